@@ -1,0 +1,130 @@
+/* base.h: what C lacks.  Memory with a named life, vectors, text, interned names, files, and one way to fail.
+ *
+ * A `struct build` is one run of the generator: its memory, its names and its way out.  Nothing is global, so several
+ * builds may run in several threads at once.
+ *
+ *     struct build build;
+ *     build_init(&build);
+ *     if (BUILD_TRY(&build)) {                     // setjmp: the body runs until it ends or something fails
+ *             ... work; fail(&build, EXIT_INVALID, "net.onnx: node conv1", "weight has %d channels", n);
+ *     }
+ *     report(build.code, build.message);           // code 0 where nothing failed
+ *     build_release(&build);
+ */
+#ifndef BASE_BASE_H
+#define BASE_BASE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define NORETURN      __attribute__((noreturn))
+#define PRINTF(f, a)  __attribute__((format(printf, f, a)))
+#define COUNT(array)  (sizeof(array) / sizeof *(array))
+
+/* ---- fail.c: the ways a build ends; also the exit codes of the program ---- */
+enum exit_code {
+	EXIT_RIGHT = 0,
+	EXIT_DIFFERENT = 1,       /* numbers differ */
+	EXIT_USAGE = 2,           /* also: the model or an input file missing, a dim not bound */
+	EXIT_INVALID = 3,         /* the model, a template or external data is broken */
+	EXIT_UNSUPPORTED = 4,     /* valid, but ingot cannot do it: op and node are named */
+	EXIT_ENVIRONMENT = 5,     /* something this machine lacks, named */
+	EXIT_LIMIT = 6,           /* memory, size or depth exceeded */
+};
+
+struct arena;
+struct names;
+
+struct build {
+	struct arena *arena;      /* lives as long as the build: model, graph, definitions, kernels */
+	struct names *names;      /* interned strings, in that arena */
+	jmp_buf *out;             /* where fail() goes; set by BUILD_TRY */
+	jmp_buf first;
+	enum exit_code code;
+	char message[1024];       /* one line, no newline at its end */
+};
+
+void build_init(struct build *);
+void build_release(struct build *);
+#define BUILD_TRY(build) ((build)->out = &(build)->first, setjmp((build)->first) == 0)
+
+/* Ends the build: message is "where: format...", or "format..." where `where` is NULL.  Bytes of the message that are not
+ * printable are escaped, as names come from files. */
+NORETURN void fail(struct build *, enum exit_code, const char *where, const char *format, ...) PRINTF(4, 5);
+
+/* ---- arena.c: memory that goes all at once ---- */
+/* Allocations are zeroed and aligned to 64 bytes if they are of 64 or more, else to 16.  When memory ends (or `limit`
+ * bytes, if not 0, are exceeded) the build fails with EXIT_LIMIT; no caller checks for NULL. */
+struct arena {
+	struct build *build;
+	struct arena_block *blocks;
+	size_t used, limit;
+};
+void  arena_init(struct arena *, struct build *);
+void  arena_release(struct arena *);                                       /* may be used again after */
+void *arena_alloc(struct arena *, size_t bytes);
+void *arena_array(struct arena *, size_t count, size_t size);              /* count * size, checked */
+char *arena_copy(struct arena *, const char *text, size_t length);         /* adds a 0 */
+char *arena_printf(struct arena *, const char *format, ...) PRINTF(2, 3);
+
+#define new(arena, type)              ((type *)arena_alloc(arena, sizeof(type)))
+#define new_array(arena, type, count) ((type *)arena_array(arena, count, sizeof(type)))
+
+/* For tests: the n-th allocation from now on fails, once (0: none does). */
+void arena_fail_after(long n);
+
+/* ---- vector: struct { T *at; size_t count, room; } that grows in an arena ---- */
+#define VECTOR(type) struct { type *at; size_t count, room; }
+#define push(arena, vector, ...) \
+	((vector)->count == (vector)->room ? (void)((vector)->at = arena_grow(arena, (vector)->at, &(vector)->room, sizeof *(vector)->at)) \
+		: (void)0, (vector)->at[(vector)->count++] = __VA_ARGS__)
+void *arena_grow(struct arena *, void *old, size_t *room, size_t size);
+
+/* ---- text.c: a string that grows ---- */
+/* `at` always ends in a 0 once something was added.  Kept by malloc; text_release frees.  When memory ends, or `limit`
+ * (if not 0) is exceeded, the build fails with EXIT_LIMIT. */
+struct text {
+	struct build *build;
+	char *at;
+	size_t count, room, limit;
+};
+void text_init(struct text *, struct build *);
+void text_release(struct text *);
+void text_add(struct text *, const char *bytes, size_t count);
+void text_adds(struct text *, const char *string);
+void text_addc(struct text *, char);
+void text_printf(struct text *, const char *format, ...) PRINTF(2, 3);
+
+/* ---- names.c: equal names are equal pointers ---- */
+struct names *names_new(struct arena *);
+const char   *name_of(struct names *, const char *text, size_t length);    /* text may hold any bytes but 0 */
+const char   *name_is(struct names *, const char *string);
+
+/* ---- files.c ---- */
+struct mapped { const uint8_t *at; size_t bytes; };
+/* Maps a regular file for reading; EXIT_USAGE where it is missing or no regular file.  Stays until the process's end
+ * or file_unmap; an empty file has bytes 0. */
+struct mapped file_map(struct build *, const char *path);
+void          file_unmap(struct mapped);
+
+/* A set of files that appear all or not at all.  Each is written to a temporary name beside its place and synced;
+ * commit renames them; a set that is dropped (also by a failing build: call file_set_drop) leaves nothing behind. */
+struct file_set;
+struct file_set *file_set_new(struct build *, const char *directory);      /* made with its parents where missing */
+void file_set_add(struct file_set *, const char *name, const void *bytes, size_t count);
+const char *file_set_path(struct file_set *, const char *name);            /* the temporary path, for programs that write it */
+void file_set_commit(struct file_set *);
+void file_set_drop(struct file_set *);                                     /* NULL and committed sets are fine */
+
+/* ---- hash.c: xxhash, 64 bits ---- */
+uint64_t hash_bytes(const void *, size_t, uint64_t seed);
+
+/* ---- sizes: products of numbers that come from files ---- */
+static inline bool size_mul(size_t a, size_t b, size_t *product) { return !__builtin_mul_overflow(a, b, product); }
+static inline bool size_add(size_t a, size_t b, size_t *sum)     { return !__builtin_add_overflow(a, b, sum); }
+
+#endif

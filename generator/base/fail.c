@@ -1,0 +1,53 @@
+/* fail.c: the one way out of a build.  The message is made, cleaned of unprintable bytes, and control returns to
+ * the BUILD_TRY that runs the build. */
+#include "base/base.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+void build_init(struct build *build)
+{
+	memset(build, 0, sizeof *build);
+	build->arena = malloc(sizeof *build->arena);
+	if (!build->arena)
+		abort();
+	arena_init(build->arena, build);
+	build->out = &build->first;
+	if (BUILD_TRY(build))
+		build->names = names_new(build->arena);
+}
+
+void build_release(struct build *build)
+{
+	if (!build->arena)
+		return;
+	arena_release(build->arena);
+	free(build->arena);
+	build->arena = NULL;
+}
+
+/* Keeps UTF-8 and printable ASCII, escapes control bytes, so that a name from a file cannot steer a terminal. */
+static void clean(char *to, size_t room, const char *from)
+{
+	size_t n = 0;
+	for (; *from && n + 5 < room; from++) {
+		unsigned char c = (unsigned char)*from;
+		if (c < 32 || c == 127)
+			n += (size_t)snprintf(to + n, room - n, "\\x%02x", c);
+		else
+			to[n++] = *from;
+	}
+	to[n] = 0;
+}
+
+void fail(struct build *build, enum exit_code code, const char *where, const char *format, ...)
+{
+	char raw[sizeof build->message];
+	int n = where ? snprintf(raw, sizeof raw, "%.400s: ", where) : 0;
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(raw + n, sizeof raw - (size_t)n, format, arguments);
+	va_end(arguments);
+	clean(build->message, sizeof build->message, raw);
+	build->code = code;
+	longjmp(*build->out, 1);
+}

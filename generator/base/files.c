@@ -1,0 +1,122 @@
+/* files.c: maps files to read; writes sets of files that appear all or not at all. */
+#include "base/base.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct mapped file_map(struct build *build, const char *path)
+{
+	struct mapped mapped = { 0 };
+	struct stat info;
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);         /* a FIFO must not hang us */
+	if (file < 0)
+		fail(build, EXIT_USAGE, path, "%s", strerror(errno));
+	if (fstat(file, &info) || !S_ISREG(info.st_mode)) {
+		close(file);
+		fail(build, EXIT_USAGE, path, "is not a regular file");
+	}
+	mapped.bytes = (size_t)info.st_size;
+	if (mapped.bytes) {
+		void *at = mmap(NULL, mapped.bytes, PROT_READ, MAP_PRIVATE, file, 0);
+		if (at == MAP_FAILED) {
+			close(file);
+			fail(build, EXIT_LIMIT, path, "cannot be mapped: %s", strerror(errno));
+		}
+		mapped.at = at;
+	}
+	close(file);
+	return mapped;
+}
+
+void file_unmap(struct mapped mapped)
+{
+	if (mapped.bytes)
+		munmap((void *)(uintptr_t)mapped.at, mapped.bytes);
+}
+
+struct file_set {
+	struct build *build;
+	const char *directory;
+	bool done;
+	VECTOR(struct { const char *name; char *temporary; }) files;
+};
+
+static void make_directories(struct build *build, const char *directory)
+{
+	char *path = arena_copy(build->arena, directory, strlen(directory));
+	for (char *p = path + 1;; p++)
+		if (*p == '/' || !*p) {
+			char end = *p;
+			*p = 0;
+			if (mkdir(path, 0777) && errno != EEXIST)
+				fail(build, EXIT_USAGE, directory, "cannot be made: %s", strerror(errno));
+			if (!(*p = end))
+				break;
+		}
+	struct stat info;
+	if (stat(directory, &info) || !S_ISDIR(info.st_mode))
+		fail(build, EXIT_USAGE, directory, "is not a directory");
+}
+
+struct file_set *file_set_new(struct build *build, const char *directory)
+{
+	struct file_set *set = new(build->arena, struct file_set);
+	set->build = build;
+	set->directory = arena_copy(build->arena, directory, strlen(directory));
+	make_directories(build, directory);
+	return set;
+}
+
+const char *file_set_path(struct file_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->files.count; i++)
+		if (!strcmp(set->files.at[i].name, name))
+			return set->files.at[i].temporary;
+	struct arena *arena = set->build->arena;
+	/* The ending stays, as compilers judge by it; the process id keeps two builds into one folder apart. */
+	char *temporary = arena_printf(arena, "%s/.new-%ld-%s", set->directory, (long)getpid(), name);
+	push(arena, &set->files, (__typeof__(*set->files.at)){ arena_copy(arena, name, strlen(name)), temporary });
+	return temporary;
+}
+
+void file_set_add(struct file_set *set, const char *name, const void *bytes, size_t count)
+{
+	const char *path = file_set_path(set, name);
+	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	const char *at = bytes;
+	if (file < 0)
+		fail(set->build, EXIT_USAGE, path, "cannot be written: %s", strerror(errno));
+	while (count) {
+		ssize_t n = write(file, at, count < 1u << 30 ? count : 1u << 30);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			int reason = errno;
+			close(file);
+			fail(set->build, EXIT_ENVIRONMENT, path, "cannot be written: %s", strerror(reason));
+		}
+		at += n;
+		count -= (size_t)n;
+	}
+	if (close(file))
+		fail(set->build, EXIT_ENVIRONMENT, path, "cannot be written: %s", strerror(errno));
+}
+
+void file_set_commit(struct file_set *set)
+{
+	for (size_t i = 0; i < set->files.count; i++) {
+		char *final = arena_printf(set->build->arena, "%s/%s", set->directory, set->files.at[i].name);
+		if (rename(set->files.at[i].temporary, final))
+			fail(set->build, EXIT_ENVIRONMENT, final, "cannot be written: %s", strerror(errno));
+	}
+	set->done = true;
+}
+
+void file_set_drop(struct file_set *set)
+{
+	for (size_t i = 0; set && !set->done && i < set->files.count; i++)
+		unlink(set->files.at[i].temporary);
+}
