@@ -9,6 +9,7 @@
 #define DEFINITIONS_DEFINITIONS_H
 #include "graph/graph.h"
 
+enum { MAX_VARS = 2 * MAX_RANK };          /* output variables, then reduced ones: the size of every `with` and `names` */
 struct expr;
 struct definition;
 
