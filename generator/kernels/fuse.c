@@ -141,7 +141,7 @@ static int shared_outer(const struct kernel *kernel, const struct definition *d)
 }
 
 /* Does anything between the kernel's members and d, outside the kernel, read one of them?  Then d cannot come along. */
-static bool read_between(const struct program *program, const struct kernel *kernel, const struct definition *d)
+static bool read_between(const struct kernel *kernel, const struct definition *d)
 {
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		const struct placed *placed = kernel->members.at[i]->placed;
@@ -151,7 +151,6 @@ static bool read_between(const struct program *program, const struct kernel *ker
 				return true;
 		}
 	}
-	(void)program;
 	return false;
 }
 
@@ -187,7 +186,7 @@ static void make_kernels(struct lowered *lowered)
 			continue;
 		}
 		int outer = open ? shared_outer(open, d) : -1;
-		if (outer >= 0 && !read_between(program, open, d)) {
+		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;
 			push(lowered->arena, &open->members, d);
 			/* it runs where its last member stands */
@@ -238,9 +237,13 @@ void fuse(struct lowered *lowered)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		d->placed->kernel = NULL;
-		if (d->source == SOURCE_COMPUTED && d->placed->mode != MODE_VIRTUAL && !d->placed->contraction)
+		d->placed->contraction = NULL;
+		if (d->placed->mode == MODE_LOCAL)
+			d->placed->mode = MODE_DEVICE;
+		if (d->source == SOURCE_COMPUTED && d->placed->mode != MODE_VIRTUAL && !d->placed->generic)
 			d->placed->contraction = contraction_match(lowered->arena, d);
 	}
+	lowered->kernels.count = 0;
 	fuse_epilogues(lowered);
 	make_kernels(lowered);
 	settle(lowered);

@@ -39,6 +39,7 @@ struct placed {
 	struct kernel *kernel;            /* that computes it; NULL: input or constant */
 	int first, last;                  /* numbers of the kernels that write and last read it */
 	struct contraction *contraction;  /* found by its indices; NULL: a map, or generic loops */
+	bool generic;                     /* barred from every shape but loops */
 	VECTOR(struct definition *) readers;
 };
 
@@ -135,5 +136,7 @@ struct contraction {
 struct contraction *contraction_match(struct arena *, struct definition *);
 /* False where an address is not affine under the layouts chosen: then it runs as generic loops. */
 bool contraction_arrange(struct arena *, struct contraction *);
+/* tile.c */
+void tile_choose(const struct target *, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs);
 void contraction_choose(struct lowered *, struct kernel *);
 #endif
