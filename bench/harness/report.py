@@ -1,0 +1,84 @@
+"""Rows of the race -> a table for people, the JSON for programs, the exit code."""
+import importlib.metadata
+import json
+import platform
+import statistics
+
+from . import environment
+
+
+def processor():
+	try:
+		with open("/proc/cpuinfo") as f:
+			facts = dict(line.split(":", 1) for line in f.read().split("\n\n")[0].splitlines() if ":" in line)
+		facts = {key.strip(): value.strip() for key, value in facts.items()}
+		return f"{facts['model name']}, family {facts['cpu family']}, model {facts['model']}"
+	except (OSError, KeyError):
+		return platform.machine()
+
+
+def micro(us):
+	return f"{us:.4g}" if us < 1000 else f"{us:.0f}"
+
+
+def cell(entry):
+	if "problem" in entry:
+		return "wrong" if entry["problem"].startswith("wrong") else "fails"
+	low, high = entry["spread"]
+	return f"{micro(entry['median'])} ({micro(low)}..{micro(high)})" + "!" * ("restless" in entry)
+
+
+def percent(share):
+	return f"{share:.0%}" if share else "-"
+
+
+class Table:
+	def __init__(self, what, names):
+		self.names = names
+		print(f"| {what} |", " | ".join(f"{name} µs (p25..p75)" for name in names), "| fastest peer | ingot / fastest | of FMA | of bandwidth |")
+		print("|---" * (5 + len(names)) + "|", flush=True)
+
+	def row(self, row):
+		share = row.get("share", {})
+		cells = [row["name"], *(cell(row[name]) for name in self.names), row["fastest"] or "-",
+		         f"{row['ratio']:.3f}" if row["ratio"] else "-", percent(share.get("fma")), percent(share.get("bandwidth"))]
+		print("|", " | ".join(cells), "|", flush=True)
+
+
+def notes(rows, names):
+	lines = []
+	for row in rows:
+		for name in names:
+			text = row[name].get("problem")
+			if not text and "open_dimensions" in row[name]:
+				text = "runs with open dimensions only: " + row[name]["open_dimensions"]
+			if text:
+				lines.append(f"{row['name']}, {name}: {text.split('detailed log:')[-1].strip()[:240]}")
+	return lines
+
+
+def geomean(rows):
+	ratios = [row["ratio"] for row in rows if row["ratio"]]
+	return statistics.geometric_mean(ratios) if ratios else None
+
+
+def finish(rows, names, threads, path):
+	"""Prints the notes and the mean, writes the JSON, returns the exit code."""
+	for line in notes(rows, names):
+		print(line)
+	mean = geomean(rows)
+	if mean:
+		ratios = [row["ratio"] for row in rows if row["ratio"]]
+		print(f"ingot / fastest peer, geometric mean of {len(ratios)}: {mean:.3f}; above 1.0: {sum(r > 1 for r in ratios)}")
+	if path:
+		versions = {m: importlib.metadata.version(m) for m in ("onnxruntime", "openvino")}
+		with open(path, "w") as f:
+			json.dump({"geomean": mean, "threads": threads, "unit": "us", "processor": processor(), "versions": versions,
+			           "networks": rows}, f, indent=1)
+			f.write("\n")
+	problems = {name: [row[name]["problem"] for row in rows if "problem" in row[name]] for name in names}
+	mine = {name for name in names if name.startswith("ingot")}
+	# A peer that does not run is lacking; one that is wrong is told above and counts for no ratio.
+	if any(not problem.startswith("wrong") for name in names if name not in mine for problem in problems[name]):
+		return environment.EXIT_LACK
+	return environment.EXIT_DIFFER if any(problems[name] for name in mine) else 0
