@@ -11,7 +11,7 @@
  *
  * With `lane` the expression stands for target->lanes neighbours along that variable and is a vec: a load whose address
  * grows by 1 with the lane is vec_load, one that does not grow is vec_set, any other vec_gather.  What a vector may hold is
- * printer_can_vector's to say.  Without it the expression is a scalar of its own C type.  Addresses come from placed->stride. */
+ * printer_can_vector's to say.  Without it the expression is a scalar of its own C type.  Addresses are placed_address's. */
 #ifndef EMIT_EMIT_H
 #define EMIT_EMIT_H
 #include "kernels/kernels.h"
@@ -56,8 +56,6 @@ const char *printer_index(struct printer *, const struct index *);              
 const char *printer_address(struct printer *, const struct definition *, const struct index *address);     /* "y + 16 * i + c" */
 const char *printer_element(struct printer *, const struct definition *, const struct index *address);     /* "y[16 * i + c]" */
 
-/* Offset of an element in its buffer, in elements: the sum of placed->stride * at. */
-const struct index *placed_address(struct arena *, const struct definition *, const struct index *const *at);
 /* Whether the expression can be a vec along that variable: float alone, affine in it, no select on it. */
 bool        printer_can_vector(const struct expr *, int lane);
 /* A number as C: "0x1.8p+1f", "0.5f", "-INFINITY", "7ll". */

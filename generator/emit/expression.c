@@ -125,15 +125,6 @@ static struct printed print_long(struct printer *printer, const struct index *in
 
 const char *printer_index(struct printer *printer, const struct index *index) { return print_long(printer, index).text; }
 
-const struct index *placed_address(struct arena *arena, const struct definition *of, const struct index *const *at)
-{
-	const struct index *address = index_constant(arena, 0);
-	for (int d = 0; d < of->rank; d++)
-		if (of->extents[d] > 1)
-			address = index_add(arena, address, index_scale(arena, at[d], of->placed->stride[d]));
-	return address;
-}
-
 const char *printer_address(struct printer *printer, const struct definition *of, const struct index *address)
 {
 	const char *name = printer->buffer(printer->user, of);
