@@ -38,6 +38,7 @@ extern const struct network network;
 struct engine {
 	char name[32];                                /* as in the table: onnxruntime, openvino-2 */
 	int threads;
+	bool pooled;                                  /* its second thread is the pool's */
 	bool (*run)(struct engine *);
 	void *session, *in[TENSORS_MOST], *out[TENSORS_MOST];   /* the engine's own handles */
 	void *data[TENSORS_MOST];                     /* its outputs, 64-byte aligned */
@@ -58,6 +59,7 @@ bool traffic_open(struct engine *);                   /* bounds.c: reads and wri
 /* pool.c: a parallel-for over the calling thread and workers - 1 others, which spin for some 100 us and then sleep.
  * One loop at a time; `task` gets each index in [0, count) once, on any thread. */
 void pool_run(void *pool, void (*task)(void *argument, int index), void *argument, int count);
-void pool_start(int workers);                         /* once, before the first pool_run */
+void pool_start(int workers);                         /* once, before the first pool_run; helper i sits on core i */
+void pool_pin(int number);                            /* puts this thread on that core of those it may use */
 
 #endif

@@ -139,6 +139,8 @@ static bool settle(void)
 static void batch(struct engine *engine)
 {
 	sched_setaffinity(0, sizeof home, &home);       /* an engine may have pinned this thread */
+	if (engine->pooled && engine->threads > 1)
+		pool_pin(0);
 	bool good = engine->run(engine);                /* brings back its code, its weights and its threads */
 	long taken = switches();
 	double start = now(CLOCK_MONOTONIC);
