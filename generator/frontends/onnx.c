@@ -1,0 +1,540 @@
+/* onnx.c: ModelProto -> graph.  Field numbers are those of onnx.proto.  A message is walked more than once where order
+ * does not help (the header may follow the graph): skipping a field costs no more than reading its length. */
+#include "frontends/onnx_wire.h"
+#include "frontends/reader.h"
+#include <assert.h>
+
+static const char *text_of(struct reader *reader, const struct wire_field *f)
+{
+	struct wire w = wire_bytes(f);
+	return reader_name(reader, (const char *)w.at, wire_left(w));
+}
+
+/* ---- types ---- */
+static const char *const type_words[] = {
+	[4] = "a sequence", [5] = "a map", [7] = "opaque", [8] = "a sparse tensor", [9] = "optional",
+};
+
+/* A dimension of -1 is what some exporters write for one not known; others below 0 are refused where `strict`. */
+static void read_shape(struct reader *reader, struct wire w, const char *where, struct tensor *tensor, bool strict)
+{
+	tensor->rank = 0;
+	for (struct wire_field f; wire_next(&w, &f);) {
+		if (f.number != 1)
+			continue;
+		struct wire dim = wire_bytes(&f);
+		int64_t extent = -1;
+		const char *symbol = NULL;
+		for (struct wire_field d; wire_next(&dim, &d);)
+			if (d.number == 1) {
+				extent = wire_int(&d);
+				if (extent < -1 && strict)
+					fail(reader->build, EXIT_INVALID, where, "dimension %d is %lld", tensor->rank, (long long)extent);
+				extent = extent < 0 ? -1 : extent;
+			} else if (d.number == 2 && wire_left(wire_bytes(&d))) {
+				symbol = text_of(reader, &d);
+			}
+		reader_dim(reader, where, tensor, extent, extent < 0 ? symbol : NULL);
+	}
+}
+
+/* Type and shape of a tensor; returns NULL, or the word for a type that is no tensor. */
+static const char *read_type(struct reader *reader, struct wire w, const char *where, struct tensor *tensor, bool strict)
+{
+	const char *word = NULL;
+	tensor->rank = -1;
+	for (struct wire_field f; wire_next(&w, &f);) {
+		if (f.number < COUNT(type_words) && type_words[f.number])
+			word = type_words[f.number];
+		if (f.number != 1)
+			continue;
+		struct wire inner = wire_bytes(&f);
+		for (struct wire_field t; wire_next(&inner, &t);) {
+			int64_t type;
+			if (t.number == 1 && ((type = wire_int(&t)) < 0 || type >= DTYPE_COUNT))
+				fail(reader->build, EXIT_UNSUPPORTED, where, "its element type has the number %lld, which is not known",
+				     (long long)type);
+			if (t.number == 1)
+				tensor->type = (enum dtype)type;
+			else if (t.number == 2)
+				read_shape(reader, wire_bytes(&t), where, tensor, strict);
+		}
+	}
+	return word;
+}
+
+/* A type as text, for attributes that hold one: tensor(float[N,2]), seq(…), optional(…), map(int64, …). */
+static void print_type(struct reader *reader, struct wire w, int depth, struct text *out)
+{
+	static const char *const words[] = { [4] = "seq(", [5] = "map(", [8] = "sparse_tensor(", [9] = "optional(" };
+	if (depth > MAX_DEPTH)
+		fail(reader->build, EXIT_LIMIT, reader->file, "types nest deeper than %d", MAX_DEPTH);
+	for (struct wire_field f; wire_next(&w, &f);) {
+		struct tensor tensor = { .rank = -1 };
+		if (f.number == 1 || f.number == 8) {
+			struct wire as_tensor = wire_bytes(&f);
+			for (struct wire_field t; wire_next(&as_tensor, &t);)
+				if (t.number == 1 && wire_int(&t) > 0 && wire_int(&t) < DTYPE_COUNT)
+					tensor.type = (enum dtype)t.value;
+				else if (t.number == 2)
+					read_shape(reader, wire_bytes(&t), reader->file, &tensor, false);
+			text_adds(out, f.number == 8 ? words[8] : "");
+			graph_print_type(&tensor, out);
+			text_adds(out, f.number == 8 ? ")" : "");
+			continue;
+		}
+		if (f.number >= COUNT(words) || !words[f.number])
+			continue;
+		struct wire inner = wire_bytes(&f);
+		text_adds(out, words[f.number]);
+		for (struct wire_field t; wire_next(&inner, &t);)
+			if (f.number == 5 && t.number == 1 && wire_int(&t) > 0 && wire_int(&t) < DTYPE_COUNT)
+				text_printf(out, "%s, ", dtypes[t.value].text);
+			else if (t.number == (f.number == 5 ? 2 : 1))
+				print_type(reader, wire_bytes(&t), depth + 1, out);
+		text_adds(out, ")");
+	}
+}
+
+/* ---- attributes ---- */
+static const struct { uint32_t field; enum attribute_kind kind; } attribute_fields[] = {
+	{ 2, ATTRIBUTE_FLOAT }, { 3, ATTRIBUTE_INT }, { 4, ATTRIBUTE_STRING }, { 5, ATTRIBUTE_TENSOR }, { 6, ATTRIBUTE_GRAPH },
+	{ 7, ATTRIBUTE_FLOATS }, { 8, ATTRIBUTE_INTS }, { 9, ATTRIBUTE_STRINGS }, { 10, ATTRIBUTE_TENSORS },
+	{ 11, ATTRIBUTE_GRAPHS }, { 22, ATTRIBUTE_SPARSE_TENSOR }, { 23, ATTRIBUTE_SPARSE_TENSORS }, { 14, ATTRIBUTE_TYPE },
+	{ 15, ATTRIBUTE_TYPES },
+};
+
+static void read_graph(struct reader *, struct wire, struct graph *);
+
+static struct graph *read_subgraph(struct reader *reader, struct wire w, struct node *node)
+{
+	struct graph *graph = graph_new(reader->build, "", reader->file, node->graph);
+	read_graph(reader, w, graph);
+	return graph;
+}
+
+static struct tensor *keep(struct reader *reader, struct tensor value)
+{
+	struct tensor *tensor = new(reader->build->arena, struct tensor);
+	*tensor = value;
+	return tensor;
+}
+
+static struct bytes bytes_of(const struct wire_field *f)
+{
+	struct wire w = wire_bytes(f);
+	return (struct bytes){ (const char *)w.at, wire_left(w) };
+}
+
+static struct bytes type_text(struct reader *reader, struct wire w)
+{
+	struct text text;
+	text_init(&text, reader->build);
+	text.limit = 1 << 16;
+	print_type(reader, w, 0, &text);
+	struct bytes bytes = { arena_copy(reader->build->arena, text.count ? text.at : "", text.count), text.count };
+	text_release(&text);
+	return bytes;
+}
+
+static void read_lists(struct reader *reader, struct wire w, struct node *node, struct attribute *a, uint32_t field)
+{
+	struct arena *arena = reader->build->arena;
+	size_t n = 0;
+	uint64_t value;
+	if (a->kind == ATTRIBUTE_FLOATS || a->kind == ATTRIBUTE_INTS) {
+		bool is_float = a->kind == ATTRIBUTE_FLOATS;
+		a->count = wire_count(w, field, is_float ? WIRE_32 : WIRE_VARINT);
+		float *floats = new_array(arena, float, is_float ? a->count : 0);
+		int64_t *ints = new_array(arena, int64_t, is_float ? 0 : a->count);
+		struct wire_numbers numbers = wire_numbers(w, field, is_float ? WIRE_32 : WIRE_VARINT);
+		for (; wire_number(&numbers, &value); n++)
+			if (is_float)
+				memcpy(&floats[n], &value, 4);
+			else
+				ints[n] = (int64_t)value;
+		a->floats = is_float ? floats : NULL;
+		a->ints = is_float ? NULL : ints;
+		return;
+	}
+	a->count = wire_repeats(w, field);
+	struct bytes *strings = new_array(arena, struct bytes, a->count);
+	a->strings = strings;
+	a->tensors = new_array(arena, struct tensor *, a->kind == ATTRIBUTE_TENSORS ? a->count : 0);
+	a->graphs = new_array(arena, struct graph *, a->kind == ATTRIBUTE_GRAPHS ? a->count : 0);
+	for (struct wire_field f; wire_next(&w, &f);) {
+		if (f.number != field)
+			continue;
+		if (a->kind == ATTRIBUTE_STRINGS)
+			strings[n++] = bytes_of(&f);
+		else if (a->kind == ATTRIBUTE_TYPES)
+			strings[n++] = type_text(reader, wire_bytes(&f));
+		else if (a->kind == ATTRIBUTE_TENSORS)
+			a->tensors[n++] = keep(reader, proto_tensor(reader, wire_bytes(&f), node->where));
+		else
+			a->graphs[n++] = read_subgraph(reader, wire_bytes(&f), node);
+	}
+}
+
+static void read_value(struct reader *reader, const struct wire_field *f, struct node *node, struct attribute *a)
+{
+	switch (a->kind) {
+	case ATTRIBUTE_FLOAT:
+		a->f = wire_float(f);
+		break;
+	case ATTRIBUTE_INT:
+		a->i = wire_int(f);
+		break;
+	case ATTRIBUTE_STRING:
+		a->s = bytes_of(f);
+		break;
+	case ATTRIBUTE_TYPE:
+		a->s = type_text(reader, wire_bytes(f));
+		break;
+	case ATTRIBUTE_TENSOR:
+		a->t = keep(reader, proto_tensor(reader, wire_bytes(f), node->where));
+		break;
+	case ATTRIBUTE_SPARSE_TENSOR:
+		a->t = keep(reader, proto_sparse(reader, wire_bytes(f), node->where));
+		break;
+	default:
+		assert(a->kind == ATTRIBUTE_GRAPH);
+		if (a->g)
+			fail(reader->build, EXIT_INVALID, node->where, "attribute %.60s holds two graphs", a->name);
+		a->g = read_subgraph(reader, wire_bytes(f), node);
+	}
+}
+
+/* Which field holds the value: by `type`, which IR 1 did not have yet, and which must agree with what is there. */
+static uint32_t value_field(struct reader *reader, struct wire w, const char *where, struct attribute *a)
+{
+	int64_t type = 0;
+	uint32_t seen = 0;
+	for (struct wire_field f; wire_next(&w, &f);) {
+		if (f.number == 20)
+			type = wire_int(&f);
+		else if (f.number == 1)
+			a->name = text_of(reader, &f);
+		else if (f.number == 21 && wire_left(wire_bytes(&f)))
+			a->ref = text_of(reader, &f);
+		for (size_t i = 0; i < COUNT(attribute_fields); i++)
+			if (attribute_fields[i].field == f.number && f.number != seen) {
+				if (seen)
+					fail(reader->build, EXIT_INVALID, where, "attribute %.60s has two values", a->name ? a->name : "");
+				seen = f.number;
+			}
+	}
+	if (!a->name || !*a->name)
+		fail(reader->build, EXIT_INVALID, where, "an attribute has no name");
+	for (size_t i = 0; i < COUNT(attribute_fields); i++)
+		if (type ? (int64_t)attribute_fields[i].kind == type : attribute_fields[i].field == seen) {
+			a->kind = attribute_fields[i].kind;
+			if (seen && attribute_fields[i].field != seen)
+				fail(reader->build, EXIT_INVALID, where, "attribute %.60s says that it is of another type than its value",
+				     a->name);
+			return attribute_fields[i].field;
+		}
+	if (!a->ref)
+		fail(reader->build, EXIT_INVALID, where, "attribute %.60s has %s", a->name, type ? "an unknown type" : "no value");
+	return 0;
+}
+
+static void read_attribute(struct reader *reader, struct wire w, struct node *node, struct attribute *a)
+{
+	static const bool is_list[] = {
+		[ATTRIBUTE_FLOATS] = true, [ATTRIBUTE_INTS] = true, [ATTRIBUTE_STRINGS] = true, [ATTRIBUTE_TENSORS] = true,
+		[ATTRIBUTE_GRAPHS] = true, [ATTRIBUTE_TYPES] = true,
+	};
+	a->s.at = "";
+	uint32_t field = value_field(reader, w, node->where, a);
+	if (a->ref)
+		return;
+	if (a->kind == ATTRIBUTE_SPARSE_TENSORS)
+		fail(reader->build, EXIT_UNSUPPORTED, node->where, "attribute %.60s is a list of sparse tensors", a->name);
+	if (a->kind < (int)COUNT(is_list) && is_list[a->kind]) {
+		read_lists(reader, w, node, a, field);
+		return;
+	}
+	for (struct wire_field f; wire_next(&w, &f);)
+		if (f.number == field)
+			read_value(reader, &f, node, a);
+	if (((a->kind == ATTRIBUTE_TENSOR || a->kind == ATTRIBUTE_SPARSE_TENSOR) && !a->t) || (a->kind == ATTRIBUTE_GRAPH && !a->g))
+		fail(reader->build, EXIT_INVALID, node->where, "attribute %.60s has no value", a->name);
+	/* A sparse tensor is dense from here on, also for Constant, the one node of ONNX that has such an attribute. */
+	if (a->kind == ATTRIBUTE_SPARSE_TENSOR) {
+		a->kind = ATTRIBUTE_TENSOR;
+		if (!strcmp(a->name, "sparse_value"))
+			a->name = name_is(reader->build->names, "value");
+	}
+}
+
+/* ---- nodes ---- */
+static void read_node(struct reader *reader, struct wire w, struct graph *graph)
+{
+	struct build *build = reader->build;
+	const char *name = "", *type = "", *domain = "", *overload = "";
+	size_t ins = wire_repeats(w, 1), outs = wire_repeats(w, 2), attributes = wire_repeats(w, 5);
+	int in = 0, out = 0;
+	struct wire walk = w;
+	for (struct wire_field f; wire_next(&walk, &f);)
+		if (f.number == 3)
+			name = text_of(reader, &f);
+		else if (f.number == 4)
+			type = text_of(reader, &f);
+		else if (f.number == 7)
+			domain = text_of(reader, &f);
+		else if (f.number == 8)
+			overload = text_of(reader, &f);
+	struct node *node = graph_node_new(graph, domain, type, name, (int)ins, (int)outs);
+	if (!*type)
+		fail(build, EXIT_INVALID, node->where, "has no operator");
+	node->overload = name_is(build->names, overload);
+	node->attributes = new_array(build->arena, struct attribute, attributes);
+	for (struct wire_field f; wire_next(&w, &f);)
+		if (f.number == 1) {
+			const char *tensor = text_of(reader, &f);
+			if (*tensor)
+				graph_use(graph, &node->in[in], tensor, node->where);
+			in++;
+		} else if (f.number == 2) {
+			const char *tensor = text_of(reader, &f);
+			if (*tensor)
+				node_output(node, out, tensor);
+			out++;
+		} else if (f.number == 5) {
+			struct attribute *a = &node->attributes[node->attribute_count];
+			read_attribute(reader, wire_bytes(&f), node, a);
+			node->attribute_count++;
+		}
+}
+
+/* ---- graphs ---- */
+static const char *value_name(struct reader *reader, struct wire w, struct wire *type)
+{
+	const char *name = "";
+	*type = (struct wire){ .file = w.file };
+	for (struct wire_field f; wire_next(&w, &f);)
+		if (f.number == 1)
+			name = text_of(reader, &f);
+		else if (f.number == 2)
+			*type = wire_bytes(&f);
+	return name;
+}
+
+static void read_input(struct reader *reader, struct wire w, struct graph *graph)
+{
+	struct wire type;
+	const char *name = value_name(reader, w, &type), *where = reader_where(reader, "input", name);
+	if (!*name)
+		fail(reader->build, EXIT_INVALID, reader->file, "input %zu of graph \"%.60s\" has no name", graph->inputs.count,
+		     graph->name);
+	if (graph_tensor(graph, name) && graph_tensor(graph, name)->graph == graph)
+		fail(reader->build, EXIT_INVALID, where, "is there twice");
+	struct tensor *tensor = graph_tensor_new(graph, name);
+	const char *word = read_type(reader, type, where, tensor, true);
+	if (word)
+		fail(reader->build, EXIT_UNSUPPORTED, where, "is %s; only tensors can be inputs", word);
+	tensor->is_input = true;
+	push(reader->build->arena, &graph->inputs, tensor);
+}
+
+static void read_initializer(struct reader *reader, struct tensor value, struct graph *graph)
+{
+	if (!*value.name)
+		fail(reader->build, EXIT_INVALID, reader->file, "an initialiser of graph \"%.60s\" has no name", graph->name);
+	struct tensor *tensor = graph_tensor(graph, value.name);
+	if (tensor && tensor->graph == graph) {
+		if (tensor->is_initializer)
+			fail(reader->build, EXIT_INVALID, reader_where(reader, "initialiser", value.name), "is there twice");
+		reader_default(reader, tensor, &value);
+	} else {
+		tensor = graph_tensor_new(graph, value.name);
+	}
+	tensor->type = value.type;
+	tensor->rank = value.rank;
+	memcpy(tensor->dims, value.dims, sizeof value.dims);
+	tensor->data = value.data;
+	tensor->bytes = value.bytes;
+	tensor->strings = value.strings;
+	tensor->is_initializer = true;
+}
+
+/* A declared type is a hint for what has none: inference finds the truth and checks. */
+static void hint(struct tensor *tensor, const struct tensor *declared)
+{
+	if (tensor->is_input || tensor->is_initializer)
+		return;
+	if (declared->type != DTYPE_NONE)
+		tensor->type = declared->type;
+	if (declared->rank >= 0) {
+		tensor->rank = declared->rank;
+		memcpy(tensor->dims, declared->dims, sizeof declared->dims);
+	}
+}
+
+static void read_output(struct reader *reader, struct wire w, struct graph *graph, size_t k)
+{
+	struct wire type;
+	const char *name = value_name(reader, w, &type), *where = reader_where(reader, "output", name);
+	struct tensor declared = { 0 };
+	const char *word = read_type(reader, type, where, &declared, false);
+	if (!*name)
+		fail(reader->build, EXIT_INVALID, reader->file, "output %zu of graph \"%.60s\" has no name", k, graph->name);
+	if (word)
+		fail(reader->build, EXIT_UNSUPPORTED, where, "is %s; only tensors can be outputs", word);
+	graph_use(graph, &graph->outputs.at[k], name, where);
+	struct tensor *tensor = graph->outputs.at[k];
+	if (!tensor)
+		return;                                       /* of an outer graph, or nothing: graph_close tells */
+	if (tensor->is_output)
+		fail(reader->build, EXIT_INVALID, where, "is there twice");
+	tensor->is_output = true;
+	hint(tensor, &declared);
+}
+
+static void read_graph(struct reader *reader, struct wire w, struct graph *graph)
+{
+	struct build *build = reader->build;
+	struct wire walk = w;
+	size_t k = 0;
+	for (struct wire_field f; wire_next(&walk, &f);)
+		if (f.number == 2)
+			graph->name = text_of(reader, &f);
+		else if (f.number == 11)
+			read_input(reader, wire_bytes(&f), graph);
+	walk = w;
+	for (struct wire_field f; wire_next(&walk, &f);)
+		if (f.number == 5)
+			read_initializer(reader, proto_tensor(reader, wire_bytes(&f), NULL), graph);
+		else if (f.number == 15)
+			read_initializer(reader, proto_sparse(reader, wire_bytes(&f), NULL), graph);
+	walk = w;
+	for (struct wire_field f; wire_next(&walk, &f);)
+		if (f.number == 1)
+			read_node(reader, wire_bytes(&f), graph);
+	graph->outputs.count = graph->outputs.room = wire_repeats(w, 12);
+	graph->outputs.at = new_array(build->arena, struct tensor *, graph->outputs.count);
+	for (struct wire_field f; wire_next(&w, &f);) {
+		if (f.number == 12) {
+			read_output(reader, wire_bytes(&f), graph, k++);
+		} else if (f.number == 13) {
+			struct wire type;
+			const char *name = value_name(reader, wire_bytes(&f), &type);
+			struct tensor declared = { 0 }, *tensor = graph_tensor(graph, name);
+			if (tensor && tensor->graph == graph && !read_type(reader, type, reader->file, &declared, false))
+				hint(tensor, &declared);
+		}
+	}
+	graph_close(graph);
+}
+
+/* ---- the model ---- */
+static void read_opset(struct reader *reader, struct wire w)
+{
+	const char *domain = "";
+	int64_t version = 0;
+	for (struct wire_field f; wire_next(&w, &f);)
+		if (f.number == 1)
+			domain = text_of(reader, &f);
+		else if (f.number == 2)
+			version = wire_int(&f);
+	reader_opset(reader, domain, version);
+}
+
+static struct function *read_function(struct reader *reader, struct wire w)
+{
+	struct build *build = reader->build;
+	struct function *function = new(build->arena, struct function);
+	/* The function's own imports are in force inside. */
+	__typeof__(reader->opsets) outer = reader->opsets;
+	memset(&reader->opsets, 0, sizeof reader->opsets);
+	function->domain = function->name = function->overload = name_is(build->names, "");
+	size_t k = 0;
+	struct wire walk = w;
+	for (struct wire_field f; wire_next(&walk, &f);)
+		if (f.number == 1)
+			function->name = text_of(reader, &f);
+		else if (f.number == 10)
+			function->domain = text_of(reader, &f);
+		else if (f.number == 13)
+			function->overload = text_of(reader, &f);
+		else if (f.number == 9)
+			read_opset(reader, wire_bytes(&f));
+	if (!*function->name)
+		fail(build, EXIT_INVALID, reader->file, "a function has no name");
+	struct graph *body = graph_new(build, function->name, reader->file, NULL);
+	function->body = body;
+	body->ir_version = reader->ir_version;
+	memcpy(&body->opsets, &reader->opsets, sizeof body->opsets);
+	if (!reader->opsets.count)
+		memcpy(&body->opsets, &outer, sizeof body->opsets);
+	reader->opsets = outer;
+	walk = w;
+	for (struct wire_field f; wire_next(&walk, &f);)
+		if (f.number == 4) {
+			const char *name = text_of(reader, &f);
+			struct tensor *input = graph_tensor_new(body, name);
+			input->is_input = true;
+			push(build->arena, &body->inputs, input);
+		} else if (f.number == 6) {
+			push(build->arena, &function->parameters, text_of(reader, &f));
+		}
+	/* Defaults are attributes of no node; messages about them name the function. */
+	struct node place = { .where = reader_where(reader, "function", function->name), .graph = body };
+	body->outputs.count = body->outputs.room = wire_repeats(w, 5);
+	body->outputs.at = new_array(build->arena, struct tensor *, body->outputs.count);
+	walk = w;
+	for (struct wire_field f; wire_next(&walk, &f);)
+		if (f.number == 7) {
+			read_node(reader, wire_bytes(&f), body);
+		} else if (f.number == 11) {
+			struct attribute a = { 0 };
+			read_attribute(reader, wire_bytes(&f), &place, &a);
+			push(build->arena, &function->defaults, a);
+		}
+	for (struct wire_field f; wire_next(&w, &f);)
+		if (f.number == 5)
+			graph_use(body, &body->outputs.at[k++], text_of(reader, &f), place.where);
+	graph_close(body);
+	return function;
+}
+
+struct graph *read_model(struct reader *reader, const void *at, size_t bytes)
+{
+	struct build *build = reader->build;
+	struct wire_file file = { build, reader->file, at };
+	struct wire w = wire_of(&file, at, bytes), walk = w, graph_wire = { 0 };
+	int64_t ir_version = 0;
+	for (struct wire_field f; wire_next(&walk, &f);)
+		if (f.number == 1) {
+			ir_version = wire_int(&f);
+		} else if (f.number == 8) {
+			read_opset(reader, wire_bytes(&f));
+		} else if (f.number == 7) {
+			if (graph_wire.at)
+				fail(build, EXIT_INVALID, reader->file, "holds two graphs: two models in one file?");
+			graph_wire = wire_bytes(&f);
+		}
+	reader_ir(reader, ir_version);
+	if (!graph_wire.at)
+		fail(build, EXIT_INVALID, reader->file, "holds no graph");
+	reader_opsets_done(reader);
+	struct graph *graph = graph_new(build, "", reader->file, NULL);
+	graph->ir_version = reader->ir_version;
+	memcpy(&graph->opsets, &reader->opsets, sizeof graph->opsets);
+	for (struct wire_field f; wire_next(&w, &f);)
+		if (f.number == 25) {
+			struct function *function = read_function(reader, wire_bytes(&f));
+			push(build->arena, &reader->functions, function);
+		}
+	read_graph(reader, graph_wire, graph);
+	return graph;
+}
+
+struct tensor *tensor_read_proto(struct build *build, const char *path)
+{
+	struct mapped mapped = file_map(build, path);
+	struct reader reader = reader_new(build, arena_copy(build->arena, path, strlen(path)), NULL, NULL);
+	struct wire_file file = { build, reader.file, mapped.at };
+	return keep(&reader, proto_tensor(&reader, wire_of(&file, mapped.at, mapped.bytes), NULL));
+}

@@ -1,0 +1,159 @@
+/* layout.c: the map from a tensor's indices to addresses, chosen for each stored definition in the order of kernels.
+ *
+ * A layout is a permutation of the dims.  Each candidate is weighed by what its writer and its readers would pay: an
+ * address that is not affine in the reader's variables, a vector that is not contiguous.  Hosted tensors are row-major. */
+#include "kernels/kernels.h"
+
+struct weighing {
+	struct arena *arena;
+	const struct definition *of, *reader;
+	double reads, cost;
+	int term;                                     /* the reader's innermost term (contraction), or -1 */
+	int column;                                   /* the reader's vector variable where it is known, or -1 */
+	bool product;
+};
+
+/* The reader's variable along which its vectors run; -1 where it is not known yet. */
+static int unit_variable(const struct definition *d)
+{
+	for (int v = 0; v < d->rank; v++)
+		if (d->placed->stride[v] == 1 && d->extents[v] > 1)
+			return v;
+	return -1;
+}
+
+static void weigh_load(void *user, const struct expr *load)
+{
+	struct weighing *w = user;
+	if (load->of != w->of)
+		return;
+	const struct index *address = placed_address(w->arena, w->of, load->at);
+	if (!index_is_affine(address))
+		w->cost += 4 * w->reads;
+	if (w->product) {
+		/* the columns of b want to be contiguous, of a the terms: a cache line then serves several steps */
+		if (w->term >= 0 && index_factor(address, w->term) > 1 && (w->column < 0 || !index_uses(address, w->column)))
+			w->cost += 0.02 * w->reads;
+	}
+	if (w->column >= 0 && index_uses(address, w->column) && index_factor(address, w->column) != 1)
+		w->cost += 0.5 * w->reads;
+}
+
+static double weigh(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
+{
+	struct weighing w = { .arena = lowered->arena, .of = d };
+	double elements = (double)definition_elements(d);
+	struct contraction *c = d->placed->contraction;
+	if (writer->shape == SHAPE_CONTRACTION && c) {
+		/* the column: the last output variable in b only */
+		int column = -1;
+		for (int v = 0; v < c->root->rank; v++)
+			if (c->root->extents[v] > 1 && expr_uses(c->b, v) && !expr_uses(c->a, v))
+				column = v;
+		const struct index *address = placed_address(lowered->arena, d, c->store_at);
+		if (!index_is_affine(address))
+			w.cost += 16 * elements;
+		if (column >= 0 && index_factor(address, column) != 1)
+			w.cost += elements;
+	}
+	for (size_t i = 0; i < d->placed->readers.count; i++) {
+		const struct definition *reader = d->placed->readers.at[i];
+		const struct contraction *rc = reader->placed->contraction;
+		w.reader = reader;
+		w.product = rc && rc->root == reader;
+		w.term = w.product && reader->reduced ? reader->rank + reader->reduced - 1 : -1;
+		w.reads = (double)definition_elements(reader) * (double)definition_terms(reader);
+		w.reads = w.product ? elements : w.reads;     /* packed or cached: each element counts once */
+		w.column = -1;
+		if (w.product) {
+			for (int v = 0; v < reader->rank; v++)
+				if (reader->extents[v] > 1 && expr_uses(rc->b, v) && !expr_uses(rc->a, v))
+					w.column = v;
+		} else if (reader->placed->mode == MODE_HOSTED)
+			w.column = unit_variable(reader);
+		expr_loads(reader->body, weigh_load, &w);
+		if (reader->start)
+			expr_loads(reader->start, weigh_load, &w);
+	}
+	return w.cost;
+}
+
+/* A generic writer's vectors run where its largest input is contiguous: follow that. */
+struct following { struct arena *arena; const struct definition *d; double cost, elements; };
+static void follow_load(void *user, const struct expr *load)
+{
+	struct following *f = user;
+	int unit = unit_variable(f->d);
+	if (load->of->source == SOURCE_CONSTANT || definition_elements(load->of) <= 1 || unit < 0)
+		return;
+	const struct index *address = placed_address(f->arena, load->of, load->at);
+	if (index_uses(address, unit) && index_factor(address, unit) != 1)
+		f->cost += f->elements;
+}
+static double follow(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
+{
+	struct following f = { lowered->arena, d, 0, (double)definition_elements(d) };
+	if (writer->shape != SHAPE_LOOPS)
+		return 0;
+	expr_loads(d->body, follow_load, &f);
+	return f.cost;
+}
+
+static void set_strides(struct definition *d, const int *order, int count)
+{
+	int64_t step = 1;
+	for (int v = 0; v < d->rank; v++)
+		d->placed->stride[v] = 0;
+	for (int i = count - 1; i >= 0; i--) {
+		d->placed->stride[order[i]] = step;
+		step *= d->extents[order[i]];
+	}
+}
+
+static bool next_permutation(int *order, int n)
+{
+	int i = n - 2, j = n - 1;
+	while (i >= 0 && order[i] > order[i + 1])
+		i--;
+	if (i < 0)
+		return false;
+	while (order[j] < order[i])
+		j--;
+	int t = order[i];
+	order[i] = order[j];
+	order[j] = t;
+	for (int a = i + 1, b = n - 1; a < b; a++, b--)
+		t = order[a], order[a] = order[b], order[b] = t;
+	return true;
+}
+
+static void choose_layout(struct lowered *lowered, struct definition *d, const struct kernel *writer)
+{
+	int order[MAX_RANK], best[MAX_RANK], count = 0;
+	double least = -1;
+	for (int v = 0; v < d->rank; v++)
+		if (d->extents[v] > 1)
+			order[count++] = v;
+	if (d->placed->mode != MODE_DEVICE || count < 2)
+		return;
+	for (int tried = 0; tried < 120; tried++) {           /* all of up to five dims; row-major first: it wins ties */
+		set_strides(d, order, count);
+		double cost = weigh(lowered, d, writer) + follow(lowered, d, writer);
+		if (least < 0 || cost < least * (1 - 1e-9)) {
+			least = cost;
+			memcpy(best, order, sizeof best);
+		}
+		if (!next_permutation(order, count))
+			break;
+	}
+	set_strides(d, best, count);
+}
+
+void layout(struct lowered *lowered)
+{
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		struct kernel *kernel = lowered->kernels.at[k];
+		for (size_t m = 0; m < kernel->members.count; m++)
+			choose_layout(lowered, kernel->members.at[m], kernel);
+	}
+}
