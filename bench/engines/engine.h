@@ -24,8 +24,8 @@ struct ingot_parallel;                                /* design: each generated 
 
 /* Written for each network by bench/harness/network.py, as network.c. */
 struct network {
-	struct tensor *inputs, *outputs;
-	int input_count, output_count;
+	struct tensor *inputs, *outputs, *constants;  /* constants: read from const_I.bin, for engines that take no model */
+	int input_count, output_count, constant_count;
 	double read_bytes, write_bytes;               /* what must move at least: weights, inputs; outputs */
 	const char *ort_library, *ov_library;         /* paths of the peers' shared libraries */
 	const char *onednn;                           /* the kernel in onednn.c's words, or NULL */
@@ -40,6 +40,7 @@ struct engine {
 	int threads;
 	bool pooled;                                  /* its second thread is the pool's */
 	bool (*run)(struct engine *);
+	bool (*finish)(struct engine *);              /* brings the outputs into data after the last run; NULL: they are there */
 	void *session, *in[TENSORS_MOST], *out[TENSORS_MOST];   /* the engine's own handles */
 	void *data[TENSORS_MOST];                     /* its outputs, 64-byte aligned */
 	const char *model;                            /* peer.onnx, or open.onnx on a second try */
