@@ -53,5 +53,7 @@ void model_lower(struct model *model)
 
 struct environment *model_templates(struct model *model)
 {
-	return environment_new(model->build, model->build->arena, &template_settings_kernels, embedded_load, (void *)(uintptr_t)model->options->templates);
+	struct template_places *places = new(model->build->arena, struct template_places);
+	places->directory = model->options->templates;
+	return environment_new(model->build, model->build->arena, &template_settings_kernels, load_embedded, places);
 }

@@ -10,7 +10,7 @@ static void print_loops(struct model *model, struct text *out)
 {
 	for (size_t k = 0; k < model->lowered->kernels.count; k++)
 		if (model->lowered->kernels.at[k]->shape == SHAPE_LOOPS)
-			loops_print(model->lowered->kernels.at[k], model->options->target, out);
+			loops_print(loops_lower(model->build, model->build->arena, model->options->target, model->lowered->kernels.at[k]), out);
 }
 
 static void print_source(struct model *model, struct text *out)

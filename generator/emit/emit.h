@@ -91,6 +91,8 @@ struct package {
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };
+/* A name as a C identifier that is no keyword of C or C++. */
+const char *emit_identifier(struct arena *, const char *name);
 /* Writes the folder; all files or none. */
 void package_write(struct emit *, const struct package *, const char *directory);
 

@@ -117,7 +117,7 @@ void choose(struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, word_of(kernel));
-		if (kernel->shape != SHAPE_LOOPS)
+		if (kernel->shape == SHAPE_CONTRACTION)
 			contraction_choose(lowered, kernel);
 		list_params(lowered, kernel);
 		if (kernel->shape == SHAPE_LOOPS)
