@@ -1,6 +1,9 @@
 /* build.c: programs and their definitions: made, ordered, counted, and what nobody needs removed. */
 #include "definitions/definitions.h"
 
+/* ---- unique names: a table of what is taken, by hash of the text; open addressing, at most half full ---- */
+struct program_names { const char **at; size_t room, count; };
+
 struct program *program_new(struct build *build, const char *name)
 {
 	struct program *program = new(build->arena, struct program);
@@ -10,9 +13,6 @@ struct program *program_new(struct build *build, const char *name)
 	program->names = new(build->arena, struct program_names);
 	return program;
 }
-
-/* ---- unique names: a table of what is taken, by hash of the text; open addressing, at most half full ---- */
-struct program_names { const char **at; size_t room, count; };
 
 static const char **name_slot(struct program_names *names, const char *name)
 {
