@@ -39,7 +39,8 @@ static void body(struct build *build, int argc, char **argv)
 		s++;
 	if (s == COUNT(stages))
 		fail(build, EXIT_USAGE, NULL, "--stage: no \"%s\"; graph, definitions, kernels, loops, plan and source are there", stage);
-	struct model *model = model_open(build, &cli.options);
+	struct model *model = model_read(build, &cli.options);
+	model_prepare(model);
 	text_init(&out, build);
 	if (s == 0)
 		graph_print(model->graph, -1, &out);
