@@ -40,9 +40,9 @@ const char *print_number(struct arena *arena, enum dtype type, double number, in
 	if (type != DTYPE_F64)
 		number = (float)number;
 	if (isnan(number))
-		return type == DTYPE_F64 ? "(double)NAN" : "NAN";
-	if (isinf(number))
-		return arena_printf(arena, "%s%sINFINITY", number < 0 ? "-" : "", type == DTYPE_F64 ? "(double)" : "");
+		return type == DTYPE_F64 ? "(0. / 0.)" : "(0.f / 0.f)";
+	if (isinf(number))                        /* no header is needed for these */
+		return arena_printf(arena, "(%s1.%s / 0.%s)", number < 0 ? "-" : "", end, end);
 	/* In decimal where that is short and exact, else as a hexadecimal float. */
 	snprintf(digits, sizeof digits, "%.5g", number);
 	if (strtod(digits, NULL) == number && !strchr(digits, 'e'))
@@ -400,7 +400,7 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	return (struct printed){ text, level };
 }
 
-static const char *print_range(struct printer *printer, const struct range *range)
+const char *printer_range(struct printer *printer, const struct range *range)
 {
 	int64_t low, high;
 	index_range(range->at, &low, &high);
@@ -439,7 +439,7 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_SELECT: {
 		const char *condition = NULL;
 		for (int i = 0; i < expr->range_count; i++) {
-			const char *range = print_range(printer, &expr->ranges[i]);
+			const char *range = printer_range(printer, &expr->ranges[i]);
 			condition = condition ? arena_printf(arena, "%s && %s", condition, range) : range;
 		}
 		const char *yes = wrap(printer, print(printer, it.kid[0], true), LEVEL_AND);
