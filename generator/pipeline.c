@@ -4,18 +4,16 @@
 #include "emit/emit.h"
 #include "frontends/frontends.h"
 #include "ops/ops.h"
-#include "passes/passes.h"
 
 static const char *stem_of(struct arena *arena, const char *path)
 {
 	const char *base = strrchr(path, '/'), *dot;
 	base = base ? base + 1 : path;
 	dot = strrchr(base, '.');
-	/* cases/mnist/model.onnx is "mnist" to people: a file called model takes its folder's name */
 	return emit_identifier(arena, arena_copy(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base)));
 }
 
-struct model *model_open(struct build *build, const struct options *options)
+struct model *model_read(struct build *build, const struct options *options)
 {
 	struct model *model = new(build->arena, struct model);
 	struct read_options read = { .keep_inputs = options->keep_inputs.at, .keep_input_count = (int)options->keep_inputs.count };
@@ -24,12 +22,16 @@ struct model *model_open(struct build *build, const struct options *options)
 	model->name = options->name ? options->name : stem_of(build->arena, options->model);
 	model->graph = graph_read(build, options->model, &read);
 	graph_check(model->graph);
-	pass_bind(model->graph, options->dims.at, options->dims.count);
+	pass_bind(model->graph, options->dims.at, (int)options->dims.count);
+	return model;
+}
+
+void model_prepare(struct model *model)
+{
+	pass_bound(model->graph);
 	pass_constants(model->graph);
 	pass_infer(model->graph);
-	pass_simplify(model->graph);
 	graph_check(model->graph);
-	return model;
 }
 
 void model_define(struct model *model)
@@ -53,5 +55,7 @@ void model_lower(struct model *model)
 
 struct environment *model_templates(struct model *model)
 {
-	return environment_new(model->build, model->build->arena, &template_settings_kernels, embedded_load, (void *)(uintptr_t)model->options->templates);
+	struct template_places *places = new(model->build->arena, struct template_places);
+	places->directory = model->options->templates;
+	return environment_new(model->build, model->build->arena, &template_settings_kernels, load_embedded, places);
 }

@@ -2,8 +2,8 @@
 #ifndef PIPELINE_H
 #define PIPELINE_H
 #include "kernels/kernels.h"
+#include "passes/passes.h"
 
-struct dim_binding { const char *name; int64_t extent; };
 struct options {
 	const char *model;                /* path */
 	const char *name;                 /* NULL: from the path's stem */
@@ -11,7 +11,7 @@ struct options {
 	enum optimise optimise;
 	int threads;
 	VECTOR(const char *) keep_inputs;
-	VECTOR(struct dim_binding) dims;
+	VECTOR(struct binding) dims;
 	const char *templates;            /* folder whose templates come before the embedded ones; NULL: none */
 	bool check;                       /* run every stage's checker */
 };
@@ -26,8 +26,8 @@ struct model {
 	const char **input_names, **output_names;
 };
 
-/* Reads, binds, infers, folds, simplifies. */
-struct model *model_open(struct build *, const struct options *);
+struct model *model_read(struct build *, const struct options *);     /* and binds the dims that the options name */
+void          model_prepare(struct model *);      /* all dims bound: infers, folds, simplifies */
 void          model_define(struct model *);       /* graph -> definitions */
 void          model_lower(struct model *);        /* definitions -> kernels, for options->target */
 

@@ -23,7 +23,8 @@ static void body(struct build *build, int argc, char **argv)
 		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.", argc, argv, 1, 1);
 	if (cli.target && strcmp(cli.target, "c"))
 		fail(build, strcmp(cli.target, "cuda") ? EXIT_USAGE : EXIT_UNSUPPORTED, NULL, "--target: \"%s\" is not there; c is", cli.target);
-	struct model *model = model_open(build, &cli.options);
+	struct model *model = model_read(build, &cli.options);
+	model_prepare(model);
 	model_define(model);
 	model_lower(model);
 	const char *directory = cli.output ? cli.output : arena_printf(build->arena, "out/%s", model->name);

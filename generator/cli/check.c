@@ -1,6 +1,5 @@
 /* check.c: ingot check: runs a model on a test's inputs and compares with its outputs. */
 #include "cli/data.h"
-#include "frontends/frontends.h"
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,9 +63,9 @@ static void body(struct build *build, int argc, char **argv)
 	if (as_double && kind != &engine_interpreter)
 		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
 	struct data_sets *sets = data_read(build, cli.arguments[1]);
-	struct read_options read = { cli.options.keep_inputs.at, (int)cli.options.keep_inputs.count };
-	data_bind(build, graph_read(build, cli.options.model, &read), &sets->all.at[0], &cli.options);
-	struct model *model = model_open(build, &cli.options);
+	struct model *model = model_read(build, &cli.options);
+	data_bind(model->graph, &sets->all.at[0]);
+	model_prepare(model);
 	model_define(model);
 	struct engine *volatile engine = NULL;
 	volatile bool right = true;

@@ -106,18 +106,10 @@ struct data_sets *data_read(struct build *build, const char *directory)
 	return sets;
 }
 
-void data_bind(struct build *build, const struct graph *graph, const struct data *data, struct options *options)
+void data_bind(struct graph *graph, const struct data *data)
 {
-	for (size_t i = 0; i < graph->inputs.count && i < data->inputs.count; i++) {
-		const struct tensor *tensor = graph->inputs.at[i];
-		for (int d = 0; d < tensor->rank && d < data->inputs.at[i].rank; d++) {
-			bool bound = tensor->dims[d].extent >= 0 || !tensor->dims[d].symbol;
-			for (size_t k = 0; k < options->dims.count && !bound; k++)
-				bound = !strcmp(options->dims.at[k].name, tensor->dims[d].symbol);
-			if (!bound)
-				push(build->arena, &options->dims, (struct dim_binding){ tensor->dims[d].symbol, data->inputs.at[i].extents[d] });
-		}
-	}
+	for (size_t i = 0; i < graph->inputs.count && i < data->inputs.count; i++)
+		pass_bind_input(graph, graph->inputs.at[i], data->inputs.at[i].rank, data->inputs.at[i].extents);
 }
 
 /* ---- comparing ---- */

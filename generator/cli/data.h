@@ -14,8 +14,8 @@ struct data_sets { VECTOR(struct data) all; };
 
 /* EXIT_USAGE where the folder or a file in it is missing. */
 struct data_sets *data_read(struct build *, const char *directory);
-/* Symbolic dims of the model's inputs take the extents that the data has, where --dim did not bind them. */
-void data_bind(struct build *, const struct graph *, const struct data *, struct options *);
+/* Symbolic dims of the model's inputs take the extents that the data has. */
+void data_bind(struct graph *, const struct data *);
 
 struct comparison { bool right; double worst, allowed; int64_t nonfinite; const char *why; };
 /* The tolerance table of cases/README.md.  got: elements of `type`. */

@@ -59,7 +59,7 @@ static const char *pair_of(struct build *build, const char *option, const char *
 {
 	const char *equals = strrchr(text, '=');
 	if (!equals || equals == text || !equals[1])
-		fail(build, EXIT_USAGE, NULL, "--%s: \"%s\" should be NAME=%s", option, text, !strcmp(option, "dim") ? "N" : "FILE");
+		fail(build, EXIT_USAGE, NULL, "--%s: \"%s\" should be NAME=FILE", option, text);
 	*rest = equals + 1;
 	return arena_copy(build->arena, text, (size_t)(equals - text));
 }
@@ -82,11 +82,7 @@ static void set_option(struct cli *cli, int code, const char *value)
 		cli->options.name = value;
 		break;
 	}
-	case OPT_DIM: {
-		const char *name = pair_of(build, "dim", value, &rest);
-		push(build->arena, &cli->options.dims, (struct dim_binding){ name, number_of(build, "dim", rest, 1, INT32_MAX) });
-		break;
-	}
+	case OPT_DIM: push(build->arena, &cli->options.dims, binding_parse(build, value)); break;
 	case OPT_THREADS: cli->options.threads = (int)number_of(build, "threads", value, 1, 256); break;
 	case OPT_OPTIMISE:
 		if (strcmp(value, "speed") && strcmp(value, "size"))
@@ -162,9 +158,9 @@ void cli_parse(struct cli *cli, struct build *build, const struct command *comma
 int cli_main(const struct command *command, int argc, char **argv, void (*body)(struct build *, int argc, char **argv))
 {
 	struct build build;
-	bool json = false;
+	volatile bool json = false;
 	for (int i = 1; i < argc; i++)
-		json |= !strcmp(argv[i], "--json");
+		json = json || !strcmp(argv[i], "--json");
 	build_init(&build);
 	if (BUILD_TRY(&build))
 		body(&build, argc, argv);

@@ -1,7 +1,6 @@
 /* run.c: ingot run: runs a model once on .npy files. */
 #include "cli/cli.h"
 #include "base/npy.h"
-#include "frontends/frontends.h"
 #include "cli/data.h"
 #include <jansson.h>
 #include <stdio.h>
@@ -44,11 +43,10 @@ static void body(struct build *build, int argc, char **argv)
 		fail(build, EXIT_USAGE, NULL, "--target: no \"%s\"", cli.target);
 	if (as_double && kind != &engine_interpreter)
 		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
-	struct read_options read = { cli.options.keep_inputs.at, (int)cli.options.keep_inputs.count };
-	struct graph *graph = graph_read(build, cli.options.model, &read);
-	struct data data = data_of_files(build, &cli, graph);
-	data_bind(build, graph, &data, &cli.options);
-	struct model *model = model_open(build, &cli.options);
+	struct model *model = model_read(build, &cli.options);
+	struct data data = data_of_files(build, &cli, model->graph);
+	data_bind(model->graph, &data);
+	model_prepare(model);
 	model_define(model);
 	const struct program *program = model->program;
 	const void **inputs = new_array(build->arena, const void *, program->inputs.count + 1);

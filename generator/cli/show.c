@@ -10,7 +10,7 @@ static void print_loops(struct model *model, struct text *out)
 {
 	for (size_t k = 0; k < model->lowered->kernels.count; k++)
 		if (model->lowered->kernels.at[k]->shape == SHAPE_LOOPS)
-			loops_print(model->lowered->kernels.at[k], model->options->target, out);
+			loops_print(loops_lower(model->build, model->build->arena, model->options->target, model->lowered->kernels.at[k]), out);
 }
 
 static void print_source(struct model *model, struct text *out)
@@ -39,7 +39,8 @@ static void body(struct build *build, int argc, char **argv)
 		s++;
 	if (s == COUNT(stages))
 		fail(build, EXIT_USAGE, NULL, "--stage: no \"%s\"; graph, definitions, kernels, loops, plan and source are there", stage);
-	struct model *model = model_open(build, &cli.options);
+	struct model *model = model_read(build, &cli.options);
+	model_prepare(model);
 	text_init(&out, build);
 	if (s == 0)
 		graph_print(model->graph, -1, &out);

@@ -141,13 +141,20 @@ static struct value call_heavy(struct template_call *call)
 		tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL, arena_printf(p->arena, "vec_load(sums + %d * r + %d * v)", width, lanes));
 }
 
+/* The innermost term is `u` steps on in an unrolled loop. */
+static const char *step_name(struct printing *p, int term, int64_t u)
+{
+	const char *name = p->names[p->c->column + 1 + term];
+	return u && term == p->c->terms - 1 ? arena_printf(p->arena, "(%s + %" PRId64 ")", name, u) : name;
+}
+
 /* a at row r of the tile: the terms, by their names or the strides that were passed. */
 static struct value call_a(struct template_call *call)
 {
 	struct tile_user *user = call->user;
 	struct printing *p = user->p;
 	const struct contraction *c = p->c;
-	int64_t r = call_int(call, 0, 0), constant = 0;
+	int64_t r = call_int(call, 0, 0), u = call_int(call, 1, 0), constant = 0;
 	struct text text;
 	text_init(&text, p->emit->build);
 	if (p->row_stride.name && r)
@@ -156,7 +163,7 @@ static struct value call_a(struct template_call *call)
 		constant = r * p->row_stride.direct;
 	for (int t = 0; t < c->terms; t++) {
 		const struct stride *s = &p->term_stride[t];
-		const char *name = p->names[c->column + 1 + t];
+		const char *name = step_name(p, t, u);
 		if (s->name)
 			text_printf(&text, "%s%s * %s", text.count ? " + " : "", s->name, name);
 		else if (s->direct == 1)
@@ -176,16 +183,16 @@ static struct value call_b(struct template_call *call)
 	struct tile_user *user = call->user;
 	struct printing *p = user->p;
 	const struct contraction *c = p->c;
-	int64_t v = call_int(call, 0, 0), lanes = p->emit->target->lanes;
+	int64_t v = call_int(call, 0, 0), u = call_int(call, 1, 0), lanes = p->emit->target->lanes, at = (u * user->tile->vecs + v) * lanes;
 	if (c->b_mode != B_DIRECT)
-		return v ? value_printf(p->arena, "vec_load(w + %" PRId64 ")", v * lanes) : value_string("vec_load(w)");
+		return at ? value_printf(p->arena, "vec_load(w + %" PRId64 ")", at) : value_string("vec_load(w)");
 	struct text text;
 	text_init(&text, p->emit->build);
 	text_adds(&text, "w");
 	if (v)
 		text_printf(&text, " + %" PRId64, v * lanes);
 	for (int t = 0; t < c->terms; t++)
-		text_printf(&text, " + %" PRId64 " * %s", index_factor(c->b_at, c->column + 1 + t), p->names[c->column + 1 + t]);
+		text_printf(&text, " + %" PRId64 " * %s", index_factor(c->b_at, c->column + 1 + t), step_name(p, t, u));
 	const char *left = left_of(p, user->tile, v);
 	struct value value = left ? value_printf(p->arena, "vec_load_n(%s, %s, 0.f)", text.at, left) : value_printf(p->arena, "vec_load(%s)", text.at);
 	text_release(&text);
@@ -499,6 +506,7 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	bool heavy = c->value && expr_cost(c->value) > HEAVY;
 	for (int i = 0; i < p.tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
+		int unroll = p.tiles[i].rows <= 2 && c->terms && c->extents[c->column + c->terms] % 4 == 0 ? 4 : 1;
 		struct tile_user *user = new(arena, struct tile_user);
 		*user = (struct tile_user){ new(arena, struct printing), &p.tiles[i] };
 		*user->p = p;
@@ -509,10 +517,11 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 		value_dict_set(tile, "whole", value_int(p.tiles[i].vecs - (p.tiles[i].left != 0)));
 		value_dict_set(tile, "heavy", value_bool(heavy));
 		value_dict_set(tile, "terms", extents_of(&p, c->column + 1, c->terms));
-		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : p.tiles[i].vecs * lanes));
+		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : unroll * p.tiles[i].vecs * lanes));
+		value_dict_set(tile, "unroll", value_int(unroll));
 		value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
-		value_dict_set(tile, "a", value_function(arena, "a", "r", call_a, user));
-		value_dict_set(tile, "b", value_function(arena, "b", "v", call_b, user));
+		value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
+		value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
 		value_dict_set(tile, "result", value_function(arena, "result", "r v", call_result, user));
 		value_dict_set(tile, "heavy_result", value_function(arena, "heavy_result", "tail", call_heavy, user));
 		value_list_add(tiles, tile);

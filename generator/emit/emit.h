@@ -56,12 +56,13 @@ const char *printer_value(struct printer *, const struct expr *);
 /* As an operand of * or +: in parentheses where it is no primary expression. */
 const char *printer_operand(struct printer *, const struct expr *);
 const char *printer_index(struct printer *, const struct index *);                         /* an expression of type long */
+const char *printer_range(struct printer *, const struct range *);                         /* a condition, for && */
 const char *printer_address(struct printer *, const struct definition *, const struct index *address);     /* "y + 16 * i + c" */
 const char *printer_element(struct printer *, const struct definition *, const struct index *address);     /* "y[16 * i + c]" */
 
 /* Whether the expression can be a vec along that variable: float alone, affine in it, no select on it. */
 bool        printer_can_vector(const struct expr *, int lane);
-/* A number as C: "0x1.8p+1f", "0.5f", "-INFINITY", "7ll". */
+/* A number as C: "0x1.8p+1f", "0.5f", "(-1.f / 0.f)", "7ll". */
 const char *print_number(struct arena *, enum dtype, double number, int64_t integer);
 
 
@@ -90,6 +91,8 @@ struct package {
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };
+/* A name as a C identifier that is no keyword of C or C++. */
+const char *emit_identifier(struct arena *, const char *name);
 /* Writes the folder; all files or none. */
 void package_write(struct emit *, const struct package *, const char *directory);
 

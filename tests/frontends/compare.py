@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Reads models with ingot and with PyPI's onnx, and compares everything that was read.
 
-    compare.py READ_MODELS [--limit BYTES] [PATH...]
+    compare.py READ_MODELS [--limit BYTES] [--made | PATH...]
 
-READ_MODELS is the program tests/read_models of the build folder.  PATH: models, or folders searched for *.onnx; without
-any, the folders of $INGOT_CASES (or ../shared/cases beside the project).  For each model:
+READ_MODELS is the program tests/read_models of the build folder.  PATH: models, or folders searched for *.onnx; --made:
+those of make_models.py; without any, the folders of $INGOT_CASES (or ../shared/cases beside the project).  For each model:
 
   wire     what ingot read = what onnx.load read: header, inputs, outputs, constants bit by bit, nodes, attributes, subgraphs
   again    what ingot printed as text and read back = what it read first
@@ -12,7 +12,7 @@ any, the folders of $INGOT_CASES (or ../shared/cases beside the project).  For e
   printer  what ingot read of onnx.printer's text = the same
 
 The last three only below --limit bytes (default 3000000), as text is long.  Ends with 77 where there are no cases or no onnx."""
-import json, os, re, subprocess, sys, tempfile
+import json, os, re, shutil, subprocess, sys, tempfile
 
 try:
     import numpy, onnx, onnx.parser, onnx.printer
@@ -78,11 +78,15 @@ def dims_of(type):
     return [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else latin(d.dim_param) for d in type.tensor_type.shape.dim]
 
 
+def symbol(name):
+    return name if name.isidentifier() else f'"{name}"' if name else "?"
+
+
 def type_text(type):
     def tensor_text(t):
         text = next(k for k, v in onnx.TensorProto.DataType.items() if v == t.elem_type).lower()
         return {"float": "float"}.get(text, text) + ("[]" if not t.HasField("shape") else "" if not t.shape.dim else "[" + ",".join(
-            str(d.dim_value) if d.HasField("dim_value") else d.dim_param or "?" for d in t.shape.dim) + "]")
+            str(d.dim_value) if d.HasField("dim_value") else symbol(d.dim_param) for d in t.shape.dim) + "]")
     which = type.WhichOneof("value")
     if which == "tensor_type":
         return tensor_text(type.tensor_type)
@@ -104,7 +108,7 @@ def attribute(a, folder):
     many = {A.FLOATS: lambda: map(bits, a.floats), A.INTS: lambda: a.ints, A.STRINGS: lambda: map(latin, a.strings),
             A.TENSORS: lambda: [tensor(t, folder) for t in a.tensors], A.GRAPHS: lambda: [graph(g, folder) for g in a.graphs],
             A.TYPE_PROTOS: lambda: map(type_text, a.type_protos)}
-    kind = a.type or next(k for k, n in ((A.FLOAT, "f"), (A.INT, "i"), (A.STRING, "s"), (A.TENSOR, "t")) if a.HasField(n))
+    kind = a.type or next(k for k, n in ((A.FLOAT, "f"), (A.INT, "i"), (A.STRING, "s"), (A.INTS, "ints")) if getattr(a, n))
     value = [one[kind]()] if kind in one else list(many[kind]())
     if kind == A.SPARSE_TENSOR:
         kind = A.TENSOR
@@ -205,7 +209,14 @@ class Reader:
         return subprocess.run([self.program, "--text", path], capture_output=True, check=True).stdout
 
 
-SUBBYTE = re.compile(rb"\b(u?int[24]|float4e2m1|float6\w+)\[[0-9,]+\] [^,>]*=|= (u?int[24]|float4e2m1)\[")
+# Types that onnx.parser does not pack as the specification says.
+SUBBYTE = re.compile(rb"\b(u?int[24]|float4e2m1|float6\w+)(\[[0-9,]*\])? [^,>]*=")
+
+# What onnx itself cannot read or print, of the models of make_models.py.
+EXCUSED = {("attributes", "parser"): "takes text as UTF-8 only", ("strings", "parser"): "takes text as UTF-8 only",
+           ("names", "parser"): "operators in quotes are our addition", ("names", "printer"): "prints an operator with a blank as it is",
+           ("sparse", "printer"): "leaves out sparse constants", ("sparse_pairs", "printer"): "prints sparse_tensor attributes as nothing",
+           ("untyped_attributes", "printer"): "prints attributes without a type as nothing"}
 
 
 def names_matter(stage):
@@ -255,6 +266,10 @@ def compare(reader, path, limit, counts, folder):
         except Exception as wrong:                       # it refuses what it cannot print
             theirs = "..."
         if "..." not in theirs:
+            for t in m.graph.initializer:
+                for entry in t.external_data:
+                    if entry.key == "location":
+                        shutil.copy(os.path.join(os.path.dirname(path), entry.value), folder)
             with open(os.path.join(folder, "theirs.txt"), "w", encoding="utf-8", errors="surrogateescape") as file:
                 file.write(theirs)
             code, found = reader.json(os.path.join(folder, "theirs.txt"))
@@ -272,7 +287,12 @@ def main():
         i = arguments.index("--limit")
         limit = int(arguments[i + 1])
         del arguments[i:i + 2]
-    reader, paths, counts = Reader(arguments[0]), arguments[1:], {}
+    reader, paths, counts = Reader(arguments[0]), [a for a in arguments[1:] if a != "--made"], {}
+    made = "--made" in arguments
+    if made:
+        import make_models
+        paths = [tempfile.mkdtemp()]
+        make_models.main(paths[0])
     cases = os.environ.get("INGOT_CASES", os.path.join(HERE, "../../../shared/cases"))
     if not paths:
         if not os.path.isdir(cases):
@@ -288,9 +308,14 @@ def main():
     bad = 0
     with tempfile.TemporaryDirectory() as folder:
         for path in models:
+            stem = os.path.splitext(os.path.basename(path))[0]
             for failure in compare(reader, path, limit, counts, folder):
+                if made and (stem, failure.split(":")[0]) in EXCUSED:
+                    continue
                 print(f"{path}: {failure}")
                 bad += 1
+    if made:
+        shutil.rmtree(paths[0])
     print(f"{len(models)} models;", ", ".join(f"{stage} {n}" for stage, n in counts.items()), f"compared; {bad} differences")
     return 1 if bad or not models else 0
 
