@@ -38,62 +38,67 @@ static void read_shape(struct reader *reader, struct wire w, const char *where, 
 	}
 }
 
+static enum dtype read_dtype(struct reader *reader, const struct wire_field *f, const char *where)
+{
+	int64_t type = wire_int(f);
+	if (type < 0 || type >= DTYPE_COUNT)
+		fail(reader->build, EXIT_UNSUPPORTED, where, "its element type has the number %lld, which is not known", (long long)type);
+	return (enum dtype)type;
+}
+
+static void read_tensor_type(struct reader *reader, struct wire w, const char *where, struct tensor *tensor, bool strict)
+{
+	for (struct wire_field f; wire_next(&w, &f);)
+		if (f.number == 1)
+			tensor->type = read_dtype(reader, &f, where);
+		else if (f.number == 2)
+			read_shape(reader, wire_bytes(&f), where, tensor, strict);
+}
+
 /* Type and shape of a tensor; returns NULL, or the word for a type that is no tensor. */
 static const char *read_type(struct reader *reader, struct wire w, const char *where, struct tensor *tensor, bool strict)
 {
 	const char *word = NULL;
-	tensor->rank = -1;
 	for (struct wire_field f; wire_next(&w, &f);) {
 		if (f.number < COUNT(type_words) && type_words[f.number])
 			word = type_words[f.number];
-		if (f.number != 1)
-			continue;
-		struct wire inner = wire_bytes(&f);
-		for (struct wire_field t; wire_next(&inner, &t);) {
-			int64_t type;
-			if (t.number == 1 && ((type = wire_int(&t)) < 0 || type >= DTYPE_COUNT))
-				fail(reader->build, EXIT_UNSUPPORTED, where, "its element type has the number %lld, which is not known",
-				     (long long)type);
-			if (t.number == 1)
-				tensor->type = (enum dtype)type;
-			else if (t.number == 2)
-				read_shape(reader, wire_bytes(&t), where, tensor, strict);
-		}
+		if (f.number == 1)
+			read_tensor_type(reader, wire_bytes(&f), where, tensor, strict);
 	}
 	return word;
 }
 
-/* A type as text, for attributes that hold one: tensor(float[N,2]), seq(…), optional(…), map(int64, …). */
-static void print_type(struct reader *reader, struct wire w, int depth, struct text *out)
+/* A type as text, for attributes that hold one: float[N,2], seq(...), optional(...), map(int64, ...). */
+static const char *type_text(struct reader *reader, struct wire w, int depth)
 {
-	static const char *const words[] = { [4] = "seq(", [5] = "map(", [8] = "sparse_tensor(", [9] = "optional(" };
+	struct arena *arena = reader->build->arena;
+	const char *text = "", *inner = "", *key = "undefined";
 	if (depth > MAX_DEPTH)
 		fail(reader->build, EXIT_LIMIT, reader->file, "types nest deeper than %d", MAX_DEPTH);
 	for (struct wire_field f; wire_next(&w, &f);) {
 		struct tensor tensor = { .rank = -1 };
-		if (f.number == 1 || f.number == 8) {
-			struct wire as_tensor = wire_bytes(&f);
-			for (struct wire_field t; wire_next(&as_tensor, &t);)
-				if (t.number == 1 && wire_int(&t) > 0 && wire_int(&t) < DTYPE_COUNT)
-					tensor.type = (enum dtype)t.value;
-				else if (t.number == 2)
-					read_shape(reader, wire_bytes(&t), reader->file, &tensor, false);
-			text_adds(out, f.number == 8 ? words[8] : "");
-			graph_print_type(&tensor, out);
-			text_adds(out, f.number == 8 ? ")" : "");
-			continue;
+		if (f.number == 1 || f.number == 8) {                  /* both begin with element type and shape */
+			read_tensor_type(reader, wire_bytes(&f), reader->file, &tensor, false);
+			text = type_of_tensor(reader->build, &tensor);
+			text = f.number == 1 ? text : arena_printf(arena, "sparse_tensor(%s)", text);
+		} else if (f.number == 4 || f.number == 9 || f.number == 5) {
+			struct wire part = wire_bytes(&f);
+			for (struct wire_field t; wire_next(&part, &t);)
+				if (f.number == 5 && t.number == 1)
+					key = dtypes[read_dtype(reader, &t, reader->file)].text;
+				else if (t.number == (f.number == 5 ? 2 : 1))
+					inner = type_text(reader, wire_bytes(&t), depth + 1);
+			text = f.number == 5 ? arena_printf(arena, "map(%s, %s)", key, inner)
+			                     : arena_printf(arena, f.number == 4 ? "seq(%s)" : "optional(%s)", inner);
+		} else if (f.number == 7) {
+			struct wire part = wire_bytes(&f);
+			for (struct wire_field t; wire_next(&part, &t);)
+				if (t.number == 1 || t.number == 2)
+					inner = *inner ? arena_printf(arena, "%s,%s", inner, text_of(reader, &t)) : text_of(reader, &t);
+			text = arena_printf(arena, "opaque(%s)", inner);
 		}
-		if (f.number >= COUNT(words) || !words[f.number])
-			continue;
-		struct wire inner = wire_bytes(&f);
-		text_adds(out, words[f.number]);
-		for (struct wire_field t; wire_next(&inner, &t);)
-			if (f.number == 5 && t.number == 1 && wire_int(&t) > 0 && wire_int(&t) < DTYPE_COUNT)
-				text_printf(out, "%s, ", dtypes[t.value].text);
-			else if (t.number == (f.number == 5 ? 2 : 1))
-				print_type(reader, wire_bytes(&t), depth + 1, out);
-		text_adds(out, ")");
 	}
+	return text;
 }
 
 /* ---- attributes ---- */
@@ -126,15 +131,10 @@ static struct bytes bytes_of(const struct wire_field *f)
 	return (struct bytes){ (const char *)w.at, wire_left(w) };
 }
 
-static struct bytes type_text(struct reader *reader, struct wire w)
+static struct bytes type_bytes(struct reader *reader, struct wire w)
 {
-	struct text text;
-	text_init(&text, reader->build);
-	text.limit = 1 << 16;
-	print_type(reader, w, 0, &text);
-	struct bytes bytes = { arena_copy(reader->build->arena, text.count ? text.at : "", text.count), text.count };
-	text_release(&text);
-	return bytes;
+	const char *text = type_text(reader, w, 0);
+	return (struct bytes){ text, strlen(text) };
 }
 
 static void read_lists(struct reader *reader, struct wire w, struct node *node, struct attribute *a, uint32_t field)
@@ -168,7 +168,7 @@ static void read_lists(struct reader *reader, struct wire w, struct node *node, 
 		if (a->kind == ATTRIBUTE_STRINGS)
 			strings[n++] = bytes_of(&f);
 		else if (a->kind == ATTRIBUTE_TYPES)
-			strings[n++] = type_text(reader, wire_bytes(&f));
+			strings[n++] = type_bytes(reader, wire_bytes(&f));
 		else if (a->kind == ATTRIBUTE_TENSORS)
 			a->tensors[n++] = keep(reader, proto_tensor(reader, wire_bytes(&f), node->where));
 		else
@@ -189,7 +189,7 @@ static void read_value(struct reader *reader, const struct wire_field *f, struct
 		a->s = bytes_of(f);
 		break;
 	case ATTRIBUTE_TYPE:
-		a->s = type_text(reader, wire_bytes(f));
+		a->s = type_bytes(reader, wire_bytes(f));
 		break;
 	case ATTRIBUTE_TENSOR:
 		a->t = keep(reader, proto_tensor(reader, wire_bytes(f), node->where));
@@ -321,110 +321,48 @@ static const char *value_name(struct reader *reader, struct wire w, struct wire 
 	return name;
 }
 
-static void read_input(struct reader *reader, struct wire w, struct graph *graph)
+/* Name and type of an input, an output or a value; type and rank unknown where they are not there. */
+static struct tensor read_declared(struct reader *reader, struct wire w, const char *kind, bool strict)
 {
+	struct tensor declared = { .rank = -1 };
 	struct wire type;
-	const char *name = value_name(reader, w, &type), *where = reader_where(reader, "input", name);
-	if (!*name)
-		fail(reader->build, EXIT_INVALID, reader->file, "input %zu of graph \"%.60s\" has no name", graph->inputs.count,
-		     graph->name);
-	if (graph_tensor(graph, name) && graph_tensor(graph, name)->graph == graph)
-		fail(reader->build, EXIT_INVALID, where, "is there twice");
-	struct tensor *tensor = graph_tensor_new(graph, name);
-	const char *word = read_type(reader, type, where, tensor, true);
-	if (word)
-		fail(reader->build, EXIT_UNSUPPORTED, where, "is %s; only tensors can be inputs", word);
-	tensor->is_input = true;
-	push(reader->build->arena, &graph->inputs, tensor);
-}
-
-static void read_initializer(struct reader *reader, struct tensor value, struct graph *graph)
-{
-	if (!*value.name)
-		fail(reader->build, EXIT_INVALID, reader->file, "an initialiser of graph \"%.60s\" has no name", graph->name);
-	struct tensor *tensor = graph_tensor(graph, value.name);
-	if (tensor && tensor->graph == graph) {
-		if (tensor->is_initializer)
-			fail(reader->build, EXIT_INVALID, reader_where(reader, "initialiser", value.name), "is there twice");
-		reader_default(reader, tensor, &value);
-	} else {
-		tensor = graph_tensor_new(graph, value.name);
-	}
-	tensor->type = value.type;
-	tensor->rank = value.rank;
-	memcpy(tensor->dims, value.dims, sizeof value.dims);
-	tensor->data = value.data;
-	tensor->bytes = value.bytes;
-	tensor->strings = value.strings;
-	tensor->is_initializer = true;
-}
-
-/* A declared type is a hint for what has none: inference finds the truth and checks. */
-static void hint(struct tensor *tensor, const struct tensor *declared)
-{
-	if (tensor->is_input || tensor->is_initializer)
-		return;
-	if (declared->type != DTYPE_NONE)
-		tensor->type = declared->type;
-	if (declared->rank >= 0) {
-		tensor->rank = declared->rank;
-		memcpy(tensor->dims, declared->dims, sizeof declared->dims);
-	}
-}
-
-static void read_output(struct reader *reader, struct wire w, struct graph *graph, size_t k)
-{
-	struct wire type;
-	const char *name = value_name(reader, w, &type), *where = reader_where(reader, "output", name);
-	struct tensor declared = { 0 };
-	const char *word = read_type(reader, type, where, &declared, false);
-	if (!*name)
-		fail(reader->build, EXIT_INVALID, reader->file, "output %zu of graph \"%.60s\" has no name", k, graph->name);
-	if (word)
-		fail(reader->build, EXIT_UNSUPPORTED, where, "is %s; only tensors can be outputs", word);
-	graph_use(graph, &graph->outputs.at[k], name, where);
-	struct tensor *tensor = graph->outputs.at[k];
-	if (!tensor)
-		return;                                       /* of an outer graph, or nothing: graph_close tells */
-	if (tensor->is_output)
-		fail(reader->build, EXIT_INVALID, where, "is there twice");
-	tensor->is_output = true;
-	hint(tensor, &declared);
+	declared.name = value_name(reader, w, &type);
+	const char *where = kind ? reader_where(reader, kind, declared.name) : reader->file;
+	const char *word = read_type(reader, type, where, &declared, strict);
+	if (word && kind)
+		fail(reader->build, EXIT_UNSUPPORTED, where, "is %s; only tensors go in and out", word);
+	return declared;
 }
 
 static void read_graph(struct reader *reader, struct wire w, struct graph *graph)
 {
-	struct build *build = reader->build;
 	struct wire walk = w;
+	struct tensor declared;
 	size_t k = 0;
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 2)
 			graph->name = text_of(reader, &f);
 		else if (f.number == 11)
-			read_input(reader, wire_bytes(&f), graph);
+			declared = read_declared(reader, wire_bytes(&f), "input", true), reader_input(reader, graph, &declared);
 	walk = w;
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 5)
-			read_initializer(reader, proto_tensor(reader, wire_bytes(&f), NULL), graph);
+			declared = proto_tensor(reader, wire_bytes(&f), NULL), reader_constant(reader, graph, &declared);
 		else if (f.number == 15)
-			read_initializer(reader, proto_sparse(reader, wire_bytes(&f), NULL), graph);
+			declared = proto_sparse(reader, wire_bytes(&f), NULL), reader_constant(reader, graph, &declared);
 	walk = w;
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 1)
 			read_node(reader, wire_bytes(&f), graph);
-	graph->outputs.count = graph->outputs.room = wire_repeats(w, 12);
-	graph->outputs.at = new_array(build->arena, struct tensor *, graph->outputs.count);
-	for (struct wire_field f; wire_next(&w, &f);) {
+	reader_outputs(graph, wire_repeats(w, 12));
+	for (struct wire_field f; wire_next(&w, &f);)
 		if (f.number == 12) {
-			read_output(reader, wire_bytes(&f), graph, k++);
+			declared = read_declared(reader, wire_bytes(&f), "output", false);
+			reader_output(reader, graph, k++, &declared);
 		} else if (f.number == 13) {
-			struct wire type;
-			const char *name = value_name(reader, wire_bytes(&f), &type);
-			struct tensor declared = { 0 }, *tensor = graph_tensor(graph, name);
-			if (tensor && tensor->graph == graph && !read_type(reader, type, reader->file, &declared, false))
-				hint(tensor, &declared);
+			declared = read_declared(reader, wire_bytes(&f), NULL, false);
+			reader_hint(graph, &declared);
 		}
-	}
 	graph_close(graph);
 }
 
@@ -443,46 +381,35 @@ static void read_opset(struct reader *reader, struct wire w)
 
 static struct function *read_function(struct reader *reader, struct wire w)
 {
-	struct build *build = reader->build;
-	struct function *function = new(build->arena, struct function);
-	/* The function's own imports are in force inside. */
-	__typeof__(reader->opsets) outer = reader->opsets;
+	const char *domain = "", *name = "", *overload = "";
+	__typeof__(reader->opsets) outer = reader->opsets;                    /* the function's own are in force inside */
 	memset(&reader->opsets, 0, sizeof reader->opsets);
-	function->domain = function->name = function->overload = name_is(build->names, "");
 	size_t k = 0;
 	struct wire walk = w;
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 1)
-			function->name = text_of(reader, &f);
+			name = text_of(reader, &f);
 		else if (f.number == 10)
-			function->domain = text_of(reader, &f);
+			domain = text_of(reader, &f);
 		else if (f.number == 13)
-			function->overload = text_of(reader, &f);
+			overload = text_of(reader, &f);
 		else if (f.number == 9)
 			read_opset(reader, wire_bytes(&f));
-	if (!*function->name)
-		fail(build, EXIT_INVALID, reader->file, "a function has no name");
-	struct graph *body = graph_new(build, function->name, reader->file, NULL);
-	function->body = body;
-	body->ir_version = reader->ir_version;
-	memcpy(&body->opsets, &reader->opsets, sizeof body->opsets);
+	struct function *function = function_new(reader, domain, name, overload);
 	if (!reader->opsets.count)
-		memcpy(&body->opsets, &outer, sizeof body->opsets);
+		memcpy(&function->body->opsets, &outer, sizeof outer);
 	reader->opsets = outer;
+	/* Defaults are attributes of no node; messages about them name the function. */
+	struct graph *body = function->body;
+	struct node place = { .where = reader_where(reader, "function", name), .graph = body };
 	walk = w;
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 4) {
-			const char *name = text_of(reader, &f);
-			struct tensor *input = graph_tensor_new(body, name);
-			input->is_input = true;
-			push(build->arena, &body->inputs, input);
+			struct tensor input = { .name = text_of(reader, &f), .rank = -1 };
+			reader_input(reader, body, &input);
 		} else if (f.number == 6) {
-			push(build->arena, &function->parameters, text_of(reader, &f));
+			push(reader->build->arena, &function->parameters, text_of(reader, &f));
 		}
-	/* Defaults are attributes of no node; messages about them name the function. */
-	struct node place = { .where = reader_where(reader, "function", function->name), .graph = body };
-	body->outputs.count = body->outputs.room = wire_repeats(w, 5);
-	body->outputs.at = new_array(build->arena, struct tensor *, body->outputs.count);
 	walk = w;
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 7) {
@@ -490,11 +417,14 @@ static struct function *read_function(struct reader *reader, struct wire w)
 		} else if (f.number == 11) {
 			struct attribute a = { 0 };
 			read_attribute(reader, wire_bytes(&f), &place, &a);
-			push(build->arena, &function->defaults, a);
+			push(reader->build->arena, &function->defaults, a);
 		}
+	reader_outputs(body, wire_repeats(w, 5));
 	for (struct wire_field f; wire_next(&w, &f);)
-		if (f.number == 5)
-			graph_use(body, &body->outputs.at[k++], text_of(reader, &f), place.where);
+		if (f.number == 5) {
+			struct tensor output = { .name = text_of(reader, &f), .rank = -1 };
+			reader_output(reader, body, k++, &output);
+		}
 	graph_close(body);
 	return function;
 }
@@ -519,9 +449,7 @@ struct graph *read_model(struct reader *reader, const void *at, size_t bytes)
 	if (!graph_wire.at)
 		fail(build, EXIT_INVALID, reader->file, "holds no graph");
 	reader_opsets_done(reader);
-	struct graph *graph = graph_new(build, "", reader->file, NULL);
-	graph->ir_version = reader->ir_version;
-	memcpy(&graph->opsets, &reader->opsets, sizeof graph->opsets);
+	struct graph *graph = reader_graph(reader, "");
 	for (struct wire_field f; wire_next(&w, &f);)
 		if (f.number == 25) {
 			struct function *function = read_function(reader, wire_bytes(&f));

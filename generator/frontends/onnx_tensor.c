@@ -20,13 +20,15 @@ static struct encoding encoding_of(enum dtype type)
 		return (struct encoding){ 7, WIRE_VARINT, 8 };
 	case DTYPE_U32: case DTYPE_U64:
 		return (struct encoding){ 11, WIRE_VARINT, bits / 8 };
-	default:                                          /* below 8 bits: a number is a byte of several elements */
+	default:                                          /* 2 and 4 bits: a number is a byte of several elements; 6: one element */
 		return (struct encoding){ 5, WIRE_VARINT, bits < 8 ? 1 : bits / 8 };
 	}
 }
 
-static const char *decode(struct reader *reader, struct wire w, const char *where, struct encoding encoding, size_t bytes)
+static const char *decode(struct reader *reader, struct wire w, const char *where, enum dtype type,
+                          size_t bytes)
 {
+	struct encoding encoding = encoding_of(type);
 	struct wire_numbers numbers = wire_numbers(w, encoding.field, encoding.type);
 	char *data = arena_array(reader->build->arena, bytes, 1), *to = data;
 	int64_t high = encoding.bytes < 8 ? (int64_t)1 << 8 * encoding.bytes : INT64_MAX;
@@ -37,7 +39,13 @@ static const char *decode(struct reader *reader, struct wire w, const char *wher
 			     (to - data) / encoding.bytes, (long long)value);
 		memcpy(to, &value, (size_t)encoding.bytes);
 	}
-	return data;
+	if (dtypes[type].bits != 6)
+		return data;
+	size_t n = (size_t)(to - data);
+	unsigned char *packed = arena_array(reader->build->arena, dtype_bytes(type, n), 1);
+	for (size_t i = 0; i < n; i++)
+		put_bits(packed, i, 6, (unsigned)data[i] & 63);
+	return (const char *)packed;
 }
 
 static void read_strings(struct reader *reader, struct wire w, const char *where, struct tensor *tensor)
@@ -74,12 +82,15 @@ static void read_numbers(struct reader *reader, struct wire w, const char *where
 	count = wire_count(w, encoding.field, encoding.type);
 	if (!size_mul(count, (size_t)encoding.bytes, &bytes))
 		fail(reader->build, EXIT_LIMIT, where, "too many elements");
+	size_t elements = (size_t)tensor_elements(reader->build, tensor);
+	bool fits = count == (dtypes[tensor->type].bits == 6 ? elements : dtype_bytes(tensor->type, elements) / (size_t)encoding.bytes);
 	if (places == 1 && once.at && encoding.type != WIRE_VARINT)
 		reader_data(reader, where, tensor, once.at, bytes);
-	else if (bytes == dtype_bytes(tensor->type, (size_t)tensor_elements(reader->build, tensor)))
-		reader_data(reader, where, tensor, decode(reader, w, where, encoding, bytes), bytes);
+	else if (fits)
+		reader_data(reader, where, tensor, decode(reader, w, where, tensor->type, bytes), dtype_bytes(tensor->type, elements));
 	else
-		reader_data(reader, where, tensor, NULL, bytes);              /* says what is wrong */
+		fail(reader->build, EXIT_INVALID, where, "holds %zu numbers where %zu elements of %s belong", count, elements,
+		     dtypes[tensor->type].text);
 }
 
 /* Fields of TensorProto that hold elements; a tensor uses one. */

@@ -91,7 +91,47 @@ void reader_data(struct reader *reader, const char *where, struct tensor *tensor
 	tensor->bytes = bytes;
 }
 
-void reader_default(struct reader *reader, struct tensor *input, const struct tensor *value)
+/* ---- the parts of a graph ---- */
+struct graph *reader_graph(struct reader *reader, const char *name)
+{
+	struct graph *graph = graph_new(reader->build, name, reader->file, NULL);
+	graph->ir_version = reader->ir_version;
+	memcpy(&graph->opsets, &reader->opsets, sizeof graph->opsets);
+	return graph;
+}
+
+static void check_name(struct reader *reader, const struct graph *graph, const char *name, const char *what)
+{
+	if (!*name)
+		fail(reader->build, EXIT_INVALID, reader->file, "%s of graph \"%.60s\" has no name", what, graph->name);
+}
+
+static struct tensor *own_tensor(struct graph *graph, const char *name)
+{
+	struct tensor *tensor = graph_tensor(graph, name);
+	return tensor && tensor->graph == graph ? tensor : NULL;
+}
+
+static void take_type(struct tensor *tensor, const struct tensor *from)
+{
+	tensor->type = from->type;
+	tensor->rank = from->rank;
+	memcpy(tensor->dims, from->dims, sizeof from->dims);
+}
+
+void reader_input(struct reader *reader, struct graph *graph, const struct tensor *declared)
+{
+	check_name(reader, graph, declared->name, "an input");
+	if (own_tensor(graph, declared->name))
+		fail(reader->build, EXIT_INVALID, reader_where(reader, "input", declared->name), "is there twice");
+	struct tensor *tensor = graph_tensor_new(graph, declared->name);
+	take_type(tensor, declared);
+	tensor->is_input = true;
+	push(reader->build->arena, &graph->inputs, tensor);
+}
+
+/* An initialiser that is also an input: both say type and shape. */
+static void check_default(struct reader *reader, const struct tensor *input, const struct tensor *value)
 {
 	const char *where = reader_where(reader, "initialiser", input->name);
 	if (input->type != DTYPE_NONE && input->type != value->type)
@@ -104,6 +144,70 @@ void reader_default(struct reader *reader, struct tensor *input, const struct te
 		if (input->dims[i].extent >= 0 && input->dims[i].extent != value->dims[i].extent)
 			fail(reader->build, EXIT_INVALID, where, "is %lld wide in dimension %d, but the input of that name is %lld",
 			     (long long)value->dims[i].extent, i, (long long)input->dims[i].extent);
+}
+
+void reader_constant(struct reader *reader, struct graph *graph, const struct tensor *value)
+{
+	check_name(reader, graph, value->name, "an initialiser");
+	struct tensor *tensor = own_tensor(graph, value->name);
+	if (tensor && tensor->is_initializer)
+		fail(reader->build, EXIT_INVALID, reader_where(reader, "initialiser", value->name), "is there twice");
+	if (tensor)
+		check_default(reader, tensor, value);
+	else
+		tensor = graph_tensor_new(graph, value->name);
+	take_type(tensor, value);
+	tensor->data = value->data;
+	tensor->bytes = value->bytes;
+	tensor->strings = value->strings;
+	tensor->is_initializer = true;
+}
+
+/* Made in one piece, as graph_use keeps pointers to the places. */
+void reader_outputs(struct graph *graph, size_t count)
+{
+	graph->outputs.count = graph->outputs.room = count;
+	graph->outputs.at = new_array(graph->build->arena, struct tensor *, count);
+}
+
+void reader_output(struct reader *reader, struct graph *graph, size_t k, const struct tensor *declared)
+{
+	const char *where = reader_where(reader, "output", declared->name);
+	check_name(reader, graph, declared->name, "an output");
+	graph_use(graph, &graph->outputs.at[k], declared->name, where);
+	struct tensor *tensor = graph->outputs.at[k];
+	if (!tensor)
+		return;                                       /* of an outer graph, or nothing: graph_close tells */
+	if (tensor->is_output)
+		fail(reader->build, EXIT_INVALID, where, "is there twice");
+	tensor->is_output = true;
+	reader_hint(graph, declared);
+}
+
+void reader_hint(struct graph *graph, const struct tensor *declared)
+{
+	struct tensor *tensor = own_tensor(graph, declared->name);
+	if (!tensor || tensor->is_input || tensor->is_initializer)
+		return;
+	if (declared->type != DTYPE_NONE)
+		tensor->type = declared->type;
+	if (declared->rank >= 0) {
+		tensor->rank = declared->rank;
+		memcpy(tensor->dims, declared->dims, sizeof declared->dims);
+	}
+}
+
+struct function *function_new(struct reader *reader, const char *domain, const char *name, const char *overload)
+{
+	struct names *names = reader->build->names;
+	struct function *function = new(reader->build->arena, struct function);
+	if (!*name)
+		fail(reader->build, EXIT_INVALID, reader->file, "a function has no name");
+	function->domain = name_is(names, !strcmp(domain, "ai.onnx") ? "" : domain);
+	function->name = name_is(names, name);
+	function->overload = name_is(names, overload);
+	function->body = reader_graph(reader, name);
+	return function;
 }
 
 static bool is_kept(struct reader *reader, const struct tensor *tensor, bool *seen)

@@ -51,8 +51,26 @@ void reader_dim(struct reader *, const char *where, struct tensor *, int64_t ext
  * The data is borrowed, or copied where it is small and not aligned. */
 void reader_data(struct reader *, const char *where, struct tensor *, const void *at, size_t bytes);
 
-/* Type and shape of an initialiser must agree with those declared for the input of its name. */
-void reader_default(struct reader *, struct tensor *input, const struct tensor *value);
+/* Element i of packed data, which begins as zeros. */
+static inline void put_bits(unsigned char *data, size_t i, unsigned bits, unsigned value)
+{
+	size_t at = i * bits;
+	data[at / 8] |= (unsigned char)(value << at % 8);
+	if (at % 8 + bits > 8)
+		data[at / 8 + 1] |= (unsigned char)(value >> (8 - at % 8));
+}
+
+/* A graph's parts, each checked: names there and not twice, an initialiser as its input was declared.  `declared` holds
+ * name, type and shape, of which only the name must be known; a constant holds its data.  First the inputs, then constants
+ * and nodes, then reader_outputs and each output, then hints: declared types of what has none yet. */
+struct graph *reader_graph(struct reader *, const char *name);        /* a main graph or a body, with the opsets in force */
+void reader_input(struct reader *, struct graph *, const struct tensor *declared);
+void reader_constant(struct reader *, struct graph *, const struct tensor *value);
+void reader_outputs(struct graph *, size_t count);
+void reader_output(struct reader *, struct graph *, size_t k, const struct tensor *declared);
+void reader_hint(struct graph *, const struct tensor *declared);
+struct function *function_new(struct reader *, const char *domain, const char *name, const char *overload);
+
 /* After the initialisers of the main graph: takes those out of its inputs that are constants, checks what stays. */
 void reader_inputs_done(struct reader *, struct graph *);
 

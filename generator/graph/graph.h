@@ -131,12 +131,20 @@ int64_t tensor_int(const struct tensor *, size_t i);
 double  tensor_float(const struct tensor *, size_t i);
 bool    tensor_is_known(const struct tensor *);                        /* type, rank and all extents */
 
+/* ---- rewrite.c: for passes, over a main graph and its subgraphs ---- */
+/* Every tensor gets its place in the list as its mark; the list maps each to itself.  A pass puts another tensor there, and
+ * graph_substitute puts that one, or the one it stands for in turn, wherever the first was read or was an output. */
+struct tensor **graph_number(struct graph *);
+void            graph_substitute(struct graph *, struct tensor **instead);
+/* Removes nodes no output depends on, and tensors nobody makes or reads.  Needs topological order. */
+void            graph_sweep(struct graph *);
+
 /* ---- check.c: names unique, producers right, topological order (sorted where the file was not), attributes well-formed ---- */
 void graph_check(struct graph *);
 
 /* ---- print.c: ONNX's textual syntax; frontends/onnx_text.c reads it back ---- */
 /* Constants of more than `elements` elements are printed by name, type and shape only where elements >= 0 (for people). */
 void graph_print(const struct graph *, int64_t elements, struct text *out);
-void graph_print_type(const struct tensor *, struct text *out);         /* float[1,N,?], or "undefined" */
+const char *type_of_tensor(struct build *, const struct tensor *);      /* float[1,N,?]; float: rank 0; float[]: rank unknown */
 
 #endif
