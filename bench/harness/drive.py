@@ -30,6 +30,8 @@ def run(words, folder=None):
 	except OSError as error:
 		return 127, str(error)
 	lines = done.stdout.decode(errors="replace").strip().splitlines()
+	if done.returncode < 0:
+		return done.returncode, f"signal {-done.returncode}: " + (lines[-1:] + [""])[0]
 	return done.returncode, ([line for line in lines if "error" in line] + lines[-1:] + [""])[0]
 
 
@@ -53,6 +55,8 @@ class Driver:
 		names = ["race", "limits", "bounds", "pool", "ingot", "onnxruntime", "openvino", "onednn" if onednn else "onednn_absent"]
 		if onednn:
 			self.libraries.insert(0, "-ldnnl")
+			if run([*self.compiler, "-E", "-include", "oneapi/dnnl/dnnl.h", "-x", "c", os.devnull])[0]:
+				environment.lack("oneDNN is not there: install libdnnl-dev")
 		for name in names:
 			self.objects.append(os.path.join(work, name + ".o"))
 			must([*self.compiler, *self.flags, "-c", os.path.join(ENGINES, name + ".c"), "-o", self.objects[-1]])
