@@ -61,6 +61,10 @@ def finish(rows, names, threads, path):
 	if mean:
 		ratios = [row["ratio"] for row in rows if row["ratio"]]
 		print(f"ingot / fastest peer, geometric mean of {len(ratios)}: {mean:.3f}; above 1.0: {sum(r > 1 for r in ratios)}")
+	gains = [(row["name"], row["ingot-1"]["median"] / row["ingot"]["median"]) for row in rows
+	         if "median" in row.get("ingot", {}) and "median" in row.get("ingot-1", {})]
+	if gains:
+		print("ingot's second thread: " + ", ".join(f"{name} {gain:.2f}" for name, gain in gains) + " times as fast as one")
 	if path:
 		versions = {m: importlib.metadata.version(m) for m in ("onnxruntime", "openvino")}
 		with open(path, "w") as f:
