@@ -1,0 +1,11 @@
+/* data.h: JSON -> template values. */
+#ifndef CLI_DATA_H
+#define CLI_DATA_H
+
+#include "ingot/template.h"
+#include <jansson.h>
+
+/* In the build's arena; objects keep the order of their members, as Python's json does. */
+struct value data_of(struct build *, const json_t *);
+
+#endif
