@@ -84,7 +84,7 @@ static void follow_load(void *user, const struct expr *load)
 {
 	struct following *f = user;
 	int unit = unit_variable(f->d);
-	if (load->of->source == SOURCE_CONSTANT || definition_elements(load->of) <= 1 || unit < 0)
+	if (load->of->source == SOURCE_CONSTANT || load->of->placed->mode == MODE_LOCAL || definition_elements(load->of) <= 1 || unit < 0)
 		return;
 	const struct index *address = placed_address(f->arena, load->of, load->at);
 	if (index_uses(address, unit) && index_factor(address, unit) != 1)
@@ -95,7 +95,10 @@ static double follow(struct lowered *lowered, const struct definition *d, const 
 	struct following f = { lowered->arena, d, 0, (double)definition_elements(d) };
 	if (writer->shape != SHAPE_LOOPS)
 		return 0;
-	expr_loads(d->body, follow_load, &f);
+	/* what the kernel's other members load counts too, where the vectors run along a loop that they share */
+	for (size_t m = 0; m < writer->members.count; m++)
+		if (writer->members.at[m] == d || unit_variable(d) < writer->outer)
+			expr_loads(writer->members.at[m]->body, follow_load, &f);
 	return f.cost;
 }
 
