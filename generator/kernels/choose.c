@@ -19,26 +19,22 @@ void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definit
 	push(arena, &kernel->params, (struct param){ of, name, written });
 }
 
-/* In the layout of placed->stride, which is row-major unless loops_place_constants has turned it. */
+/* The elements, in the order of the layout; below 8 bits and row-major ones as they are. */
 static void fill_copy(const struct constant_item *item, void *out)
 {
-	const struct definition *of = item->of;
-	size_t size = dtype_bytes(of->type, 1), step = 1;
-	int64_t elements = definition_elements(of), at[MAX_RANK] = { 0 }, place = 0;
-	bool row_major = true;
-	for (int v = of->rank - 1; v >= 0; step *= (size_t)of->extents[v], v--)
-		row_major &= of->extents[v] == 1 || of->placed->stride[v] == (int64_t)step;
-	if (row_major || dtypes[of->type].bits < 8) {
-		memcpy(out, of->data, dtype_bytes(of->type, (size_t)elements));
+	const struct definition *d = item->of;
+	int64_t at[MAX_RANK] = { 0 }, to = 0, elements = definition_elements(d);
+	if (d->type != DTYPE_F32) {
+		memcpy(out, d->data, dtype_bytes(d->type, (size_t)elements));
 		return;
 	}
 	for (int64_t i = 0; i < elements; i++) {
-		memcpy((char *)out + (size_t)place * size, (const char *)of->data + (size_t)i * size, size);
-		for (int v = of->rank - 1; v >= 0; v--) {
-			place += of->placed->stride[v];
-			if (++at[v] < of->extents[v])
+		((float *)out)[to] = ((const float *)d->data)[i];
+		for (int v = d->rank - 1; v >= 0; v--) {
+			to += d->placed->stride[v];
+			if (++at[v] < d->extents[v])
 				break;
-			place -= at[v] * of->placed->stride[v];
+			to -= d->placed->stride[v] * d->extents[v];
 			at[v] = 0;
 		}
 	}
@@ -139,8 +135,6 @@ void choose(struct lowered *lowered)
 		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, word_of(kernel));
 		if (kernel->shape == SHAPE_CONTRACTION)
 			contraction_choose(lowered, kernel);
-		if (kernel->shape == SHAPE_LOOPS)
-			loops_place_constants(kernel);
 		list_params(lowered, kernel);
 		if (kernel->shape == SHAPE_LOOPS)
 			loops_prepare(lowered->arena, kernel, lowered->target);

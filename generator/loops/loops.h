@@ -92,10 +92,6 @@ struct loops {
 /* Kernel -> statements, all passes.  The kernel's params must stand. */
 struct loops *loops_lower(struct build *, struct arena *, const struct target *, const struct kernel *);
 
-/* constants.c: turns the layout of constants that only this kernel reads, so that what its vectors load lies side by side.
- * Before loops_prepare and before constants are filled. */
-void loops_place_constants(const struct kernel *);
-
 /* What kernels/choose.c asks: sets blocks, blocks_of and tile of a SHAPE_LOOPS kernel whose params stand. */
 void loops_prepare(struct arena *, struct kernel *, const struct target *);
 /* static void NAME(const T *restrict a, …, T *restrict y, long from, long to).  Needs c/loops.jinja and a prelude. */
