@@ -178,6 +178,10 @@ static int lane_of(const struct definition *d)
 		return -1;
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
 	int unit = unit_variable(last);
+	/* a sum in 64 lanes runs along its terms */
+	for (int r = d->reduced - 1; r >= 0 && d->reduce != REDUCE_NONE && d->order == ORDER_LANES; r--)
+		if (d->reduced_extents[r] > 1)
+			return d->rank + r;
 	return d == last || unit < kernel->outer ? unit : unit_variable(d);
 }
 
