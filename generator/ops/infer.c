@@ -33,16 +33,21 @@ void infer_counts(const struct node *node, int least, int most, int outs)
 		node_fail(node, EXIT_INVALID, "%s has no output", node->type);
 }
 
+bool dtype_is_supported(enum dtype type)
+{
+	const struct dtype_row *row = &dtypes[type];
+	return row->class == CLASS_FLOAT ? row->bits >= 32 : row->class != CLASS_OTHER && row->bits >= 8 && type != DTYPE_U64;
+}
+
 enum dtype infer_number_type(const struct node *node, int i)
 {
 	const struct tensor *tensor = node_in(node, i);
 	if (!tensor || tensor->type == DTYPE_NONE)
 		return DTYPE_NONE;
-	const struct dtype_row *row = &dtypes[tensor->type];
 	if (tensor->type == DTYPE_STRING)
 		node_fail(node, EXIT_INVALID, "%s of input %d (%s): a string is no number", node->type, i, tensor->name);
-	if (row->class == CLASS_OTHER || (row->class == CLASS_FLOAT && row->bits < 32) || row->bits < 8)
-		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, row->text);
+	if (!dtype_is_supported(tensor->type))
+		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[tensor->type].text);
 	return tensor->type;
 }
 
