@@ -88,6 +88,7 @@ struct package {
 	const char *cc;                   /* NULL: nothing is compiled */
 	int jobs;
 	bool shared;                      /* also libNAME.so, for ingot itself */
+	bool profile;                     /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };

@@ -305,7 +305,7 @@ void printer_share(struct printer *printer, const struct expr *const *roots, siz
 
 static const char *c_type(const struct printer *printer, const struct expr *expr)
 {
-	return printer->lane >= 0 ? "vec" : dtypes[expr->type].c;
+	return printer->lane >= 0 ? "vec" : dtypes[expr->type].class == CLASS_FLOAT ? dtypes[expr->type].c : "long long";
 }
 
 static struct printed print_load(struct printer *printer, const struct expr *load)
@@ -362,6 +362,9 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	const struct expr *expr = it->expr;
 	const char *row = scalars[expr->row].text;
 	enum dtype_class class = dtypes[expr->type].class;
+	/* Integers wrap around, which C's operators on long long do not promise. */
+	if (class != CLASS_FLOAT && row_level(row) != LEVEL_PRIMARY)
+		row = arena_printf(printer->arena, "k_%s(a, b)", scalars[expr->row].name);
 	const char *prefix = class != CLASS_FLOAT ? "i_" : expr->type == DTYPE_F64 ? "d_" : printer->lane >= 0 || printer->target->lanes == 1 ? "k_" : "s_";
 	int level = row_level(row);
 	struct printed arg[3] = { { 0 } };
@@ -395,8 +398,8 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	}
 	const char *text = arena_copy(printer->arena, out.at, out.count);
 	text_release(&out);
-	if (class != CLASS_FLOAT && expr->type != DTYPE_I64)             /* the words of integers are of long long */
-		return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c, wrap(printer, (struct printed){ text, level }, LEVEL_CAST)), LEVEL_CAST };
+	if (class != CLASS_FLOAT && expr->type != DTYPE_I64)             /* each step wraps to its own type */
+		return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c, text), LEVEL_CAST };
 	return (struct printed){ text, level };
 }
 
@@ -415,9 +418,19 @@ const char *printer_range(struct printer *printer, const struct range *range)
 static struct printed print_cast(struct printer *printer, const struct expr *expr, struct printed a)
 {
 	struct arena *arena = printer->arena;
-	if (expr->type == DTYPE_BOOL)
+	const struct dtype_row *to = &dtypes[expr->type];
+	if (to->class == CLASS_BOOL)
 		return (struct printed){ arena_printf(arena, "(unsigned char)(%s != 0)", wrap(printer, a, LEVEL_ADD)), LEVEL_CAST };
-	return (struct printed){ arena_printf(arena, "(%s)%s", dtypes[expr->type].c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST };
+	if (to->class == CLASS_FLOAT || dtypes[expr->arg[0]->type].class != CLASS_FLOAT)
+		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST };
+	/* A float becomes an integer by cutting; what does not fit is the nearest that does. */
+	int bits = to->bits;
+	bool is_signed = to->class == CLASS_INT;
+	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1)) : (int64_t)(UINT64_MAX >> (64 - bits));
+	int64_t least = is_signed ? -most - 1 : 0;
+	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text, print_number(arena, DTYPE_F64, (double)least, 0),
+		print_number(arena, DTYPE_F64, (double)most, 0), print_number(arena, DTYPE_I64, 0, least), print_number(arena, DTYPE_I64, 0, most));
+	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST };
 }
 
 static struct printed print_fresh(struct printer *printer, int number, bool branch)

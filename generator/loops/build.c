@@ -214,11 +214,11 @@ static int64_t stride_of(const struct definition *d, int v)
 	return step;
 }
 
-/* Variables of extent above 1 from `from` on, the largest stride first. */
-static int by_stride(const struct definition *d, int from, int *order)
+/* Variables [from, to) of extent above 1, the largest stride first. */
+static int by_stride(const struct definition *d, int from, int to, int *order)
 {
 	int count = 0;
-	for (int v = from; v < d->rank; v++) {
+	for (int v = from; v < to; v++) {
 		if (d->extents[v] == 1)
 			continue;
 		int at = count++;
@@ -229,23 +229,27 @@ static int by_stride(const struct definition *d, int from, int *order)
 	return count;
 }
 
+/* A map over variable v of d; what comes next stands in the block returned. */
+static struct block *add_map(struct building *b, const struct definition *d, int v, const struct index **with, struct block *out)
+{
+	int var = var_new(b->loops, output_names[v % 5], d->extents[v]);
+	with[v] = index_var(b->loops->arena, var, d->extents[v]);
+	struct stmt *loop = for_new(b->loops, var, d->extents[v], ROLE_MAP);
+	block_add(b->loops, out, loop);
+	return &loop->body;
+}
+
 /* Adds the loops of one definition whose variables with[v] != NULL are given. */
 static void define(struct building *b, struct definition *d, const struct index **with, struct block *out)
 {
 	struct loops *loops = b->loops;
-	int order[MAX_RANK], count = by_stride(d, 0, order);
+	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] == 1 && !with[v])
-			with[v] = index_constant(loops->arena, 0);
+			with[v] = index_constant(loops->arena, 0);             /* others are given, or get a loop */
 	for (int n = 0; n < count; n++) {
-		int v = order[n];
-		if (with[v])
-			continue;
-		int var = var_new(loops, output_names[v % 5], d->extents[v]);
-		with[v] = index_var(loops->arena, var, d->extents[v]);
-		struct stmt *loop = for_new(loops, var, d->extents[v], ROLE_MAP);
-		block_add(loops, out, loop);
-		out = &loop->body;
+		if (!with[order[n]])
+			out = add_map(b, d, order[n], with, out);
 	}
 	const struct index *at[MAX_RANK];
 	for (int v = 0; v < d->rank; v++)
@@ -319,51 +323,63 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 	return &loop->body;
 }
 
+/* How many of the loops, outermost first, a block is one round of.  `inside` of them stay: lanes, and neighbours for tiles. */
+static int outer_count(const struct definition *d, double work, const int *order, int count, int inside)
+{
+	int taken = 0;
+	while (taken < count - inside && work / (double)d->extents[order[taken]] >= BLOCK_WORK)
+		work /= (double)d->extents[order[taken++]];
+	return taken;
+}
+
+static double work_of(const struct definition *d) { return (double)definition_elements(d) * (double)definition_terms(d); }
+
+/* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones. */
 static struct loops *build_members(struct building *b, bool named)
 {
 	const struct kernel *kernel = b->kernel;
-	const struct definition *first = kernel->members.at[0];
-	int order[MAX_RANK], count = 0;
+	struct loops *loops = b->loops;
+	const struct definition *last = kernel->members.at[kernel->members.count - 1];
+	int order[MAX_RANK], count = 0, inside = 1;
+	double work = 0;
+	bool own = false;
 	add_cells(b);
-	for (int v = 0; v < kernel->outer; v++)
-		if (first->extents[v] > 1)
-			order[count++] = v;
+	for (size_t i = 0; i < kernel->members.count; i++) {
+		const struct definition *d = kernel->members.at[i];
+		work += work_of(d);
+		own |= local_size(d, kernel->outer) > 1;
+		if (d->reduce != REDUCE_NONE)
+			inside = d->order == ORDER_CHAIN ? 2 : inside;
+	}
+	count = by_stride(last, 0, kernel->outer, order);
+	int taken = own ? count : outer_count(last, work, order, count, inside);
 	const struct index *with[MAX_VARS] = { 0 };
-	struct block *out = outer_loops(b, first, order, count, named, with);
+	struct block *out = outer_loops(b, last, order, taken, named, with);
+	for (int n = taken; n < count; n++)
+		out = add_map(b, last, order[n], with, out);
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		struct definition *d = kernel->members.at[i];
-		const struct index *own[MAX_VARS] = { 0 };
-		memcpy(own, with, (size_t)kernel->outer * sizeof *own);
-		for (size_t c = 0; c < b->loops->owners.count; c++)
-			if (b->loops->owners.at[c] == d && b->loops->cells.at[c]->kind == CELL_ARRAY) {
-				struct stmt *array = stmt_new(b->loops, STMT_ARRAY);
-				array->cell = b->loops->cells.at[c];
-				block_add(b->loops, out, array);
+		const struct index *at[MAX_VARS] = { 0 };
+		memcpy(at, with, (size_t)kernel->outer * sizeof *at);
+		for (size_t c = 0; c < loops->owners.count; c++)
+			if (loops->owners.at[c] == d && loops->cells.at[c]->kind == CELL_ARRAY) {
+				struct stmt *array = stmt_new(loops, STMT_ARRAY);
+				array->cell = loops->cells.at[c];
+				block_add(loops, out, array);
 			}
-		define(b, d, own, out);
+		define(b, d, at, out);
 	}
-	return b->loops;
-}
-
-/* How many of the outermost loops a block is one round of. */
-static int outer_count(const struct definition *d, const int *order, int count)
-{
-	double inner = (double)definition_elements(d) * (double)definition_terms(d);
-	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_LANES ? 0 : 2, taken = 0;
-	if (d->order == ORDER_LANES && d->reduce != REDUCE_NONE)
-		inside = count > 1;
-	while (taken < count - inside && inner / (double)d->extents[order[taken]] >= BLOCK_WORK)
-		inner /= (double)d->extents[order[taken++]];
-	return taken;
+	return loops;
 }
 
 static struct loops *build_alone(struct building *b, bool named)
 {
 	struct definition *d = b->kernel->members.at[0];
 	const struct index *with[MAX_VARS] = { 0 };
-	int order[MAX_RANK], count = by_stride(d, 0, order);
+	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
 	add_cells(b);
-	int taken = outer_count(d, order, count);
+	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
+	int taken = outer_count(d, work_of(d), order, count, inside);
 	struct block *out = outer_loops(b, d, order, taken, named, with);
 	define(b, d, with, out);
 	return b->loops;
@@ -382,7 +398,7 @@ static struct loops *build_flat(struct building *b)
 {
 	struct definition *d = b->kernel->members.at[0];
 	struct loops *loops = b->loops;
-	int order[MAX_RANK], count = by_stride(d, 0, order);
+	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
 	int64_t elements = definition_elements(d), extents[MAX_RANK];
 	add_cells(b);
 	for (int n = 0; n < count; n++)

@@ -54,6 +54,8 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 {
 	struct printer *p = &e->printer;
 	const char *value = printer_value(p, stmt->value);
+	if (dtypes[stmt->cell->of.type].class != CLASS_FLOAT && stmt->cell->of.type != DTYPE_I64)
+		value = arena_printf(e->arena, "(%s)(%s)", dtypes[stmt->cell->of.type].c, value);
 	for (size_t i = 0; i < p->lets.count; i++) {
 		struct value let = entry(e, list, "let");
 		put(let, "type", p->lets.at[i].type);
@@ -195,23 +197,6 @@ static struct value emit_block(struct emitting *e, const struct block *block)
 }
 
 /* ---- the function ---- */
-
-static struct value params_of(struct emitting *e)
-{
-	struct value params = value_list(e->arena);
-	for (size_t i = 0; i < e->loops->cells.count; i++) {
-		const struct cell *cell = e->loops->cells.at[i];
-		if (cell->kind != CELL_BUFFER)
-			continue;
-		struct value param = value_dict(e->arena);
-		put(param, "type", dtypes[cell->of.type].c);
-		put(param, "name", cell->of.name);
-		value_dict_set(param, "written", value_bool(cell->written));
-		value_list_add(params, param);
-	}
-	return params;
-}
-
 void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	struct arena arena;
@@ -224,10 +209,8 @@ void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	note_changes(&e, &loops->body);
 	e.printer = (struct printer){ .arena = &arena, .target = emit->target, .lane = -1, .names = e.names, .buffer = name_of_buffer,
 		.held = held_by_cell, .user = &e };
-	struct value globals = value_dict(&arena), made = value_dict(&arena);
-	put(made, "name", kernel->name);
-	value_dict_set(made, "params", params_of(&e));
-	value_dict_set(globals, "kernel", made);
+	struct value globals = value_dict(&arena);
+	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "body", emit_block(&e, &loops->body));
 	template_render(emit->templates, "c/loops.jinja", globals, out);
 	arena_release(&arena);

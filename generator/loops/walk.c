@@ -281,7 +281,7 @@ const struct expr *reduce_step(struct loops *loops, enum reduce reduce, const st
 		return expr_scalar(arena, reduce == REDUCE_MAX ? SCALAR_max : SCALAR_min, term, sum, NULL);
 	if (reduce == REDUCE_PROD)
 		return expr_scalar(arena, SCALAR_mul, sum, term, NULL);
-	if (term->kind == EXPR_SCALAR && term->row == SCALAR_mul && dtypes[term->type].class == CLASS_FLOAT)
+	if (term->kind == EXPR_SCALAR && term->row == SCALAR_mul && term->type == DTYPE_F32)
 		return expr_scalar(arena, SCALAR_fma, term->arg[0], term->arg[1], sum);
 	return expr_scalar(arena, SCALAR_add, sum, term, NULL);
 }
