@@ -157,10 +157,14 @@ void program_check(const struct program *);                           /* asserts
 void program_print(const struct program *, struct text *out);         /* one line a definition, as in walk.md */
 void program_remove_dead(struct program *);                           /* what no output needs */
 
+/* ---- fold.c: what depends on constants alone becomes a constant ---- */
+void program_fold(struct program *);
+
 /* ---- interpret.c: the oracle ---- */
 enum math { MATH_STRICT, MATH_DOUBLE };
 /* inputs[i], outputs[i]: elements in C order of the program's inputs and outputs, in their own types (MATH_DOUBLE: computed in double,
  * rounded at the end).  Fails where a value used as an index lies outside its tensor (EXIT_INVALID). */
 void interpret(const struct program *, enum math, const void *const *inputs, void *const *outputs);
+void interpret_one(const struct program *, const struct definition *, void *output);      /* strict; all that it reads is constant */
 
 #endif

@@ -222,6 +222,7 @@ struct program *define_graph(struct graph *graph)
 	for (size_t i = 0; i < definer.program->outputs.count; i++)
 		definer.program->outputs.at[i]->is_output = true;
 	program_remove_dead(definer.program);
+	program_fold(definer.program);
 	return definer.program;
 }
 

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+static const int64_t ELEMENTS_MOST = (int64_t)1 << 36;             /* of one tensor: 256 GiB of float */
+
 const struct dim dim_unknown = { -1, NULL };
 struct dim dim_of(int64_t extent) { return (struct dim){ extent, NULL }; }
 bool dim_is_known(struct dim dim) { return dim.extent >= 0; }
@@ -107,8 +109,9 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 	for (int d = 0; d < rank; d++)
 		tensor->dims[d] = merge(node, tensor, d, dims[d]);
 	int64_t elements = tensor_elements(node->graph->build, tensor);
-	if (elements > INT64_MAX / 16)
-		node_fail(node, EXIT_LIMIT, "%s has %" PRId64 " elements", tensor->name, elements);
+	if (elements > ELEMENTS_MOST)
+		node_fail(node, EXIT_LIMIT, "%s: %s has %" PRId64 " elements, ingot takes at most %" PRId64, node->type, tensor->name, elements,
+			ELEMENTS_MOST);
 }
 
 void infer_output_unknown(struct node *node, int i, enum dtype type) { typed(node, i, type); }

@@ -217,6 +217,19 @@ static const struct expr *while_running(struct unrolling *u, const struct index 
 	return expr3(u->definer, SCALAR_where, expr_cast(u->arena, yes->type, runs), yes, no);
 }
 
+/* The two biases of each gate, summed: a constant where they are. */
+static const struct expr *bias_at(struct unrolling *u, int direction, const struct index *gate)
+{
+	struct arena *arena = u->arena;
+	int64_t extent = GATES * u->lstm.hidden;
+	const struct index *g = index_var(arena, 0, extent), *dir = index_constant(arena, direction);
+	if (!u->b)
+		return NULL;
+	const struct expr *sum = expr2(u->definer, SCALAR_add, expr_load(arena, u->b, (const struct index *[]){ dir, g }),
+		expr_load(arena, u->b, (const struct index *[]){ dir, index_plus(arena, g, extent) }));
+	return expr_load(arena, definer_map(u->definer, name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
+}
+
 /* gates[s, b, g] of all steps, from the input alone, starting from the biases */
 static struct definition *input_part(struct unrolling *u, int direction)
 {
@@ -227,10 +240,7 @@ static struct definition *input_part(struct unrolling *u, int direction)
 	const struct index *time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
 	const struct expr *x = expr_load(arena, u->x, u->lstm.batch_first ? (const struct index *[]){ b, time, k }
 		: (const struct index *[]){ time, b, k });
-	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){ dir, g, k }), *start = NULL;
-	if (u->b)
-		start = expr2(u->definer, SCALAR_add, expr_load(arena, u->b, (const struct index *[]){ dir, g }),
-			expr_load(arena, u->b, (const struct index *[]){ dir, index_plus(arena, g, extents[2]) }));
+	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){ dir, g, k }), *start = bias_at(u, direction, g);
 	return definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs, start,
 		expr2(u->definer, SCALAR_mul, x, w));
 }
