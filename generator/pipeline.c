@@ -31,6 +31,7 @@ void model_prepare(struct model *model)
 	pass_bound(model->graph);
 	pass_constants(model->graph);
 	pass_infer(model->graph);
+	pass_simplify(model->graph);
 	graph_check(model->graph);
 }
 

@@ -19,9 +19,25 @@ void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definit
 	push(arena, &kernel->params, (struct param){ of, name, written });
 }
 
+/* The elements, in the order of the layout; below 8 bits and row-major ones as they are. */
 static void fill_copy(const struct constant_item *item, void *out)
 {
-	memcpy(out, item->of->data, dtype_bytes(item->of->type, (size_t)definition_elements(item->of)));
+	const struct definition *d = item->of;
+	int64_t at[MAX_RANK] = { 0 }, to = 0, elements = definition_elements(d);
+	if (d->type != DTYPE_F32) {
+		memcpy(out, d->data, dtype_bytes(d->type, (size_t)elements));
+		return;
+	}
+	for (int64_t i = 0; i < elements; i++) {
+		((float *)out)[to] = ((const float *)d->data)[i];
+		for (int v = d->rank - 1; v >= 0; v--) {
+			to += d->placed->stride[v];
+			if (++at[v] < d->extents[v])
+				break;
+			to -= d->placed->stride[v] * d->extents[v];
+			at[v] = 0;
+		}
+	}
 }
 
 /* A constant that kernels read as it is: into the blob once. */
