@@ -258,6 +258,7 @@ static const struct expr *state_at(struct unrolling *u, const struct state *stat
 	return expr_load(u->arena, state->of, u->lstm.batch_first ? (const struct index *[]){ b, dir, h } : (const struct index *[]){ dir, b, h });
 }
 
+/* Of the gates; the cell's own activation h is not clipped, as onnxruntime has it. */
 static const struct expr *clipped(struct unrolling *u, const struct expr *x)
 {
 	if (u->lstm.clip <= 0)
@@ -307,7 +308,7 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	if (u->p)
 		gate[GATE_OUTPUT] = expr3(definer, SCALAR_fma, peephole[GATE_OUTPUT], c, gate[GATE_OUTPUT]);
 	const struct expr *out = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_OUTPUT]));
-	const struct expr *y = expr2(definer, SCALAR_mul, out, activate(definer, &u->lstm.h[direction], clipped(u, c)));
+	const struct expr *y = expr2(definer, SCALAR_mul, out, activate(definer, &u->lstm.h[direction], c));
 	const struct expr *kept = state_at(u, hidden, b, h);
 	y = while_running(u, now, b, y, kept ? kept : zero);
 	struct definition *new_hidden = definer_map(definer, name_at(u, "hidden", direction, s), 2, extents, y);
