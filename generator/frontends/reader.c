@@ -156,6 +156,9 @@ void reader_constant(struct reader *reader, struct graph *graph, const struct te
 		check_default(reader, tensor, value);
 	else
 		tensor = graph_tensor_new(graph, value->name);
+	/* An input of a subgraph is given by its node each time; a default is nobody's. */
+	if (tensor->is_input && graph->outer)
+		return;
 	take_type(tensor, value);
 	tensor->data = value->data;
 	tensor->bytes = value->bytes;
