@@ -24,6 +24,7 @@ bool fma_open(struct engine *engine)
 {
 	engine->session = (void *)fma_widest();
 	engine->run = fma_run;
+	engine->pooled = true;
 	return true;
 }
 
@@ -60,5 +61,6 @@ bool traffic_open(struct engine *engine)
 	memset(traffic.to, 1, traffic.write * threads);
 	engine->session = &traffic;
 	engine->run = traffic_run;
+	engine->pooled = true;
 	return true;
 }

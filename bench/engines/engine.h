@@ -24,8 +24,8 @@ struct ingot_parallel;                                /* design: each generated 
 
 /* Written for each network by bench/harness/network.py, as network.c. */
 struct network {
-	struct tensor *inputs, *outputs;
-	int input_count, output_count;
+	struct tensor *inputs, *outputs, *constants;  /* constants: read from const_I.bin, for engines that take no model */
+	int input_count, output_count, constant_count;
 	double read_bytes, write_bytes;               /* what must move at least: weights, inputs; outputs */
 	const char *ort_library, *ov_library;         /* paths of the peers' shared libraries */
 	const char *onednn;                           /* the kernel in onednn.c's words, or NULL */
@@ -38,7 +38,9 @@ extern const struct network network;
 struct engine {
 	char name[32];                                /* as in the table: onnxruntime, openvino-2 */
 	int threads;
+	bool pooled;                                  /* its second thread is the pool's */
 	bool (*run)(struct engine *);
+	bool (*finish)(struct engine *);              /* brings the outputs into data after the last run; NULL: they are there */
 	void *session, *in[TENSORS_MOST], *out[TENSORS_MOST];   /* the engine's own handles */
 	void *data[TENSORS_MOST];                     /* its outputs, 64-byte aligned */
 	const char *model;                            /* peer.onnx, or open.onnx on a second try */
@@ -58,6 +60,7 @@ bool traffic_open(struct engine *);                   /* bounds.c: reads and wri
 /* pool.c: a parallel-for over the calling thread and workers - 1 others, which spin for some 100 us and then sleep.
  * One loop at a time; `task` gets each index in [0, count) once, on any thread. */
 void pool_run(void *pool, void (*task)(void *argument, int index), void *argument, int count);
-void pool_start(int workers);                         /* once, before the first pool_run */
+void pool_start(int workers);                         /* once, before the first pool_run; helper i sits on core i */
+void pool_pin(int number);                            /* puts this thread on that core of those it may use */
 
 #endif

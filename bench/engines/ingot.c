@@ -16,5 +16,6 @@ bool ingot_open(struct engine *engine)
 		engine->in[i] = network.inputs[i].data;
 	engine->session = network.ingot_workspace();
 	engine->run = run;
+	engine->pooled = true;
 	return engine->session || engine_fail("no workspace");
 }

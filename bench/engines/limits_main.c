@@ -7,11 +7,9 @@
  *                                 thread, a copy counts what it reads and what it writes
  *     join NANOSECONDS            an empty loop over the threads, begun and ended
  * Every figure is the best of several tries: a limit, not an average. */
-#define _GNU_SOURCE
 #include "engine.h"
 #include "limits.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,13 +97,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	cpu_set_t home;
-	sched_getaffinity(0, sizeof home, &home);
-	for (int c = CPU_SETSIZE - 1; threads == 1 && c >= 0 && CPU_COUNT(&home) > 1; c--)
-		CPU_CLR(c, &home);
-	sched_setaffinity(0, sizeof home, &home);
 	if (threads > 1)
 		pool_start(threads);
+	pool_pin(0);
 	struct job job = { 0 };
 	for (job.loop = fma_loops; job.loop->name; job.loop++)
 		if (job.loop->present())

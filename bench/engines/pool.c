@@ -8,6 +8,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -49,8 +50,30 @@ static void work(uint32_t number)
 	}
 }
 
-static void *helper(void *unused)
+/* The core with this number among those that the process may use; -1 where there are not so many. */
+static int core_of(int number)
 {
+	cpu_set_t allowed;
+	sched_getaffinity(0, sizeof allowed, &allowed);
+	for (int core = 0; core < CPU_SETSIZE; core++)
+		if (CPU_ISSET(core, &allowed) && number-- == 0)
+			return core;
+	return -1;
+}
+
+void pool_pin(int number)
+{
+	int core = core_of(number);
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(core < 0 ? 0 : core, &one);
+	if (core >= 0)
+		sched_setaffinity(0, sizeof one, &one);
+}
+
+static void *helper(void *number)
+{
+	pool_pin((int)(intptr_t)number);              /* else the kernel may wake it on the caller's core, and leave it there */
 	for (uint32_t seen = 0;;) {
 		uint32_t number = atomic_load(&team.loop);
 		for (int spins = 0; number == seen; spins++) {
@@ -65,14 +88,14 @@ static void *helper(void *unused)
 		seen = number;
 		work(number);
 	}
-	return unused;
+	return NULL;
 }
 
 void pool_start(int workers)
 {
 	for (int i = 1; i < workers; i++) {
 		pthread_t thread;
-		if (pthread_create(&thread, NULL, helper, NULL))
+		if (pthread_create(&thread, NULL, helper, (void *)(intptr_t)i))
 			abort();
 		pthread_detach(thread);
 	}

@@ -9,7 +9,7 @@
  *     time ENGINE NS SWITCHES a batch, per call; how often another process took the core meanwhile
  *     flops fma-N COUNT       in one call of it
  *     restless ENGINE         its threads were still busy 200 ms after its last call
- * It runs in the network's folder: inputs lie in in_I.bin; each engine's outputs of a run after the last round go to
+ * It runs in the network's folder: inputs lie in in_I.bin, constants in const_I.bin; each engine's outputs of a run after the last round go to
  * ENGINE_I.bin.  With THREADS 1 all engines sit on the first core that the process may use. */
 #define _GNU_SOURCE
 #include "engine.h"
@@ -139,6 +139,8 @@ static bool settle(void)
 static void batch(struct engine *engine)
 {
 	sched_setaffinity(0, sizeof home, &home);       /* an engine may have pinned this thread */
+	if (engine->pooled && engine->threads > 1)
+		pool_pin(0);
 	bool good = engine->run(engine);                /* brings back its code, its weights and its threads */
 	long taken = switches();
 	double start = now(CLOCK_MONOTONIC);
@@ -160,7 +162,7 @@ static void outputs_write(struct engine *engine)
 	printf("try\t%s\n", engine->name);
 	for (int i = 0; i < network.output_count; i++)
 		memset(engine->data[i], 0xA5, network.outputs[i].bytes);
-	if (!engine->run(engine))
+	if (!engine->run(engine) || (engine->finish && !engine->finish(engine)))
 		printf("failed\t%s\t%s\n", engine->name, problem);
 	for (int i = 0; i < network.output_count; i++) {
 		char path[64];
@@ -174,12 +176,12 @@ static void outputs_write(struct engine *engine)
 	}
 }
 
-static void inputs_read(void)
+static void tensors_read(struct tensor *tensors, int count, const char *stem)
 {
-	for (int i = 0; i < network.input_count; i++) {
-		struct tensor *tensor = &network.inputs[i];
+	for (int i = 0; i < count; i++) {
+		struct tensor *tensor = &tensors[i];
 		char path[64];
-		snprintf(path, sizeof path, "in_%d.bin", i);
+		snprintf(path, sizeof path, "%s_%d.bin", stem, i);
 		FILE *f = fopen(path, "rb");
 		tensor->data = engine_buffer(tensor->bytes);
 		if (!f || fread(tensor->data, 1, tensor->bytes, f) != tensor->bytes || fclose(f)) {
@@ -203,7 +205,8 @@ int main(int argc, char **argv)
 	sched_setaffinity(0, sizeof home, &home);
 	if (threads > 1)
 		pool_start(threads);
-	inputs_read();
+	tensors_read(network.inputs, network.input_count, "in");
+	tensors_read(network.constants, network.constant_count, "const");
 	for (int i = 3; i < argc; i++)
 		engine_join(argv[i]);
 	printf("try\tall\n");

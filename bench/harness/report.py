@@ -1,20 +1,9 @@
 """Rows of the race -> a table for people, the JSON for programs, the exit code."""
 import importlib.metadata
 import json
-import platform
 import statistics
 
-from . import environment
-
-
-def processor():
-	try:
-		with open("/proc/cpuinfo") as f:
-			facts = dict(line.split(":", 1) for line in f.read().split("\n\n")[0].splitlines() if ":" in line)
-		facts = {key.strip(): value.strip() for key, value in facts.items()}
-		return f"{facts['model name']}, family {facts['cpu family']}, model {facts['model']}"
-	except (OSError, KeyError):
-		return platform.machine()
+from . import environment, processor
 
 
 def micro(us):
@@ -73,7 +62,7 @@ def finish(rows, names, threads, path):
 	if path:
 		versions = {m: importlib.metadata.version(m) for m in ("onnxruntime", "openvino")}
 		with open(path, "w") as f:
-			json.dump({"geomean": mean, "threads": threads, "unit": "us", "processor": processor(), "versions": versions,
+			json.dump({"geomean": mean, "threads": threads, "unit": "us", "processor": processor.name(), "versions": versions,
 			           "networks": rows}, f, indent=1)
 			f.write("\n")
 	problems = {name: [row[name]["problem"] for row in rows if "problem" in row[name]] for name in names}

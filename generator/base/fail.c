@@ -26,12 +26,12 @@ void build_release(struct build *build)
 }
 
 /* Keeps UTF-8 and printable ASCII, escapes control bytes, so that a name from a file cannot steer a terminal. */
-static void clean(char *to, size_t room, const char *from)
+static void clean(char *to, size_t room, const char *from, bool lines)
 {
 	size_t n = 0;
 	for (; *from && n + 5 < room; from++) {
 		unsigned char c = (unsigned char)*from;
-		if (c < 32 || c == 127)
+		if ((c < 32 || c == 127) && !(lines && (c == '\n' || c == '\t')))
 			n += (size_t)snprintf(to + n, room - n, "\\x%02x", c);
 		else
 			to[n++] = *from;
@@ -47,7 +47,22 @@ void fail(struct build *build, enum exit_code code, const char *where, const cha
 	va_start(arguments, format);
 	vsnprintf(raw + n, sizeof raw - (size_t)n, format, arguments);
 	va_end(arguments);
-	clean(build->message, sizeof build->message, raw);
+	clean(build->message, sizeof build->message, raw, false);
 	build->code = code;
 	longjmp(*build->out, 1);
+}
+
+void fail_detail(struct build *build, const char *format, ...)
+{
+	char raw[1024];
+	size_t used = strlen(build->detail);
+	if (!format) {
+		build->detail[0] = 0;
+		return;
+	}
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(raw, sizeof raw, format, arguments);
+	va_end(arguments);
+	clean(build->detail + used, sizeof build->detail - used, raw, true);
 }

@@ -128,6 +128,7 @@ struct definition {
 	int number;                       /* position in the program */
 };
 
+struct program_names;
 struct program {
 	struct build *build;
 	struct arena *arena;
@@ -136,6 +137,7 @@ struct program {
 	VECTOR(struct definition *) inputs;   /* in the order of the graph */
 	VECTOR(struct definition *) outputs;  /* in the order of the graph; an output may be an input or a constant */
 	VECTOR(const char *) output_names;    /* the graph's names of the outputs */
+	struct program_names *names;          /* build.c: which are taken */
 };
 
 struct program    *program_new(struct build *, const char *name);

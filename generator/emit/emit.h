@@ -15,11 +15,14 @@
 #ifndef EMIT_EMIT_H
 #define EMIT_EMIT_H
 #include "kernels/kernels.h"
+#include "ingot/template.h"
 
 struct emit {
 	struct build *build;
+	struct arena *arena;              /* for values and texts of one kernel */
 	const struct target *target;
 	struct environment *templates;    /* that finds "c/loops.jinja" */
+	const char *name;                 /* of the library: what its symbols begin with */
 };
 
 /* A load that needs no memory: a C variable has it. */
@@ -53,12 +56,45 @@ const char *printer_value(struct printer *, const struct expr *);
 /* As an operand of * or +: in parentheses where it is no primary expression. */
 const char *printer_operand(struct printer *, const struct expr *);
 const char *printer_index(struct printer *, const struct index *);                         /* an expression of type long */
+const char *printer_range(struct printer *, const struct range *);                         /* a condition, for && */
 const char *printer_address(struct printer *, const struct definition *, const struct index *address);     /* "y + 16 * i + c" */
 const char *printer_element(struct printer *, const struct definition *, const struct index *address);     /* "y[16 * i + c]" */
 
 /* Whether the expression can be a vec along that variable: float alone, affine in it, no select on it. */
 bool        printer_can_vector(const struct expr *, int lane);
-/* A number as C: "0x1.8p+1f", "0.5f", "-INFINITY", "7ll". */
+/* A number as C: "0x1.8p+1f", "0.5f", "(-1.f / 0.f)", "7ll". */
 const char *print_number(struct arena *, enum dtype, double number, int64_t integer);
+
+
+/* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
+struct value emit_kernel_value(struct emit *, const struct kernel *);
+const char  *emit_symbol(struct emit *, const struct kernel *);            /* "mnist_k3_convolution" */
+
+/* ---- one file a shape: appends the kernel's functions ---- */
+void contraction_emit(struct emit *, const struct kernel *, struct text *out);
+void emit_kernel(struct emit *, const struct kernel *, struct text *out);
+
+/* ---- words.c: a prelude, with the words that `text` needs and those that they need ---- */
+void emit_prelude(struct emit *, const char *text, size_t count, struct text *out);
+
+/* ---- package.c: a library's files ---- */
+struct package {
+	const struct lowered *lowered;
+	const char *name;                 /* identifier: prefix of files and symbols */
+	const char *model;                /* for comments: the model's file name */
+	const char *const *input_names, *const *output_names;     /* the graph's */
+	int threads;                      /* > 1: kernels are shared over the caller's parallel-for */
+	const char *options;              /* for comments and the manifest: "--cpu x86-64-v3 …" */
+	const char *cc;                   /* NULL: nothing is compiled */
+	int jobs;
+	bool shared;                      /* also libNAME.so, for ingot itself */
+	bool profile;                     /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
+	void (*progress)(void *user, const char *step, int done, int count);
+	void *user;
+};
+/* A name as a C identifier that is no keyword of C or C++. */
+const char *emit_identifier(struct arena *, const char *name);
+/* Writes the folder; all files or none. */
+void package_write(struct emit *, const struct package *, const char *directory);
 
 #endif

@@ -40,9 +40,9 @@ const char *print_number(struct arena *arena, enum dtype type, double number, in
 	if (type != DTYPE_F64)
 		number = (float)number;
 	if (isnan(number))
-		return type == DTYPE_F64 ? "(double)NAN" : "NAN";
-	if (isinf(number))
-		return arena_printf(arena, "%s%sINFINITY", number < 0 ? "-" : "", type == DTYPE_F64 ? "(double)" : "");
+		return type == DTYPE_F64 ? "(0. / 0.)" : "(0.f / 0.f)";
+	if (isinf(number))                        /* no header is needed for these */
+		return arena_printf(arena, "(%s1.%s / 0.%s)", number < 0 ? "-" : "", end, end);
 	/* In decimal where that is short and exact, else as a hexadecimal float. */
 	snprintf(digits, sizeof digits, "%.5g", number);
 	if (strtod(digits, NULL) == number && !strchr(digits, 'e'))
@@ -305,7 +305,7 @@ void printer_share(struct printer *printer, const struct expr *const *roots, siz
 
 static const char *c_type(const struct printer *printer, const struct expr *expr)
 {
-	return printer->lane >= 0 ? "vec" : dtypes[expr->type].c;
+	return printer->lane >= 0 ? "vec" : dtypes[expr->type].class == CLASS_FLOAT ? dtypes[expr->type].c : "long long";
 }
 
 static struct printed print_load(struct printer *printer, const struct expr *load)
@@ -362,6 +362,9 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	const struct expr *expr = it->expr;
 	const char *row = scalars[expr->row].text;
 	enum dtype_class class = dtypes[expr->type].class;
+	/* Integers wrap around, which C's operators on long long do not promise. */
+	if (class != CLASS_FLOAT && row_level(row) != LEVEL_PRIMARY)
+		row = arena_printf(printer->arena, "k_%s(a, b)", scalars[expr->row].name);
 	const char *prefix = class != CLASS_FLOAT ? "i_" : expr->type == DTYPE_F64 ? "d_" : printer->lane >= 0 || printer->target->lanes == 1 ? "k_" : "s_";
 	int level = row_level(row);
 	struct printed arg[3] = { { 0 } };
@@ -395,12 +398,10 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	}
 	const char *text = arena_copy(printer->arena, out.at, out.count);
 	text_release(&out);
-	if (class != CLASS_FLOAT && expr->type != DTYPE_I64)             /* the words of integers are of long long */
-		return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c, wrap(printer, (struct printed){ text, level }, LEVEL_CAST)), LEVEL_CAST };
 	return (struct printed){ text, level };
 }
 
-static const char *print_range(struct printer *printer, const struct range *range)
+const char *printer_range(struct printer *printer, const struct range *range)
 {
 	int64_t low, high;
 	index_range(range->at, &low, &high);
@@ -415,9 +416,19 @@ static const char *print_range(struct printer *printer, const struct range *rang
 static struct printed print_cast(struct printer *printer, const struct expr *expr, struct printed a)
 {
 	struct arena *arena = printer->arena;
-	if (expr->type == DTYPE_BOOL)
+	const struct dtype_row *to = &dtypes[expr->type];
+	if (to->class == CLASS_BOOL)
 		return (struct printed){ arena_printf(arena, "(unsigned char)(%s != 0)", wrap(printer, a, LEVEL_ADD)), LEVEL_CAST };
-	return (struct printed){ arena_printf(arena, "(%s)%s", dtypes[expr->type].c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST };
+	if (to->class == CLASS_FLOAT || dtypes[expr->arg[0]->type].class != CLASS_FLOAT)
+		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST };
+	/* A float becomes an integer by cutting; what does not fit is the nearest that does. */
+	int bits = to->bits;
+	bool is_signed = to->class == CLASS_INT;
+	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1)) : (int64_t)(UINT64_MAX >> (64 - bits));
+	int64_t least = is_signed ? -most - 1 : 0;
+	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text, print_number(arena, DTYPE_F64, (double)least, 0),
+		print_number(arena, DTYPE_F64, (double)most, 0), print_number(arena, DTYPE_I64, 0, least), print_number(arena, DTYPE_I64, 0, most));
+	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST };
 }
 
 static struct printed print_fresh(struct printer *printer, int number, bool branch)
@@ -439,7 +450,7 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_SELECT: {
 		const char *condition = NULL;
 		for (int i = 0; i < expr->range_count; i++) {
-			const char *range = print_range(printer, &expr->ranges[i]);
+			const char *range = printer_range(printer, &expr->ranges[i]);
 			condition = condition ? arena_printf(arena, "%s && %s", condition, range) : range;
 		}
 		const char *yes = wrap(printer, print(printer, it.kid[0], true), LEVEL_AND);

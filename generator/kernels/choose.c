@@ -117,11 +117,11 @@ void choose(struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, word_of(kernel));
-		if (kernel->shape == SHAPE_LOOPS)
-			loops_prepare(kernel, lowered->target);
-		else
+		if (kernel->shape == SHAPE_CONTRACTION)
 			contraction_choose(lowered, kernel);
 		list_params(lowered, kernel);
+		if (kernel->shape == SHAPE_LOOPS)
+			loops_prepare(lowered->arena, kernel, lowered->target);
 		count_cost(kernel);
 	}
 }

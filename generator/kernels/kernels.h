@@ -12,6 +12,7 @@ struct target {
 	const char *prelude;              /* template of its words: "c/prelude_avx512.jinja" */
 	const char *family;               /* folder of its kernel templates: "c", "cuda" */
 	const char *cc_flags;             /* what the compiler needs to be told; NULL: nothing is compiled here */
+	const char *cross;                /* the cross compiler on a machine of another architecture; NULL: the machine's own */
 	int lanes;                        /* floats in a vector; 1: scalar code */
 	int registers;                    /* vector registers */
 	int fma_latency, fma_pipes;       /* cycles; fused multiply-adds started in a cycle */
@@ -20,7 +21,8 @@ struct target {
 	bool has_fma;                     /* else fma_soft */
 };
 const struct target *target_find(const char *name);               /* NULL: no such target */
-const struct target *target_native(void);                         /* by CPUID feature bits */
+const struct target *target_native(void);                         /* by CPUID feature bits; its name is that of the row it comes from */
+const struct target *target_at(int);                              /* row by row; NULL after the last */
 
 /* ---- place.c, layout.c ---- */
 enum mode {

@@ -34,11 +34,12 @@ void tile_choose(const struct target *target, int64_t rows, int64_t columns, int
 {
 	int64_t vecs = ceil_div(columns, target->lanes);
 	double least = -1;
-	/* Large tiles first: they win ties.  6 x 4 vectors fits 32 registers, 6 x 2 fits 16. */
-	for (int v = 12; v >= 1; v--)
+	/* Large tiles first: they win ties.  6 x 4 vectors fits 32 registers, 6 x 2 fits 16.  One row of 4 vectors waits for its sums, but
+	 * streams b from L2 as fast as more would. */
+	for (int v = 4; v >= 1; v--)
 		for (int r = 14; r >= 1; r--) {
 			int needed = r == 1 ? v + 2 : r * v + v + 1;
-			if (needed > target->registers || (r > 8 && v > 2) || (v > 4 && r > 1) || r > rows || v > vecs)
+			if (needed > target->registers || (r > 8 && v > 2) || v > 4 || r > rows || v > vecs)
 				continue;
 			double cost = cost_of(target, rows, vecs, r, v, (double)terms);
 			/* 6 rows read a without packing it at any stride; more overflow the ways of L1 at powers of two */
@@ -146,7 +147,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	/* Rows run in groups whose part of a stays in L2 while all panels pass; with one panel nothing comes back. */
 	double a_bytes = (double)c->a->of->placed->bytes / (double)batches / (double)(outer * c->row_blocks);
-	double groups = (double)target->l2_bytes / 2 / (a_bytes > 1 ? a_bytes : 1);
+	double groups = (double)target->l2_bytes / 4 / (a_bytes > 1 ? a_bytes : 1);
 	c->group = c->panels == 1 || groups >= (double)(outer * c->row_blocks) ? outer * c->row_blocks : groups < 1 ? 1 : (int64_t)groups;
 	c->split_panels = outer * c->row_blocks < 2;
 	kernel->blocks = c->split_panels ? c->panels : outer * c->row_blocks;

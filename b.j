@@ -1,0 +1,3 @@
+line1
+{% macro m(x) %}{{ x + tile.row }}{% endmacro %}
+  {{ m(1) }}

@@ -1,0 +1,234 @@
+/* render.c: `ingot render TEMPLATE DATA.json`: a Jinja template and JSON -> text. */
+#include "base/base.h"
+#include "ingot/template.h"
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char usage[] =
+	"usage: ingot render TEMPLATE DATA.json [-o FILE] [--path DIR]... [--undefined strict|lenient]\n"
+	"         [--trim-blocks] [--lstrip-blocks] [--keep-trailing-newline] [--newline BYTES]\n"
+	"         [--line-statement-prefix S] [--line-comment-prefix S] [--block-start S] [--block-end S]\n"
+	"         [--variable-start S] [--variable-end S] [--comment-start S] [--comment-end S]\n"
+	"\n"
+	"Renders a Jinja template with the members of a JSON object ('-': standard input).  TEMPLATE is a file, or a name\n"
+	"below one of the --path directories, where includes and imports are looked for too; without --path that is the\n"
+	"template's own directory.  BYTES may be written \\n, \\r\\n or \\r.\n";
+
+struct paths { VECTOR(const char *) at; struct arena *arena; };
+
+/* The path of a template inside a directory; names neither climb out of it nor are absolute. */
+static const char *inside(struct arena *arena, const char *directory, const char *name)
+{
+	for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
+		if (!strncmp(part, "..", 2) && (part[2] == '/' || !part[2]))
+			return NULL;
+	return *name == '/' || !*name ? NULL : arena_printf(arena, "%s/%s", directory, name);
+}
+
+static bool load(void *user, struct build *build, const char *name, struct mapped *source)
+{
+	struct paths *paths = user;
+	struct stat status;
+	for (size_t i = 0; i < paths->at.count; i++) {
+		const char *path = inside(paths->arena, paths->at.at[i], name);
+		if (path && !stat(path, &status) && S_ISREG(status.st_mode)) {
+			*source = file_map(build, path);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Objects keep the order of their members, as Python's json does. */
+static struct value value_of(struct build *build, const json_t *json, int depth)
+{
+	struct arena *arena = build->arena;
+	struct value value;
+	const char *key;
+	size_t i;
+	json_t *item;
+	switch (json_typeof(json)) {
+	case JSON_OBJECT:
+		value = value_dict(arena);
+		json_object_foreach((json_t *)json, key, item)
+			value_dict_set(value, arena_copy(arena, key, strlen(key)), value_of(build, item, depth + 1));
+		return value;
+	case JSON_ARRAY:
+		value = value_list(arena);
+		json_array_foreach(json, i, item)
+			value_list_add(value, value_of(build, item, depth + 1));
+		return value;
+	case JSON_STRING:  return value_copy(arena, json_string_value(json), json_string_length(json));
+	case JSON_INTEGER: return value_int(json_integer_value(json));
+	case JSON_REAL:    return value_float(json_real_value(json));
+	case JSON_TRUE:    return value_bool(true);
+	case JSON_FALSE:   return value_bool(false);
+	default:           return value_none();
+	}
+}
+
+static struct value read_data(struct build *build, const char *path)
+{
+	json_error_t error;
+	bool standard_input = !strcmp(path, "-");
+	if (!standard_input)
+		file_unmap(file_map(build, path));                  /* says what is wrong with the path */
+	json_t *json = standard_input ? json_loadf(stdin, JSON_ALLOW_NUL, &error) : json_load_file(path, JSON_ALLOW_NUL, &error);
+	if (!json)
+		fail(build, EXIT_INVALID, path, "line %d, column %d: %s", error.line, error.column, error.text);
+	if (!json_is_object(json)) {
+		json_decref(json);
+		fail(build, EXIT_INVALID, path, "the data is a JSON object: names and their values");
+	}
+	struct value data = value_of(build, json, 0);
+	json_decref(json);
+	return data;
+}
+
+static const char *newline_of(const char *bytes)
+{
+	static const char *const forms[][2] = { { "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" }, { "\n", "\n" }, { "\r\n", "\r\n" }, { "\r", "\r" } };
+	for (size_t i = 0; i < COUNT(forms); i++)
+		if (!strcmp(bytes, forms[i][0]))
+			return forms[i][1];
+	return NULL;
+}
+
+struct request {
+	struct template_settings settings;
+	struct paths paths;
+	const char *template, *data, *output;
+};
+
+/* Which member an option with a string sets. */
+static const struct { const char *name; size_t offset; } strings[] = {
+	{ "line-statement-prefix", offsetof(struct template_settings, line_statement) },
+	{ "line-comment-prefix", offsetof(struct template_settings, line_comment) },
+	{ "block-start", offsetof(struct template_settings, block_start) }, { "block-end", offsetof(struct template_settings, block_end) },
+	{ "variable-start", offsetof(struct template_settings, variable_start) }, { "variable-end", offsetof(struct template_settings, variable_end) },
+	{ "comment-start", offsetof(struct template_settings, comment_start) }, { "comment-end", offsetof(struct template_settings, comment_end) },
+};
+
+/* NULL, or what is wrong with the arguments; "" for a plain usage. */
+static const char *read_arguments(struct build *build, struct request *request, int argc, char **argv)
+{
+	enum { PATH = 256, UNDEFINED, TRIM, LSTRIP, KEEP, NEWLINE, STRINGS };
+	struct option options[8 + COUNT(strings) + 1] = {
+		{ "path", required_argument, NULL, PATH }, { "undefined", required_argument, NULL, UNDEFINED },
+		{ "trim-blocks", no_argument, NULL, TRIM }, { "lstrip-blocks", no_argument, NULL, LSTRIP },
+		{ "keep-trailing-newline", no_argument, NULL, KEEP }, { "newline", required_argument, NULL, NEWLINE },
+		{ "output", required_argument, NULL, 'o' }, { "help", no_argument, NULL, 'h' },
+	};
+	for (size_t i = 0; i < COUNT(strings); i++)
+		options[8 + i] = (struct option){ strings[i].name, required_argument, NULL, STRINGS + (int)i };
+	optind = 0;
+	opterr = 0;
+	for (int option; (option = getopt_long(argc, argv, ":o:h", options, NULL)) != -1;)
+		switch (option) {
+		case PATH:
+			push(build->arena, &request->paths.at, optarg);
+			break;
+		case UNDEFINED:
+			if (strcmp(optarg, "strict") && strcmp(optarg, "lenient"))
+				return "--undefined is strict or lenient";
+			request->settings.lenient = *optarg == 'l';
+			break;
+		case TRIM:
+			request->settings.trim_blocks = true;
+			break;
+		case LSTRIP:
+			request->settings.lstrip_blocks = true;
+			break;
+		case KEEP:
+			request->settings.keep_trailing_newline = true;
+			break;
+		case NEWLINE:
+			if (!(request->settings.newline = newline_of(optarg)))
+				return "--newline is \\n, \\r\\n or \\r";
+			break;
+		case 'o':
+			request->output = optarg;
+			break;
+		case 'h':
+			return "";
+		case ':':
+			return arena_printf(build->arena, "%s needs a value", argv[optind - 1]);
+		case '?':
+			return arena_printf(build->arena, "unknown option %s", argv[optind - 1]);
+		default:
+			if (!*optarg)
+				return arena_printf(build->arena, "--%s needs bytes", strings[option - STRINGS].name);
+			memcpy((char *)&request->settings + strings[option - STRINGS].offset, &optarg, sizeof optarg);
+		}
+	if (argc - optind != 2)
+		return argc - optind < 2 ? "a template and a JSON file are expected" : "one template and one JSON file are expected";
+	request->template = argv[optind];
+	request->data = argv[optind + 1];
+	return NULL;
+}
+
+/* Where the template is: its directory when no --path was given or it is found as a file. */
+static const char *locate(struct build *build, struct request *request)
+{
+	struct stat status;
+	struct mapped found;
+	if (request->paths.at.count && load(&request->paths, build, request->template, &found)) {
+		file_unmap(found);
+		return request->template;
+	}
+	if (stat(request->template, &status))
+		fail(build, EXIT_USAGE, request->template, "%s", strerror(errno));
+	const char *slash = strrchr(request->template, '/');
+	push(build->arena, &request->paths.at, !slash ? "." : slash == request->template ? "/"
+		: arena_copy(build->arena, request->template, (size_t)(slash - request->template)));
+	return slash ? slash + 1 : request->template;
+}
+
+static void write_output(struct build *build, const char *path, const struct text *text)
+{
+	if (!path) {
+		if (fwrite(text->count ? text->at : "", 1, text->count, stdout) != text->count || fflush(stdout))
+			fail(build, EXIT_ENVIRONMENT, "standard output", "%s", strerror(errno));
+		return;
+	}
+	const char *slash = strrchr(path, '/');
+	const char *directory = !slash ? "." : slash == path ? "/" : arena_copy(build->arena, path, (size_t)(slash - path));
+	struct file_set *files = file_set_new(build, directory);
+	file_set_add(files, slash ? slash + 1 : path, text->count ? text->at : "", text->count);
+	file_set_commit(files);
+}
+
+int cli_render(int argc, char **argv)
+{
+	struct build build;
+	struct text text;
+	struct request request = { 0 };
+	build_init(&build);
+	text_init(&text, &build);
+	request.paths.arena = build.arena;
+	if (BUILD_TRY(&build)) {
+		const char *wrong = read_arguments(&build, &request, argc, argv);
+		if (wrong && !*wrong)
+			fputs(usage, stdout);
+		else if (wrong)
+			fail(&build, EXIT_USAGE, "ingot render", "%s", wrong);
+		else {
+			const char *name = locate(&build, &request);
+			struct value data = read_data(&build, request.data);
+			struct environment *environment = environment_new(&build, build.arena, &request.settings, load, &request.paths);
+			template_render(environment, name, data, &text);
+			write_output(&build, request.output, &text);
+		}
+	}
+	if (build.code)
+		fprintf(stderr, "ingot: %s\n%s", build.message, build.detail);
+	text_release(&text);
+	enum exit_code code = build.code;
+	build_release(&build);
+	return code;
+}
