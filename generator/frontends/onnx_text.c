@@ -87,16 +87,13 @@ static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 	}
 	scan_want(s, '(');
 	if (!strcmp(type_words[kind].word, "opaque")) {
-		text = "";
-		while (!scan_take(s, ')')) {
-			const char *part = scan_name(s);
-			text = arena_printf(build->arena, *text ? "%s,%s" : "%s%s", text, part ? part : "");
-			if (!scan_take(s, ',')) {
-				scan_want(s, ')');
-				break;
-			}
+		const char *name = scan_name(s), *domain = NULL;
+		if (name && scan_take(s, ',')) {
+			domain = name;
+			name = scan_name(s);
 		}
-		return arena_printf(build->arena, "opaque(%s)", text);
+		scan_want(s, ')');
+		return opaque_text(build, domain ? domain : "", name ? name : "");
 	}
 	if (!strcmp(type_words[kind].word, "map")) {
 		if ((type = dtype_word(scan_word(s))) < 0)

@@ -91,6 +91,13 @@ void reader_data(struct reader *reader, const char *where, struct tensor *tensor
 	tensor->bytes = bytes;
 }
 
+const char *opaque_text(struct build *build, const char *domain, const char *name)
+{
+	name = *name || *domain ? name_text(build, name) : "";
+	return *domain ? arena_printf(build->arena, "opaque(%s, %s)", name_text(build, domain), name)
+	               : arena_printf(build->arena, "opaque(%s)", name);
+}
+
 /* ---- the parts of a graph ---- */
 struct graph *reader_graph(struct reader *reader, const char *name)
 {

@@ -55,6 +55,14 @@ def external(location, offset=None, length="8"):
     return field(1, 8) + field(7, graph) + field(8, field(2, 17))
 
 
+def typed(type):
+    """y = Foo(x) with an attribute that holds this TypeProto."""
+    def value(name):
+        return field(1, name) + field(2, field(1, field(1, 1) + field(2, field(1, field(1, 2)))))
+    node = field(1, b"x") + field(2, b"y") + field(4, b"Foo") + field(5, field(1, b"a") + field(14, type) + field(20, 13))
+    return field(1, 8) + field(7, field(1, node) + field(11, value(b"x")) + field(12, value(b"y"))) + field(8, field(2, 17))
+
+
 def own(folder):
     """name, content, whether it must be refused"""
     inside = os.path.join(folder, "in")
@@ -75,6 +83,8 @@ def own(folder):
             ("past", external(b"ok8.bin", "1"), True), ("wrap", external(b"ok8.bin", str(2**64 - 4)), True),
             ("huge", external(b"ok8.bin", str(2**64)), True), ("hex", external(b"ok8.bin", "0x0"), True),
             ("blank", external(b"ok8.bin", ""), True), ("plus", external(b"ok8.bin", "+0"), True),
+            ("type_of_nothing", typed(b""), True), ("seq_of_nothing", typed(field(4, b"")), True),
+            ("seq", typed(field(4, field(1, field(1, field(1, 1))))), False), ("opaque", typed(field(7, field(1, b"a b"))), False),
             ("short", external(b"ok8.bin", length="4"), True), ("long_length", external(b"ok8.bin", length="9"), True)]
 
 
