@@ -22,7 +22,7 @@ void stream_write(void *to, size_t bytes);
 void stream_write_past(void *to, size_t bytes);       /* by non-temporal stores where the CPU has them, else as stream_write */
 void stream_copy(void *to, const void *from, size_t bytes);
 
-/* Reads and writes so many bytes, both spread evenly over the call: what a kernel must move that does nothing else. */
+/* Reads and writes so many bytes, the fastest way known: what a kernel must move that does nothing else. */
 void stream_traffic(const void *from, size_t read, void *to, size_t write);
 
 #endif
