@@ -72,7 +72,7 @@ static void compute(struct run *run, const struct definition *definition)
 		|| !(run->owned[definition->number] = malloc(bytes + 1)))
 		fail(build, EXIT_LIMIT, definition->name, "no memory for %lld elements", (long long)definition_elements(definition));
 	run->memories.at[definition->number] = (struct memory){ run->owned[definition->number], stored };
-	code_run(&run->scratch, &run->memories, what, run->memories.at[definition->number]);
+	definition_evaluate(&run->scratch, &run->memories, what, run->memories.at[definition->number]);
 	arena_release(&run->scratch);
 }
 

@@ -201,6 +201,7 @@ static int compare(const struct target *target, const char *compiler, const char
 		text_adds(&kernels, "\n");
 	}
 	emit_prelude(&emit, kernels.at, kernels.count, &all);
+	text_adds(&all, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
 	for (int i = 0; i < kernel_case_count; i++)                      /* a prototype each, as in a library */
 		if (!ready[i].skip) {
 			text_printf(&all, "void t_%s(", ready[i].name);
@@ -210,6 +211,7 @@ static int compare(const struct target *target, const char *compiler, const char
 			text_adds(&all, "long, long);\n");
 		}
 	text_add(&all, kernels.at, kernels.count);
+	text_adds(&all, "#ifdef __cplusplus\n}\n#endif\n");
 
 	const char *source = arena_printf(build.arena, "%s/kernels.c", folder), *library = arena_printf(build.arena, "%s/kernels.so", folder);
 	FILE *file = fopen(source, "w");
@@ -244,7 +246,8 @@ static int compare(const struct target *target, const char *compiler, const char
 int main(int argc, char **argv)
 {
 	char folder[] = "/tmp/ingot-loops-XXXXXX";
-	int from = 4, code = 1;
+	int from = 4;
+	volatile int code = 1;
 	if (argc < 4) {
 		fprintf(stderr, "usage: compare TARGET COMPILER FLAGS [CASE …]\n");
 		return 2;

@@ -87,7 +87,10 @@ static void work(struct build *build, const struct options *options)
 		bind(graph, graph->inputs.at[i], &npy);
 		inputs[i] = npy.data;
 	}
+	pass_constants(graph);
 	pass_infer(graph);
+	if (options->simplify)
+		pass_simplify(graph);
 	if (options->show && !strcmp(options->show, "graph")) {
 		graph_print(graph, 16, &text);
 		print(&text);
