@@ -35,7 +35,7 @@ def kernel(target, m, height, width, ci, co, tile, groups, panels=None, pads=(1,
         return dict(lets=[] if epilogue else [dict(type="vec", name="v0", value=load("x1 + " + at, left))], store=store)
 
     strides = dict(image=height * width * ci, row=width * ci, pixel=ci, channel=1)
-    if planes:
+    if planes and height * width > 1:
         strides = dict(image=height * width * ci, row=width, pixel=1, channel=height * width)
     values = dict(
         target=target, lanes=lanes, m=m, batch=batch, height=height, width=width, channels_in=ci, channels_out=co,
@@ -51,7 +51,7 @@ def kernel(target, m, height, width, ci, co, tile, groups, panels=None, pads=(1,
 def defines(v, m, special=0):
     names = dict(M=m, BATCH=v["batch"], HEIGHT=v["height"], WIDTH=v["width"], CI=v["channels_in"], CO=v["channels_out"],
                  OUT_HEIGHT=v["out_height"], OUT_WIDTH=v["out_width"], PAD_TOP=v["pad_top"], PAD_LEFT=v["pad_left"],
-                 PANELS=v["panels"], GROUPS=v["groups"], SPECIAL=special, KERNEL=v["kernel"]["name"])
+                 PANELS=v["panels"], GROUPS=v["groups"], SPECIAL=special, PLANES=int(v["x"]["channel"] != 1), KERNEL=v["kernel"]["name"])
     return "".join("#define %s %s\n" % item for item in names.items())
 
 
@@ -108,7 +108,7 @@ def main():
         for name, target, command, tile in builds():
             for variant in range(2 if command == ["gcc"] else 1):  # another tile and grouping: the same bits
                 text, v = kernel(target, m, height, width, ci, co, tile if variant == 0 else (5, 1), groups + variant, pads=pads, batch=batch,
-                                 prefetch=variant == 1)
+                                 prefetch=variant == 1, planes=variant == 1)
                 base = os.path.join(work, "k")
                 with open(base + ".c", "w") as file:
                     file.write(words.prelude(text, target) + NOINLINE + defines(v, m, special) + text + body)
