@@ -161,6 +161,7 @@ void program_remove_dead(struct program *);                           /* what no
 struct rewrite {                          /* of the convolution, and of the definitions made for it: result tells which is which */
 	int m;                            /* F(m x m, 3x3): 2 or 4 */
 	struct definition *result;        /* the convolution; its `original` is what it was, in all variables the same */
+	const struct definition *map;     /* what the result is computed by: kernels/ give it back its original's body, this one stays */
 	struct definition *x, *u;         /* x[n, c, h, w]; the constant u[m + 2, m + 2, o, c], filters transformed */
 	int64_t pad_top, pad_left;
 };
@@ -171,10 +172,14 @@ bool rewrite_winograd(struct program *, struct definition *conv, int m);
 /* All that winograd_choose finds worth it: by shape alone, for every target. */
 void rewrite_convolutions(struct program *);
 
+/* ---- fold.c: what depends on constants alone becomes a constant ---- */
+void program_fold(struct program *);
+
 /* ---- interpret.c: the oracle ---- */
 enum math { MATH_STRICT, MATH_DOUBLE };
 /* inputs[i], outputs[i]: elements in C order of the program's inputs and outputs, in their own types (MATH_DOUBLE: computed in double,
  * rounded at the end).  Fails where a value used as an index lies outside its tensor (EXIT_INVALID). */
 void interpret(const struct program *, enum math, const void *const *inputs, void *const *outputs);
+void interpret_one(const struct program *, const struct definition *, void *output);      /* strict; all that it reads is constant */
 
 #endif

@@ -263,6 +263,9 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 	conv->original = original;
 	conv->reduce = REDUCE_NONE, conv->reduced = 0, conv->start = NULL, conv->body = body;
 	conv->rewrite = rewrite;
+	struct definition *map = new(program->arena, struct definition);
+	*map = *conv;
+	rewrite->map = map;
 	for (size_t i = 0; i < COUNT(parts); i++)
 		parts[i]->rewrite = rewrite;
 	/* They were added at the end; they belong before the convolution. */
