@@ -1,8 +1,11 @@
 /* limits.c: loops that do nothing but multiply-add, or nothing but move bytes. */
+#define _GNU_SOURCE
 #include "limits.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- multiply-adds: twelve chains in registers hide a latency of up to six cycles on two pipes ---- */
 
@@ -106,6 +109,18 @@ enum { VECTOR = 16 };
 #endif
 typedef int64_t vector __attribute__((vector_size(VECTOR), may_alias));
 enum { UNROLL = 8 };
+
+void *stream_buffer(size_t bytes)
+{
+	enum { LARGE = 2 << 20 };
+	size_t size = (bytes / LARGE + 1) * LARGE;
+	void *buffer = aligned_alloc(LARGE, size);
+	if (buffer) {
+		madvise(buffer, size, MADV_HUGEPAGE);
+		memset(buffer, 0, size);
+	}
+	return buffer;
+}
 
 /* A load whose value nobody needs: sums of what is read would cost more than the reading. */
 #if defined __AVX512F__

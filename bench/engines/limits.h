@@ -16,6 +16,10 @@ extern const struct fma_loop fma_loops[];
 const struct fma_loop *fma_widest(void);
 enum { FMA_CALL_STEPS = 20000 };                      /* of one call of the engine `fma`, on each thread */
 
+/* Memory for the streams, zeroed, in large pages where the system gives them: small ones fall on each other's places in the
+ * caches, and reach a tenth to a fifth less.  Never freed; NULL where there is none. */
+void *stream_buffer(size_t bytes);
+
 /* All sizes in bytes, multiples of 64 that are at least 64, and buffers aligned to 64. */
 void stream_read(const void *from, size_t bytes);
 void stream_write(void *to, size_t bytes);
