@@ -9,8 +9,8 @@
  *     time ENGINE NS SWITCHES a batch, per call; how often another process took the core meanwhile
  *     flops fma-N COUNT       in one call of it
  *     restless ENGINE         its threads were still busy 200 ms after its last call
- * It runs in the network's folder: inputs lie in in_I.bin, constants in const_I.bin; each engine's outputs of a run after the last round go to
- * ENGINE_I.bin.  With THREADS 1 all engines sit on the first core that the process may use. */
+ * It runs in the network's folder: inputs lie in in_I.bin, constants in const_I.bin; each engine's outputs of a run
+ * after the last round go to ENGINE_I.bin.  With THREADS 1 all engines sit on the first core the process may use. */
 #define _GNU_SOURCE
 #include "engine.h"
 #include "limits.h"

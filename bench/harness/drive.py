@@ -1,5 +1,5 @@
-"""A case and its engines -> times: writes network.c, builds the driver (bench/engines) with it and with what `ingot build`
-made, runs it, and checks every engine's outputs."""
+"""A case and its engines -> times: writes network.c, builds the driver (bench/engines) with it and with what `ingot
+build` made, runs it, and checks every engine's outputs."""
 import glob
 import json
 import math
@@ -17,7 +17,8 @@ ENGINES = os.path.join(environment.ROOT, "bench", "engines")
 PROCESSES = 3          # each has its own layout in memory, which can make some per cent
 TIMEOUT = 900          # seconds for one command
 # numpy's name -> onnxruntime's number (its header is not in the wheel), OpenVINO's name (its header is)
-TYPES = {"float32": "1, F32", "uint8": "2, U8", "int8": "3, I8", "uint16": "4, U16", "int16": "5, I16", "int32": "6, I32",
+TYPES = {"float32": "1, F32", "uint8": "2, U8", "int8": "3, I8", "uint16": "4, U16", "int16": "5, I16",
+         "int32": "6, I32",
          "int64": "7, I64", "bool": "9, BOOLEAN", "float16": "10, F16", "float64": "11, F64"}
 
 
@@ -52,7 +53,8 @@ class Driver:
 		self.flags = ["-O2", "-march=native", "-std=gnu11", "-fno-pie", "-I" + ENGINES, "-I" + include]
 		self.libraries = ["-lm", "-ldl", "-pthread", *os.environ.get("LDLIBS", "").split()]
 		self.work, self.objects = work, []
-		names = ["race", "limits", "bounds", "pool", "ingot", "onnxruntime", "openvino", "onednn" if onednn else "onednn_absent"]
+		names = ["race", "limits", "bounds", "pool", "ingot", "onnxruntime", "openvino"]
+		names.append("onednn" if onednn else "onednn_absent")
 		if onednn:
 			self.libraries.insert(0, "-ldnnl")
 			if run([*self.compiler, "-E", "-include", "oneapi/dnnl/dnnl.h", "-x", "c", os.devnull])[0]:
@@ -114,7 +116,8 @@ static int call(void *const *in, void *const *out, void *workspace, const struct
 def build(program, case, io, model, symbols, threads, folder):
 	"""`ingot build` into a folder; returns (its Library or None, what is wrong or None)."""
 	name = re.sub(r"\W", "_", case.name, flags=re.ASCII)
-	words = [program, "build", model, "-o", folder, "--name", "_" * name[0].isdigit() + name, "--target", "c", "--cpu", "native"]
+	name = "_" * name[0].isdigit() + name
+	words = [program, "build", model, "-o", folder, "--name", name, "--target", "c", "--cpu", "native"]
 	words += [w for symbol, n in symbols.items() for w in ("--dim", f"{symbol}={n}")]
 	words += ["--threads", str(threads)] * (threads > 1) + case.options
 	code, said = run(words)
@@ -183,7 +186,8 @@ def drive(folder, engines, threads, rounds):
 		words = [os.path.join(folder, "race"), str(threads), str(math.ceil(rounds / PROCESSES)), *engines]
 		settings = {**os.environ, "OMP_NUM_THREADS": str(threads)}       # oneDNN's
 		try:
-			done = subprocess.run(words, cwd=folder, env=settings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=TIMEOUT)
+			done = subprocess.run(words, cwd=folder, env=settings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+			                      timeout=TIMEOUT)
 			code, text = done.returncode, done.stdout
 		except subprocess.TimeoutExpired as late:
 			code, text = 124, late.stdout or b""
@@ -234,7 +238,8 @@ def race(case, options, driver, work):
 	mine = [e for e in options.engines if e.startswith("ingot-")]
 	if mine:
 		source = os.path.join(folder, "peer.onnx") if unnamed else case.model
-		library, wrong = build(options.program, case, io, source, symbols, options.threads, os.path.join(folder, "ingot"))
+		library, wrong = build(options.program, case, io, source, symbols, options.threads,
+		                       os.path.join(folder, "ingot"))
 		if library:
 			write_network(folder, case, io, read, write, driver, library, options.threads)
 			wrong = driver.link(folder, library)
@@ -271,7 +276,8 @@ def race(case, options, driver, work):
 		row["limits"] = {"gflops": float(said["flops"][bounds[0]]) / fma / 1e3, "bytes_us": traffic}
 		whose = "ingot" if "ingot" in good else row["fastest"]
 		if whose:
-			row["share"] = {"of": whose, "fma": row["macs"] and 2e-3 * row["macs"] / good[whose] / row["limits"]["gflops"],
+			rate = row["macs"] and 2e-3 * row["macs"] / good[whose]
+			row["share"] = {"of": whose, "fma": rate and rate / row["limits"]["gflops"],
 			                "bandwidth": traffic / good[whose]}
 	if not os.environ.get("INGOT_BENCH_KEEP"):
 		shutil.rmtree(folder, ignore_errors=True)
