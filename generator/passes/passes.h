@@ -16,9 +16,6 @@ void pass_bound(struct graph *);
 
 /* ---- constants.c: Constant nodes become constants, Identity nodes nothing, what nobody uses goes; needs and keeps order ---- */
 void pass_constants(struct graph *);
-/* infer.c: types and shapes of all tensors; constants folded.  Symbolic dims stay symbolic.  EXIT_INVALID where a node is wrong,
- * EXIT_UNSUPPORTED where ingot does not know its op, EXIT_LIMIT where a tensor is too large. */
-void pass_infer(struct graph *);
 
 /* ---- infer.c: types and shapes of all tensors; constants folded.  Symbolic dims stay symbolic. ---- */
 /* EXIT_INVALID where a node is wrong, EXIT_UNSUPPORTED where ingot does not know its op, EXIT_LIMIT where a tensor is too large. */
