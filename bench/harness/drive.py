@@ -16,6 +16,7 @@ from . import environment, networks
 ENGINES = os.path.join(environment.ROOT, "bench", "engines")
 PROCESSES = 3          # each has its own layout in memory, which can make some per cent
 TIMEOUT = 900          # seconds for one command
+QUIET_LEAST = 5        # batches
 # numpy's name -> onnxruntime's number (its header is not in the wheel), OpenVINO's name (its header is)
 TYPES = {"float32": "1, F32", "uint8": "2, U8", "int8": "3, I8", "uint16": "4, U16", "int16": "5, I16",
          "int32": "6, I32",
@@ -178,7 +179,7 @@ def difference(engine, io, folder):
 def drive(folder, engines, threads, rounds):
 	"""Runs the driver till the engines left are through all processes.
 
-	Returns a dictionary of the batches' (µs, switches) per engine, and its other words.
+	Returns a dictionary of the batches' (µs, switches, µs of CPU) per engine, and its other words.
 	"""
 	times, said, left = {}, {"failed": {}, "open": {}, "restless": {}, "flops": {}}, PROCESSES
 	while engines and left:
@@ -196,7 +197,7 @@ def drive(folder, engines, threads, rounds):
 			if word == "try":
 				last = engine
 			elif word == "time":
-				some.setdefault(engine, []).append((float(rest[0]) / 1e3, int(rest[1])))
+				some.setdefault(engine, []).append((float(rest[0]) / 1e3, int(rest[1]), float(rest[2]) / 1e3))
 			elif word in said:
 				said[word][engine] = " ".join(rest)
 		if code == 0:
@@ -209,10 +210,17 @@ def drive(folder, engines, threads, rounds):
 	return times, said
 
 
-def summary(batches):
-	"""The median and the quartiles of the batches during which nobody else had the core, where enough are so."""
-	quiet = [us for us, switches in batches if not switches]
-	used = quiet if len(quiet) >= max(5, len(batches) / 3) else [us for us, _ in batches]
+def summary(batches, threads):
+	"""The median and the quartiles of the batches.
+
+	Those during which another process took a core are disturbed.  With one thread their CPU time stands for them, which
+	leaves out the other's; with more they are dropped, where enough are left.
+	"""
+	quiet = [us for us, switches, _ in batches if not switches]
+	if threads == 1:
+		used = [min(us, cpu) if switches else us for us, switches, cpu in batches]
+	else:
+		used = quiet if len(quiet) >= QUIET_LEAST else [us for us, _, _ in batches]
 	low, middle, high = statistics.quantiles(used, n=4) if len(used) > 1 else used * 3
 	return {"median": middle, "spread": [low, high], "batches": len(used), "disturbed": len(batches) - len(quiet)}
 
@@ -259,7 +267,7 @@ def race(case, options, driver, work):
 	plain = lambda e: e[:-len(f"-{options.threads}")] if e.endswith(f"-{options.threads}") else e
 	for e in options.engines:
 		problem = problems.get(e) or difference(e, io, folder)
-		row[plain(e)] = {"problem": problem} if problem else summary(times[e])
+		row[plain(e)] = {"problem": problem} if problem else summary(times[e], options.threads)
 		if e in said["restless"] and not problem:
 			row[plain(e)]["restless"] = True
 		if e in said["open"] and not problem:
@@ -272,7 +280,7 @@ def race(case, options, driver, work):
 	row["fastest"] = min(peers, key=peers.get) if peers else None
 	row["ratio"] = good["ingot"] / peers[row["fastest"]] if "ingot" in good and peers else None
 	if all(b in times for b in bounds):
-		fma, traffic = (summary(times[b])["median"] for b in bounds)
+		fma, traffic = (summary(times[b], options.threads)["median"] for b in bounds)
 		row["limits"] = {"gflops": float(said["flops"][bounds[0]]) / fma / 1e3, "bytes_us": traffic}
 		whose = "ingot" if "ingot" in good else row["fastest"]
 		if whose:
