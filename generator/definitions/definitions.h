@@ -161,16 +161,13 @@ void program_remove_dead(struct program *);                           /* what no
 struct rewrite {                          /* of the convolution, and of the definitions made for it: result tells which is which */
 	int m;                            /* F(m x m, 3x3): 2 or 4 */
 	struct definition *result;        /* the convolution; its `original` is what it was, in all variables the same */
-	const struct definition *map;     /* what the result is computed by: kernels/ give it back its original's body, this one stays */
-	struct definition *x, *u;         /* x[n, c, h, w]; the constant u[m + 2, m + 2, o, c], filters transformed */
+	struct definition *x, *w;         /* x[n, c, h, w], w[o, c, 3, 3] */
 	int64_t pad_top, pad_left;
 };
 /* The body of a 3x3 convolution (stride and dilation 1, one group, NCHW) becomes that of Winograd's F(m x m, 3x3), and the
  * definitions it reads are put before it.  Its bits change; it keeps its place, name, extents and readers.  False, and nothing
  * is changed, where it is no such convolution.  Call it before `placed` is set. */
 bool rewrite_winograd(struct program *, struct definition *conv, int m);
-/* All that winograd_choose finds worth it: by shape alone, for every target. */
-void rewrite_convolutions(struct program *);
 
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);

@@ -15,9 +15,7 @@ struct run {
 
 static const struct definition *meaning(const struct definition *definition, enum math math)
 {
-	if (math == MATH_DOUBLE)
-		return definition->original ? definition->original : definition;
-	return definition->rewrite && definition->rewrite->result == definition ? definition->rewrite->map : definition;
+	return math == MATH_DOUBLE && definition->original ? definition->original : definition;
 }
 
 static bool is_of(const struct program *program, const struct definition *definition)

@@ -164,7 +164,9 @@ static struct definition *define_filters(const struct winograd *w)
 {
 	int64_t extents[] = { w->n, w->n, w->conv->extents[1], w->channels }, filters = extents[2] * extents[3];
 	float *u = arena_array(w->arena, (size_t)(w->n * w->n * filters), sizeof *u);
-	winograd_filters((int)w->m, filters, w->w->of->data, u);
+	const float *from = w->w->of->data;
+	for (int64_t f = 0; f < filters; f++)
+		winograd_filter((int)w->m, from + f * 9, u + f, filters);
 	return define_constant(w->program, arena_printf(w->arena, "%s.u", w->conv->name), DTYPE_F32, 4, extents, u);
 }
 
@@ -253,19 +255,15 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 		return false;
 	struct rewrite *rewrite = new(program->arena, struct rewrite);
 	rewrite->m = m, rewrite->result = conv, rewrite->pad_top = w.pad_top, rewrite->pad_left = w.pad_left;
-	rewrite->x = w.x->of;
+	rewrite->x = w.x->of, rewrite->w = w.w->of;
 	struct definition *t = define_forward_columns(&w), *v = define_forward_rows(&w, t), *u = define_filters(&w);
 	struct definition *s = define_products(&w, v, u), *b = define_back_columns(&w, s);
 	const struct expr *body = back_rows(&w, b);
 	struct definition *original = new(program->arena, struct definition), *const parts[] = { t, v, u, s, b };
-	rewrite->u = u;
 	*original = *conv;
 	conv->original = original;
 	conv->reduce = REDUCE_NONE, conv->reduced = 0, conv->start = NULL, conv->body = body;
 	conv->rewrite = rewrite;
-	struct definition *map = new(program->arena, struct definition);
-	*map = *conv;
-	rewrite->map = map;
 	for (size_t i = 0; i < COUNT(parts); i++)
 		parts[i]->rewrite = rewrite;
 	/* They were added at the end; they belong before the convolution. */
@@ -276,17 +274,4 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 	for (size_t i = 0; i < program->all.count; i++)
 		program->all.at[i]->number = (int)i;
 	return true;
-}
-
-void rewrite_convolutions(struct program *program)
-{
-	for (size_t i = 0; i < program->all.count; i++) {
-		struct definition *d = program->all.at[i];
-		struct winograd w = { .program = program, .arena = program->arena, .conv = d };
-		if (d->rewrite || !match(&w))
-			continue;
-		int m = winograd_choose(d->extents[0], w.channels, d->extents[1], d->extents[2], d->extents[3]);
-		if (m)
-			rewrite_winograd(program, d, m);
-	}
 }

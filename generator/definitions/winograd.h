@@ -4,11 +4,11 @@
 #define DEFINITIONS_WINOGRAD_H
 #include <stdint.h>
 
-/* `count` filters w[count][3][3] -> u[(m + 2)^2][count], G w G' in double, each rounded once to float. */
-void winograd_filters(int m, int64_t count, const float *w, float *u);
+/* One filter w[3][3] -> (m + 2)^2 elements of u, `step` floats apart: G w G' in double, each rounded once to float. */
+void winograd_filter(int m, const float *w, float *u, int64_t step);
 
 /* The algorithm for a 3x3 convolution of stride 1: 0 (direct), 2 or 4, by shape alone, so that bits do not depend on the
  * target.  It is that with the least work, where it saves a tenth of the direct sum's, and whose error stays within twice
  * the direct chain's. */
-int winograd_choose(int64_t images, int64_t channels_in, int64_t channels_out, int64_t height, int64_t width);
+int winograd_best(int64_t images, int64_t channels_in, int64_t channels_out, int64_t height, int64_t width);
 #endif

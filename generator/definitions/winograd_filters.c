@@ -17,20 +17,16 @@ static void matrix_g(int m, double g[6][3])
 	g[m + 1][0] = 0, g[m + 1][1] = 0, g[m + 1][2] = 1;
 }
 
-void winograd_filters(int m, int64_t count, const float *w, float *u)
+void winograd_filter(int m, const float *w, float *u, int64_t step)
 {
-	double g[6][3], both[9];
+	double g[6][3];
 	matrix_g(m, g);
 	for (int i = 0; i < m + 2; i++)
-		for (int j = 0; j < m + 2; j++, u += count) {
+		for (int j = 0; j < m + 2; j++, u += step) {
+			double sum = 0;
 			for (int t = 0; t < 9; t++)
-				both[t] = g[i][t / 3] * g[j][t % 3];
-			for (int64_t f = 0; f < count; f++) {
-				double sum = 0;
-				for (int t = 0; t < 9; t++)
-					sum += both[t] * (double)w[f * 9 + t];
-				u[f] = (float)sum;
-			}
+				sum += g[i][t / 3] * g[j][t % 3] * (double)w[t];
+			*u = (float)sum;
 		}
 }
 
@@ -44,7 +40,7 @@ static double work(int m, double images, double ci, double co, double height, do
 	return points * tiles * ci * co16 + tiles * (forward * ci16 + back * co16) + store * points * tiles * co16 + weight * points * ci * co;
 }
 
-int winograd_choose(int64_t images, int64_t channels_in, int64_t channels_out, int64_t height, int64_t width)
+int winograd_best(int64_t images, int64_t channels_in, int64_t channels_out, int64_t height, int64_t width)
 {
 	double n = (double)images, ci = (double)channels_in, co = (double)channels_out, h = (double)height, w = (double)width;
 	double co16 = (double)((channels_out + 15) / 16 * 16), least = (9 * n * h * w * ci * co16 + 10 * 9 * ci * co) / 1.1;

@@ -142,7 +142,7 @@ struct contraction {
 	struct rewrite *rewrite;
 	VECTOR(struct definition *) parts;    /* the definitions between: transforms and products */
 	struct definition *x;
-	int64_t x_image, x_row, x_pixel, x_base;      /* floats between neighbours of x, and to its element 0 */
+	int64_t x_image, x_row, x_pixel, x_channel, x_base;   /* floats between neighbours of x, and to its element 0 */
 	int lanes;
 	bool prefetch;
 };

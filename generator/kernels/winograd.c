@@ -1,4 +1,4 @@
-/* winograd.c: a rewritten convolution -> a kernel of Winograd's shape: its packed weights, tile, panels and groups. */
+/* winograd.c: 3x3 filters -> the packed weights of Winograd's F(2x2,3x3) and F(4x4,3x3). */
 #include "kernels/winograd.h"
 #include "definitions/winograd.h"
 #include <string.h>
@@ -8,22 +8,14 @@ int64_t winograd_weights_floats(int m, int64_t ci, int64_t co, int lanes)
 	return (co + lanes - 1) / lanes * lanes * ci * (m + 2) * (m + 2);
 }
 
-void winograd_pack(int m, int64_t ci, int64_t co, const float *u, int lanes, int64_t panels, float *packed)
+void winograd_weights(int m, int64_t ci, int64_t co, const float *w, int lanes, int64_t panels, float *packed)
 {
 	int64_t vecs = (co + lanes - 1) / lanes, points = (m + 2) * (m + 2);
 	memset(packed, 0, sizeof(float) * (size_t)winograd_weights_floats(m, ci, co, lanes));
 	for (int64_t panel = 0; panel < panels; panel++) {
 		int64_t from = vecs * panel / panels * lanes, width = vecs * (panel + 1) / panels * lanes - from;
-		float *to = packed + from * points * ci;
-		for (int64_t point = 0; point < points; point++)
-			for (int64_t column = 0; column < width && from + column < co; column++)
-				for (int64_t i = 0; i < ci; i++)
-					to[(point * ci + i) * width + column] = u[(point * co + from + column) * ci + i];
+		for (int64_t column = 0; column < width && from + column < co; column++)
+			for (int64_t i = 0; i < ci; i++)
+				winograd_filter(m, w + ((from + column) * ci + i) * 9, packed + from * points * ci + i * width + column, ci * width);
 	}
-}
-
-void winograd_weights(int m, int64_t ci, int64_t co, const float *w, int lanes, int64_t panels, float *u, float *packed)
-{
-	winograd_filters(m, co * ci, w, u);
-	winograd_pack(m, ci, co, u, lanes, panels, packed);
 }

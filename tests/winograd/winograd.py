@@ -28,8 +28,8 @@ def kernel(target, m, height, width, ci, co, tile, groups, panels=None, pads=(1,
     panels = panels or -(-vecs // tile[1])
     tiles = -(-out_height // m) * -(-out_width // m)
     load = lambda p, left: "vec_load_n(%s, %s, 0.f)" % (p, left) if left else "vec_load(%s)" % p
-    def result(value, i, j, left):
-        at = "((image * %d + row + %d) * %d + column + %d) * %d + c" % (out_height, i, out_width, j, co)
+    def result(value, image, row, column, channel, left):
+        at = "((%s * %d + %s) * %d + %s) * %d + %s" % (image, out_height, row, out_width, column, co, channel)
         text = epilogue(value, at, load) if epilogue else "k_relu(%s + v0)" % value
         store = "vec_store_n(y + %s, %s, %d)" % (at, text, left) if left else "vec_store(y + %s, %s)" % (at, text)
         return dict(lets=[] if epilogue else [dict(type="vec", name="v0", value=load("x1 + " + at, left))], store=store)
@@ -41,7 +41,7 @@ def kernel(target, m, height, width, ci, co, tile, groups, panels=None, pads=(1,
         target=target, lanes=lanes, m=m, batch=batch, height=height, width=width, channels_in=ci, channels_out=co,
         out_height=out_height, out_width=out_width, pad_top=top, pad_left=left, x=dict(strides, name="x0"),
         weights="w0", tile=dict(rows=tile[0], vecs=tile[1]), prefetch=prefetch, panels=panels, groups=min(groups, tiles),
-        start=lambda left: load("w1 + c", left), result=result,
+        start=lambda channel, left: load("w1 + " + channel, left), result=result,
         kernel=dict(name=name, comment="/* F(%dx%d,3x3), tile %d x %d */" % (m, m, *tile), params="const float *restrict x0, "
                     "const float *restrict w0, const float *restrict w1, const float *restrict x1, float *restrict y"))
     text = words.environment().get_template("c/winograd.jinja").render(**values)

@@ -18,7 +18,6 @@ int main(int count, char **arguments)
 	float *x = malloc((size_t)in_size * 4), *w = malloc((size_t)CO * CI * 9 * 4), *bias = malloc((size_t)CO * 4);
 	float *skip = malloc((size_t)out_size * 4), *y = malloc((size_t)(out_size + 64) * 4), *z = malloc((size_t)(out_size + 64) * 4);
 	float *u = malloc((size_t)winograd_weights_floats(M, CI, CO, LANES) * 4);
-	float *points = malloc((size_t)CO * CI * (M + 2) * (M + 2) * 4);
 	double errors = 0, chain_errors = 0, worst = 0, scale = sqrt(24. / (9 * CI));
 	uint32_t hash = 2166136261u;
 	const long blocks = BATCH * GROUPS;
@@ -38,7 +37,7 @@ int main(int count, char **arguments)
 	}
 	for (long i = 0; SPECIAL && i < CO; i += 2)
 		bias[i] = -0.f;
-	winograd_weights(M, CI, CO, w, LANES, PANELS, points, u);
+	winograd_weights(M, CI, CO, w, LANES, PANELS, u);
 	float *given = x;
 	if (PLANES) {                                             /* NCHW */
 		given = malloc((size_t)in_size * 4);
