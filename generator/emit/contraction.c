@@ -31,7 +31,7 @@ struct tile_user { struct printing *p; struct tile *tile; };
 static const char *buffer_name(void *user, const struct definition *of)
 {
 	const struct printing *p = user;
-	return emit_buffer((void *)(uintptr_t)p->kernel, of);
+	return p->c->pool.d && of == p->c->result ? "y" : emit_buffer((void *)(uintptr_t)p->kernel, of);
 }
 
 static struct held hold_root(void *user, const struct expr *load)
@@ -260,8 +260,17 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 		const struct param *param = &p->kernel->params.at[i];
 		if (!n.param[i] && !param->written)
 			continue;
+		if (c->pool.d && param->written) {
+			text_adds(&a, ", float *restrict y");
+			text_adds(&b, ", pooled");
+			continue;
+		}
 		text_printf(&a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
 		text_printf(&b, ", %s", param->name);
+	}
+	if (c->pool.d) {
+		text_printf(&a, ", long %s", p->names[POOL_VAR]);
+		text_printf(&b, ", %s", p->names[POOL_VAR]);
 	}
 	for (int v = 0; v <= c->column; v++)
 		if (n.var[v]) {
@@ -450,6 +459,94 @@ static struct value patch_value(struct printing *p)
 	return patch;
 }
 
+/* ---- a maximum over windows of the rows that stand in scratch ---- */
+struct pool_part { struct printing *p; int64_t left; };
+
+static struct value call_pool_load(struct template_call *call)
+{
+	const struct pool_part *part = call->user;
+	const struct contraction *c = part->p->c;
+	const int64_t *stride = c->result->placed->stride;
+	int64_t tap = call_int(call, 0, 0), up = tap / c->pool.size[1], across = tap % c->pool.size[1], of_row = 0, of_column = 0;
+	for (int k = 0, v; k < c->result->rank; k++)
+		if (index_is_var(c->store_at[k], &v)) {
+			of_row = v == c->pool.row ? stride[k] : of_row;
+			of_column = v == c->pool.across ? stride[k] : of_column;
+		}
+	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + c", up * of_row + across * of_column, c->pool.stride[1] * of_column);
+	return part->left ? value_printf(part->p->arena, "vec_load_n(%s, %" PRId64 ", 0.f)", at, part->left) : value_printf(part->p->arena, "vec_load(%s)", at);
+}
+
+static struct value call_pool_store(struct template_call *call)
+{
+	const struct pool_part *part = call->user;
+	struct printing *p = part->p;
+	const struct contraction *c = p->c;
+	const struct definition *d = c->pool.d;
+	const struct index *at[MAX_RANK];
+	const char *value = call_string(call, 0, ""), *names[MAX_VARS];
+	struct printer printer = printer_of(p, NULL);
+	for (int v = 0; v < MAX_VARS; v++)
+		names[v] = "0";
+	int lane = -1;
+	for (int v = 0; v < d->rank; v++) {
+		int root = c->pool.of[v], var = -1;
+		at[v] = index_var(p->arena, v, d->extents[v]);
+		if (root >= 0 && root != c->pool.row && root != c->pool.across && index_is_var(c->of_root[root], &var)) {
+			names[v] = p->names[var];
+			lane = var == c->column ? v : lane;
+		}
+		names[v] = root == c->pool.row ? "q" : root == c->pool.across ? "l" : names[v];
+	}
+	printer.names = names;
+	printer.lane = -1;
+	const struct index *address = placed_address(p->arena, d, at);
+	int64_t step = lane >= 0 ? index_factor(address, lane) : 1;
+	const char *to = printer_address(&printer, d, address), *left = part->left ? arena_printf(p->arena, ", %" PRId64, part->left) : "";
+	return step == 1 ? value_printf(p->arena, "vec_store%s(%s, %s%s)", part->left ? "_n" : "", to, value, left)
+		: value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", part->left ? "_n" : "", to, step, value, left);
+}
+
+static struct value pool_value(struct printing *p)
+{
+	const struct contraction *c = p->c;
+	if (!c->pool.d)
+		return value_none();
+	struct value pool = value_dict(p->arena), parts = value_list(p->arena), taps = value_list(p->arena);
+	int64_t columns = c->extents[c->column], lanes = p->emit->target->lanes, whole = columns / lanes * lanes, floats = 0;
+	for (int k = 0; k < c->result->rank; k++)
+		if (c->result->placed->stride[k]) {
+			int v = -1;
+			index_is_var(c->store_at[k], &v);
+			floats += c->result->placed->stride[k] * ((v == c->pool.row ? c->pool.size[0] : c->result->extents[k]) - 1);
+		}
+	for (int64_t t = 0; t < c->pool.size[0] * c->pool.size[1]; t++)
+		value_list_add(taps, value_int(t));
+	for (int tail = 0; tail < 2; tail++) {
+		struct pool_part *user = new(p->arena, struct pool_part);
+		struct value part = value_dict(p->arena);
+		*user = (struct pool_part){ p, tail ? columns - whole : 0 };
+		if (tail ? columns == whole : !whole)
+			continue;
+		value_dict_set(part, "columns", value_int(tail ? columns : whole));
+		value_dict_set(part, "first", value_int(tail ? whole : 0));
+		value_dict_set(part, "load", value_function(p->arena, "load", "tap", call_pool_load, user));
+		value_dict_set(part, "store", value_function(p->arena, "store", "value", call_pool_store, user));
+		value_list_add(parts, part);
+	}
+	value_dict_set(pool, "floats", value_int(floats + 1));
+	value_dict_set(pool, "size", value_int(c->pool.size[0]));
+	value_dict_set(pool, "stride", value_int(c->pool.stride[0]));
+	value_dict_set(pool, "across", value_int(c->pool.d->extents[c->pool.d->rank - 1]));
+	value_dict_set(pool, "row", value_string(p->names[c->batches + c->rows - 2]));
+	value_dict_set(pool, "scratch_row", value_string(p->names[POOL_VAR]));
+	value_dict_set(pool, "out_row", value_string("q"));
+	value_dict_set(pool, "out_column", value_string("l"));
+	value_dict_set(pool, "taps", taps);
+	value_dict_set(pool, "parts", parts);
+	return pool;
+}
+
 /* b that is no constant and whose columns are apart: packed panel by panel into scratch. */
 static struct value gathered_value(struct printing *p, int64_t terms)
 {
@@ -505,6 +602,7 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 			v < c->batches ? v : v < c->column ? v - c->batches : v - c->column - 1);
 	p.names[SPARE_ROW] = "r";
 	p.names[SPARE_VEC] = "v";
+	p.names[POOL_VAR] = "z";
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	plan_patch(&p);
@@ -576,11 +674,14 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	value_dict_set(globals, "w_base", value_string(w_base));
 
 	struct value outer = value_list(arena);
-	int64_t step = c->row_blocks;
+	int64_t step = c->pool.d ? 1 : c->row_blocks;
 	for (int r = c->rows - 2; r >= 0; r--) {
 		struct value axis = value_dict(arena);
-		int64_t extent = c->extents[c->batches + r];
-		value_dict_set(axis, "name", value_string(p.names[c->batches + r]));
+		bool maxima = c->pool.d && r == c->rows - 2;
+		int64_t extent = maxima ? kernel->blocks : c->extents[c->batches + r];
+		for (int b = 0; maxima && b < r; b++)
+			extent /= c->extents[c->batches + b];
+		value_dict_set(axis, "name", value_string(maxima ? "q" : p.names[c->batches + r]));
 		value_dict_set(axis, "value", step == 1 ? value_printf(arena, r ? "block %% %" PRId64 : "block", extent)
 			: value_printf(arena, r ? "block / %" PRId64 " %% %" PRId64 : "block / %" PRId64, step, extent));
 		value_list_add(outer, axis);
@@ -592,6 +693,7 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 		value_dict_set(row_value, "name", value_string(p.names[row]));
 		value_dict_set(row_value, "extent", value_int(rows));
 		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
+		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
 	}
 	value_dict_set(globals, "next_lines", value_int(c->next_lines));
 	value_dict_set(globals, "terms", value_int(terms));
@@ -607,6 +709,8 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	value_dict_set(globals, "batches", extents_of(&p, 0, c->batches));
 	value_dict_set(globals, "outer", outer);
 	value_dict_set(globals, "row", row_value);
+	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
+	value_dict_set(globals, "pool", pool_value(&p));
 	value_dict_set(globals, "patch", patch_value(&p));
 	value_dict_set(globals, "gathered", gathered_value(&p, terms));
 	template_render(emit->templates, kernel->template_name, globals, out);
