@@ -22,7 +22,7 @@ struct printing {
 	struct patch {
 		bool needed;
 		int64_t floats, run, run_step;
-		const char *inside, *there, *from;
+		const char *inside, *there, *from, *span_from, *span_to;      /* span: [from, to) of a run is there; NULL: all */
 		struct value dims;
 	} patch;
 };
@@ -370,10 +370,16 @@ static void plan_patch(struct printing *p)
 				p->row_stride.name = "a_row";
 		}
 	}
-	/* the innermost dim is copied as one run where it has no pad */
+	/* the innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros */
 	p->patch.run = 1;
 	p->patch.run_step = 1;
-	if (count && !dims[count - 1].pad) {
+	const struct dim_of_patch *span = NULL;
+	if (count && dims[count - 1].pad && (dims[count - 1].window || index_factor(dims[count - 1].pad->at, c->column + 1 + dims[count - 1].term) == 1)) {
+		span = &dims[count - 1];
+		p->patch.run = span->extent;
+		p->patch.run_step = span->stride;
+		count--;
+	} else if (count && !dims[count - 1].pad) {
 		p->patch.run = dims[count - 1].extent;
 		p->patch.run_step = dims[count - 1].stride;
 		count--;
@@ -402,9 +408,13 @@ static void plan_patch(struct printing *p)
 			text_printf(&inside, " && %s + %" PRId64 " * (rows - 1) + %" PRId64 " < %" PRId64, text, s, high, pad->to);
 		else
 			text_printf(&inside, " && %s + %" PRId64 " < %" PRId64, text, high, pad->to);
-		bool in_dims = false;
+		bool in_dims = span && span->pad == pad;
 		for (int k = 0; k < count; k++)
 			in_dims |= dims[k].pad == pad;
+		if (span && span->pad == pad) {
+			p->patch.span_from = arena_printf(p->arena, "%" PRId64 " - (%s)", pad->from, text);
+			p->patch.span_to = arena_printf(p->arena, "%" PRId64 " - (%s)", pad->to, text);
+		}
 		if (!in_dims)
 			text_printf(&there, "%s%s >= %" PRId64 " && %s < %" PRId64, there.count ? " && " : "", text, pad->from, text, pad->to);
 	}
@@ -454,6 +464,8 @@ static struct value patch_value(struct printing *p)
 	value_dict_set(patch, "dims", p->patch.dims);
 	value_dict_set(patch, "there", value_string(p->patch.there));
 	value_dict_set(patch, "from", value_string(p->patch.from));
+	value_dict_set(patch, "span_from", p->patch.span_from ? value_string(p->patch.span_from) : value_none());
+	value_dict_set(patch, "span_to", p->patch.span_to ? value_string(p->patch.span_to) : value_none());
 	value_dict_set(patch, "run", value_int(p->patch.run));
 	value_dict_set(patch, "run_step", p->patch.run_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.run_step));
 	return patch;
