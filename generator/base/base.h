@@ -108,6 +108,7 @@ void text_printf(struct text *, const char *format, ...) PRINTF(2, 3);
 struct names *names_new(struct arena *);
 const char   *name_of(struct names *, const char *text, size_t length);    /* text may hold any bytes but 0 */
 const char   *name_is(struct names *, const char *string);
+const char   *name_find(const struct names *, const char *text, size_t length);    /* NULL: no such name yet */
 
 /* ---- files.c ---- */
 struct mapped { const uint8_t *at; size_t bytes; };

@@ -1,5 +1,5 @@
 /* render.c: `ingot render TEMPLATE DATA.json`: a Jinja template and JSON -> text. */
-#include "cli/data.h"
+#include "cli/json_value.h"
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

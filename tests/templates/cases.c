@@ -4,7 +4,7 @@
  *
  * and each line out what `main` renders to, {"text": "..."}, or {"code": 3, "message": "...", "detail": "..."}. With
  * "repeat" it is rendered so many times and "seconds" says how long one took, "compile_seconds" the first compilation. */
-#include "cli/data.h"
+#include "cli/json_value.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
