@@ -78,7 +78,7 @@ class Grower:
             ("filter attr", lambda: f"(recs[0]|attr('v')|default({e.int(0)}))"), ("filter random name", lambda: f"({e.int(d)}|int)"),
         ]
         if self.loops:
-            rules += [(f"loop.{n}", f"loop.{n}") for n in ("index", "index0", "revindex", "revindex0", "length", "depth", "depth0")] * 2
+            rules += [(f"loop.{n}", f"loop.{n}") for n in ("index", "index0", "revindex", "revindex0", "length", "depth", "depth0")] * 6
         return self.pick(rules)
 
     def literal(self, choices):
@@ -122,7 +122,7 @@ class Grower:
 
     def macro_call(self, depth):
         if not self.macros:
-            return self.str(depth)
+            return self.str(depth) if self.inside_macro or self.chance(0.5) else self.library_call(depth)
         name, parameters = self.random.choice(self.macros)
         self.used("macro used")
         arguments = [self.value(depth) for _ in range(self.random.randint(0, parameters))]
@@ -136,6 +136,11 @@ class Grower:
             arguments.append("**{'p9': 1}")
             self.used("keyword splat")
         return f"{name}({', '.join(arguments)})"
+
+    def library_call(self, depth):
+        """A call with every form of arguments, of a function that takes them all."""
+        a, b = self.value(depth - 1), self.value(0)
+        return self.pick([("keyword argument", f"dict(a={a}, b={b})"), ("splat", f"'%s %s'|format(*[{a}, {b}])"), ("keyword splat", f"dict(c=1, **{{'a': {a}, 'b': {b}}})")])
 
     def bool(self, depth):
         e, r, d = self, self.random, depth - 1
@@ -151,7 +156,7 @@ class Grower:
             t("in", "int", lambda: f" {e.ints(0)}"), t("eq", "value", lambda: f" {e.value(0)}"), t("equalto", "int", lambda: f"({e.int(0)})"), t("ne", "int", lambda: f" {e.int(0)}"), t("lt", "int", lambda: f" {e.int(0)}"), t("lessthan", "int", lambda: f" {e.int(0)}"), t("le", "int", lambda: f" {e.int(0)}"), t("gt", "int", lambda: f" {e.int(0)}"), t("greaterthan", "int", lambda: f" {e.int(0)}"), t("ge", "int", lambda: f" {e.int(0)}"),
             ("test filter", lambda: f"('{e.one(['upper', 'nope'])}' is filter)"), ("test test", lambda: f"('{e.one(['odd', 'nope'])}' is test)"),
             ("method startswith", lambda: f"{e.str(d)}.startswith({e.str(0)})"), ("method endswith", lambda: f"{e.str(d)}.endswith({e.str(0)})"), ("method isdigit", lambda: f"{e.str(d)}.{e.one(['isdigit', 'isspace', 'islower', 'isupper'])}()"),
-            *([("loop.first", "loop.first"), ("loop.last", "loop.last"), ("loop.changed", lambda: f"loop.changed({e.int(0)})")] * 2 if self.loops else []),
+            *([("loop.first", "loop.first"), ("loop.last", "loop.last"), ("loop.changed", lambda: f"loop.changed({e.int(0)})")] * 6 if self.loops else []),
         ])
 
     def maybe(self, depth):
