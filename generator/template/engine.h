@@ -182,6 +182,7 @@ size_t        text_points(const char *bytes, size_t count);       /* code points
 size_t        text_offset(const char *bytes, size_t count, size_t point);
 unsigned      text_decode(const char **at, const char *end);      /* one code point; bytes that are no UTF-8 one by one */
 bool          point_is_space(unsigned);
+bool          point_is_letter(unsigned);
 
 /* ---- operators.c, evaluate.c: operations that may fail, at the renderer's place ---- */
 struct renderer;
