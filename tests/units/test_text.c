@@ -19,7 +19,7 @@ static const struct { const char *text; enum exit_code code; const char *message
 	{ HEADER "g (float[-2] x) => (y) {}", EXIT_INVALID, "t: dimension 0 is -2" },
 	{ HEADER "g (float[99999999999999999999] x) => (y) {}", EXIT_INVALID,
 	  "t:2:10: an integer of 64 bits belongs here, not \"99999999999999999999\"" },
-	{ HEADER "g (float[4611686018427387904,4] x) => (x) {}", EXIT_LIMIT, "x: more elements than 64 bits count" },
+	{ HEADER "g (float[4611686018427387904,4] x) => (x) {}", EXIT_LIMIT, "t: tensor x: more elements than 64 bits count" },
 	{ HEADER "g (seq(float) x) => (y) {}", EXIT_UNSUPPORTED, "t: input x: is of type seq(float); only tensors go in and out" },
 	{ HEADER "g (float[2] x, float[2] x) => (x) {}", EXIT_INVALID, "t: input x: is there twice" },
 	{ HEADER "g (x) => (x) {}", EXIT_INVALID, "t: input x: has no element type" },
