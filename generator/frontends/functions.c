@@ -5,7 +5,7 @@
  * met while it is open calls itself. */
 #include "frontends/reader.h"
 
-enum { EXPANSION_LIMIT = 1 << 22 };                   /* nodes, operands and attributes copied in all */
+enum { EXPANSION_LIMIT = 1 << 20 };                   /* nodes, operands and attributes copied in all */
 
 struct inliner {
 	struct reader *reader;
