@@ -144,6 +144,29 @@ static void nesting_is_bounded(void **state)
 		}
 }
 
+static void counts_are_bounded(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < 2; kind++)
+		for (int count = 20; count <= 20000; count *= 1000) {
+			struct build build;
+			struct text text;
+			build_init(&build);
+			text_init(&text, &build);
+			text_adds(&text, "<ir_version: 8, opset_import: [\"\" : 17");
+			for (int i = 0; kind && i < count; i++)
+				text_printf(&text, ", \"d%d\" : 1", i);
+			text_adds(&text, "]> g (float[2] x) => (y) { y = Foo <z = 1");
+			for (int i = 0; !kind && i < count; i++)
+				text_printf(&text, ", a%d = 1", i);
+			text_adds(&text, "> (x) }");
+			try_read(&build, text.at, text.count);
+			assert_int_equal(build.code, count > 100 ? EXIT_LIMIT : EXIT_RIGHT);
+			text_release(&text);
+			build_release(&build);
+		}
+}
+
 /* A chain of 50000 nodes, last first: order is found without recursion and without trying all pairs. */
 static void long_chains_are_sorted(void **state)
 {
@@ -220,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wrong_text_is_refused),  cmocka_unit_test(expansion_is_bounded),
 		cmocka_unit_test(nesting_is_bounded),     cmocka_unit_test(long_chains_are_sorted),
+		cmocka_unit_test(counts_are_bounded),
 		cmocka_unit_test(memory_may_end_anywhere), cmocka_unit_test(numbers_read_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
