@@ -57,6 +57,14 @@ static void make_flat(struct made *made, const int64_t *n)
 	const struct expr *a = same(made, x, 1), *s = row2(made, SCALAR_mul, a, row1(made, SCALAR_sigmoid, a));
 	output(made, map(made, "y", 1, n[0], 0, 0, 0, row1(made, SCALAR_relu, row2(made, SCALAR_add, s, same(made, r, 1)))));
 }
+static void make_copy(struct made *made, const int64_t *n)
+{
+	output(made, map(made, "y", 1, n[0], 0, 0, 0, same(made, input(made, "x", DTYPE_F32, 1, n[0], 0, 0, 0), 1)));
+}
+static void make_gelu(struct made *made, const int64_t *n)
+{
+	output(made, map(made, "y", 1, n[0], 0, 0, 0, row1(made, SCALAR_gelu, same(made, input(made, "x", DTYPE_F32, 1, n[0], 0, 0, 0), 1))));
+}
 static void make_bias(struct made *made, const int64_t *n)
 {
 	struct definition *x = input(made, "x", DTYPE_F32, 4, n[0], n[1], n[2], n[3]), *b = input(made, "b", DTYPE_F32, 1, n[1], 0, 0, 0);
@@ -269,6 +277,7 @@ const struct kernel_case kernel_cases[] = {
 	{ "flat63", make_flat, { 63 } }, { "flat64", make_flat, { 64 } }, { "flat129", make_flat, { 129 } }, { "flat10007", make_flat, { 10007 } },
 	{ "flat16384", make_flat, { 16384 } },
 	{ "bias_nchw", make_bias, { 2, 5, 7, 9 } }, { "bias_nhwc", make_bias, { 2, 19, 7, 9, 1 } }, { "bias_big", make_bias, { 2, 33, 17, 31, 1 } },
+	{ "copy", make_copy, { 1000 } }, { "gelu", make_gelu, { 100 } },
 	{ "transpose", make_transpose, { 2, 17, 33 } }, { "transpose_big", make_transpose, { 3, 65, 63 } },
 	{ "concat", make_concat, { 2, 5, 9, 7 } }, { "concat_last", make_concat, { 1, 17, 16, 15, 1 } }, { "concat_many", make_concat, { 3, 40, 24, 9 } },
 	{ "pad", make_pad, { 3, 15, 17 } }, { "pad_last", make_pad, { 20, 9, 7, 0, 1 } },

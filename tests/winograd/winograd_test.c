@@ -31,12 +31,24 @@ int main(int count, char **arguments)
 		bias[i] = (float)(uniform() - 0.5);
 	for (long i = 0; i < out_size; i++)
 		skip[i] = (float)(uniform() - 0.5);
+	for (long i = 0; SPECIAL && i < in_size; i += 37) {
+		static const uint32_t bits[] = { 0x7fc00000u, 0x80000000u, 0x7f800000u, 0x00000001u, 0xff800000u, 0x80012345u, 0x7f7fffffu };
+		memcpy(x + i, bits + i % 7, 4);
+	}
+	for (long i = 0; SPECIAL && i < CO; i += 2)
+		bias[i] = -0.f;
 	winograd_weights(M, CI, CO, w, LANES, PANELS, u);
+	float *given = x;
+	if (PLANES) {                                             /* NCHW */
+		given = malloc((size_t)in_size * 4);
+		for (long i = 0; i < in_size; i++)
+			given[(i / (CI * HEIGHT * WIDTH) * CI + i % CI) * HEIGHT * WIDTH + i / CI % (HEIGHT * WIDTH)] = x[i];
+	}
 	memset(y, 255, (size_t)(out_size + 64) * 4);
 	memset(z, 255, (size_t)(out_size + 64) * 4);
-	KERNEL(x, u, bias, skip, y, 0, blocks);
+	KERNEL(given, u, bias, skip, y, 0, blocks);
 	for (long b = blocks; b-- > 0;)                           /* blocks are independent, in any order */
-		KERNEL(x, u, bias, skip, z, b, b + 1);
+		KERNEL(given, u, bias, skip, z, b, b + 1);
 	if (memcmp(y, z, (size_t)(out_size + 64) * 4)) {
 		puts("blocks on their own give other bits");
 		bad = 1;
@@ -64,14 +76,14 @@ int main(int count, char **arguments)
 		e = fmax((double)(chain + skip[i]), 0) - want;
 		chain_errors += e * e;
 		memcpy(&bits, y + i, 4);
-		hash = (hash ^ bits) * 16777619u;
-		bad |= !(y[i] == y[i]);
+		hash = (hash ^ (y[i] == y[i] ? bits : 0x7fc00000u)) * 16777619u;
+		bad |= !SPECIAL && !(y[i] == y[i]);
 	}
 	errors = sqrt(errors / (double)out_size), chain_errors = sqrt(chain_errors / (double)out_size);
 	printf("bits %08x worst %.1e rms %.2e = %.2f of the direct chain's\n", (unsigned)hash, worst, errors, errors / chain_errors);
-	bad |= !(worst < 1e-4);
+	bad |= !SPECIAL && !(worst < 1e-4);
 	/* What the choice of the algorithm relies on.  With few channels the direct chain rounds so seldom that F(4x4) is past twice its error. */
-	if (out_size > 500)
+	if (out_size > 500 && !SPECIAL)
 		bad |= !(errors < chain_errors * (M == 2 ? 1 : CI >= 32 && OUT_HEIGHT >= 8 ? 2 : 3.2));
 	return bad;
 }
