@@ -1,6 +1,7 @@
 /* compare.c: every case of kernels.c, printed for a target, compiled, run, and compared with the interpreter bit for bit (NaN equals NaN).
  *
- *     compare TARGET COMPILER [FLAGS] [-- CASE …]      exit 0: all equal; 77: the compiler or the machine cannot
+ *     compare TARGET COMPILER FLAGS [CASE …]           exit 0: all equal; 77: the compiler or the machine cannot
+ *     compare TARGET COMPILER FLAGS --random N SEED    N programs made by chance
  *
  * Inputs are plain numbers, then also NaN, inf, -0 and denormals; blocks are run one by one, from the last to the first. */
 #include "backends/backends.h"
@@ -98,6 +99,9 @@ static void call(void (*function)(), void **p, size_t count, long from, long to)
 	case 4: function(p[0], p[1], p[2], p[3], from, to); break;
 	case 5: function(p[0], p[1], p[2], p[3], p[4], from, to); break;
 	case 6: function(p[0], p[1], p[2], p[3], p[4], p[5], from, to); break;
+	case 7: function(p[0], p[1], p[2], p[3], p[4], p[5], p[6], from, to); break;
+	case 8: function(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], from, to); break;
+	case 9: function(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], from, to); break;
 	default: abort();
 	}
 }
@@ -105,7 +109,7 @@ static void call(void (*function)(), void **p, size_t count, long from, long to)
 static int run_case(struct ready *r, void *library, int kind)
 {
 	struct program *program = r->made.program;
-	void *inputs[8], *outputs[8], *places[8];
+	void *inputs[16], *outputs[16], *places[16];
 	void (*function)() = (void (*)())dlsym(library, r->kernel->name);
 	int failed = 0;
 	if (!function) {
@@ -166,19 +170,25 @@ static bool wanted(const char *name, int argc, char **argv, int from)
 
 static int compare(const struct target *target, const char *compiler, const char *flags, int argc, char **argv, int from, const char *folder)
 {
-	struct ready *ready = new_array(build.arena, struct ready, (size_t)kernel_case_count);
+	bool random = argc > from + 2 && !strcmp(argv[from], "--random");
+	int case_count = random ? atoi(argv[from + 1]) : kernel_case_count;
+	struct ready *ready = new_array(build.arena, struct ready, (size_t)case_count);
 	struct emit emit = { .build = &build, .arena = build.arena, .target = target, .name = "t",
 		.templates = environment_new(&build, build.arena, &template_settings_kernels, load_embedded, NULL) };
 	struct text kernels, all, command;
 	int failed = 0, ran = 0;
 	text_init(&kernels, &build), text_init(&all, &build), text_init(&command, &build);
-	for (int i = 0; i < kernel_case_count; i++) {
+	for (int i = 0; i < case_count; i++) {
 		struct ready *r = &ready[i];
-		r->name = kernel_cases[i].name;
-		if ((r->skip = !wanted(r->name, argc, argv, from)))
+		const int64_t seed = random ? atoll(argv[from + 2]) + i : 0;
+		r->name = random ? arena_printf(build.arena, "random_%lld", (long long)seed) : kernel_cases[i].name;
+		if ((r->skip = !random && !wanted(r->name, argc, argv, from)))
 			continue;
 		r->made = (struct made){ .program = program_new(&build, r->name), .arena = build.arena };
-		kernel_cases[i].make(&r->made, kernel_cases[i].n);
+		if (random)
+			make_random(&r->made, &seed);
+		else
+			kernel_cases[i].make(&r->made, kernel_cases[i].n);
 		program_check(r->made.program);
 		r->kernel = kernel_of(&r->made, r->name);
 		if (getenv("SHOW")) {
@@ -202,7 +212,7 @@ static int compare(const struct target *target, const char *compiler, const char
 	}
 	emit_prelude(&emit, kernels.at, kernels.count, &all);
 	text_adds(&all, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-	for (int i = 0; i < kernel_case_count; i++)                      /* a prototype each, as in a library */
+	for (int i = 0; i < case_count; i++)                      /* a prototype each, as in a library */
 		if (!ready[i].skip) {
 			text_printf(&all, "void t_%s(", ready[i].name);
 			for (size_t p = 0; p < ready[i].kernel->params.count; p++)
@@ -235,7 +245,7 @@ static int compare(const struct target *target, const char *compiler, const char
 		return 1;
 	}
 	state = 5;
-	for (int i = 0; i < kernel_case_count; i++)
+	for (int i = 0; i < case_count; i++)
 		for (int kind = 0; kind < KINDS && !ready[i].skip; kind++, ran++)
 			failed += run_case(&ready[i], opened, kind);
 	printf("%s, %s: %d runs, %d failed\n", target->name, compiler, ran, failed);
