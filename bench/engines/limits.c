@@ -1,8 +1,11 @@
 /* limits.c: loops that do nothing but multiply-add, or nothing but move bytes. */
+#define _GNU_SOURCE
 #include "limits.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- multiply-adds: twelve chains in registers hide a latency of up to six cycles on two pipes ---- */
 
@@ -15,9 +18,11 @@ enum { CHAINS = 12 };
 #define FILL(W, n) "vbroadcastss (%1), %%" W #n "\n\t"
 #define FMA(W, n) "vfmadd213ps %%" W "15, %%" W "14, %%" W #n "\n\t"
 #define FMA_MEMORY(W, n) "vfmadd213ps 4(%1)%{1to16%}, %%" W "14, %%" W #n "\n\t"
-#define CLOBBERS "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm14", "xmm15"
+#define CLOBBERS \
+	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
+	"xmm11", "xmm14", "xmm15"
 
-/* x <- x * 0.999 + 0.001 stays at 1: no denormals, no infinities.  The registers are named, so a compiler cannot spill. */
+/* x <- x * 0.999 + 0.001 stays at 1: no denormals, no infinities.  Registers are named, so none spills. */
 static const float factors[2] = { 0.999f, 0.001f };
 
 #define LOOP(function, W, EACH, F) \
@@ -90,7 +95,8 @@ const struct fma_loop *fma_widest(void)
 {
 	const struct fma_loop *best = &fma_loops[0];
 	for (const struct fma_loop *loop = fma_loops; loop->name; loop++)
-		if (!strchr(loop->name, ',') && !strchr(loop->name, '{') && !strncmp(loop->name, "fma", 3) && loop->present())
+		if (!strchr(loop->name, ',') && !strchr(loop->name, '{') && !strncmp(loop->name, "fma", 3) &&
+		    loop->present())
 			best = loop;
 	return best;
 }
@@ -106,6 +112,18 @@ enum { VECTOR = 16 };
 #endif
 typedef int64_t vector __attribute__((vector_size(VECTOR), may_alias));
 enum { UNROLL = 8 };
+
+void *stream_buffer(size_t bytes)
+{
+	enum { LARGE = 2 << 20 };
+	size_t size = (bytes / LARGE + 1) * LARGE;
+	void *buffer = aligned_alloc(LARGE, size);
+	if (buffer) {
+		madvise(buffer, size, MADV_HUGEPAGE);
+		memset(buffer, 0, size);
+	}
+	return buffer;
+}
 
 /* A load whose value nobody needs: sums of what is read would cost more than the reading. */
 #if defined __AVX512F__

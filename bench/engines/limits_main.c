@@ -103,18 +103,17 @@ int main(int argc, char **argv)
 	struct job job = { 0 };
 	for (job.loop = fma_loops; job.loop->name; job.loop++)
 		if (job.loop->present())
-			printf("rate\t%s\t%.2f\n", job.loop->name, job.loop->flops * threads / best_seconds(&job) * 1e-9);
+			printf("rate\t%s\t%.2f\n", job.loop->name,
+			       job.loop->flops * threads / best_seconds(&job) * 1e-9);
 	job.loop = NULL;
 	size_t most = levels[sizeof levels / sizeof *levels - 1].bytes;
 	for (int i = 0; i < threads; i++) {
-		job.from[i] = aligned_alloc(4096, most);
-		job.to[i] = aligned_alloc(4096, most);
+		job.from[i] = stream_buffer(most);
+		job.to[i] = stream_buffer(most);
 		if (!job.from[i] || !job.to[i]) {
 			fprintf(stderr, "limits: no memory for %zu bytes\n", most);
 			return 5;
 		}
-		memset(job.from[i], 1, most);
-		memset(job.to[i], 1, most);
 	}
 	for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
 		job.bytes = levels[k].bytes;

@@ -85,7 +85,10 @@ static void list_params(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->shape == SHAPE_LOOPS ? NULL : kernel->detail;
 	if (c) {
-		list_expr(lowered, kernel, c->a);
+		if (c->rewrite)
+			kernel_add_param(lowered->arena, kernel, c->x, false);
+		else
+			list_expr(lowered, kernel, c->a);
 		if (c->packed)
 			kernel_add_param(lowered->arena, kernel, c->packed, false);
 		else
@@ -108,6 +111,10 @@ static void count_cost(struct kernel *kernel)
 {
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		const struct definition *d = kernel->members.at[m];
+		if (d->rewrite)                               /* counted as the sum that it stands for */
+			d = d->original ? d->original : d;
+		if (d->rewrite)
+			continue;
 		kernel->flops += (double)definition_elements(d) * (double)definition_terms(d)
 			* (d->reduce == REDUCE_SUM ? 2 : d->reduce != REDUCE_NONE ? 1 : expr_cost(d->body));
 	}
@@ -133,7 +140,9 @@ void choose(struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, word_of(kernel));
-		if (kernel->shape == SHAPE_CONTRACTION)
+		if (kernel->shape == SHAPE_WINOGRAD)
+			winograd_choose(lowered, kernel);
+		else if (kernel->shape == SHAPE_CONTRACTION)
 			contraction_choose(lowered, kernel);
 		list_params(lowered, kernel);
 		if (kernel->shape == SHAPE_LOOPS)

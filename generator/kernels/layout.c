@@ -44,10 +44,10 @@ static double weigh(struct lowered *lowered, const struct definition *d, const s
 	struct weighing w = { .arena = lowered->arena, .of = d };
 	double elements = (double)definition_elements(d);
 	struct contraction *c = d->placed->contraction;
-	if (writer->shape == SHAPE_CONTRACTION && c) {
-		/* the column: the last output variable in b only */
-		int column = -1;
-		for (int v = 0; v < c->root->rank; v++)
+	if (writer->shape != SHAPE_LOOPS && c) {
+		/* the column: the last output variable in b only; Winograd's is the channel */
+		int column = c->rewrite ? 1 : -1;
+		for (int v = 0; !c->rewrite && v < c->root->rank; v++)
 			if (c->root->extents[v] > 1 && expr_uses(c->b, v) && !expr_uses(c->a, v))
 				column = v;
 		const struct index *address = placed_address(lowered->arena, d, c->store_at);
@@ -60,12 +60,14 @@ static double weigh(struct lowered *lowered, const struct definition *d, const s
 		const struct definition *reader = d->placed->readers.at[i];
 		const struct contraction *rc = reader->placed->contraction;
 		w.reader = reader;
-		w.product = rc && rc->root == reader;
+		w.product = rc && rc->root == reader && !rc->rewrite;
 		w.term = w.product && reader->reduced ? reader->rank + reader->reduced - 1 : -1;
 		w.reads = (double)definition_elements(reader) * (double)definition_terms(reader);
 		w.reads = w.product ? elements : w.reads;     /* packed or cached: each element counts once */
 		w.column = -1;
-		if (w.product) {
+		if (rc && rc->rewrite && rc->root != reader && rc->result != reader)
+			w.column = 1, w.reads = elements;     /* the forward transform: vectors of channels */
+		else if (w.product) {
 			for (int v = 0; v < reader->rank; v++)
 				if (reader->extents[v] > 1 && expr_uses(rc->b, v) && !expr_uses(rc->a, v))
 					w.column = v;
@@ -172,6 +174,8 @@ static void weigh_lanes(void *user, const struct expr *load)
 static int lane_of(const struct definition *d)
 {
 	const struct kernel *kernel = d->placed->kernel;
+	if (!kernel || kernel->shape != SHAPE_LOOPS)
+		return -1;
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
 	int unit = unit_variable(last);
 	/* a sum in 64 lanes runs along its terms */
@@ -189,7 +193,7 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 		return;
 	for (size_t i = 0; i < d->placed->readers.count; i++) {
 		const struct contraction *c = d->placed->readers.at[i]->placed->contraction;
-		if (c && (c->b->of == d || c->a->of == d))
+		if (c && !c->rewrite && (c->b->of == d || c->a->of == d))
 			return;                               /* packed, or read row by row */
 	}
 	for (int v = 0; v < d->rank; v++)

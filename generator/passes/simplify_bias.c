@@ -70,7 +70,8 @@ static void set_bias(struct node *node, const struct channels *channels, const d
 	float *bias = new_array(graph->build->arena, float, (size_t)channels->count + 1);
 	for (int64_t c = 0; c < channels->count; c++)
 		bias[c] = (float)values[c];
-	struct tensor *tensor = graph_constant_borrowed(graph, node->out[0]->name, DTYPE_F32, 1, &channels->count, bias);
+	const char *name = arena_printf(graph->build->arena, "%s_bias", node->out[0]->name);
+	struct tensor *tensor = graph_constant_borrowed(graph, name, DTYPE_F32, 1, &channels->count, bias);
 	if (is_op(node, "MatMul")) {
 		become(node, "ingot", "MatMul", 3, (struct tensor *[]){ node->in[0], node->in[1], tensor });
 		return;

@@ -1,6 +1,7 @@
 /* interpret_model.c: a model and its inputs -> its outputs, by the interpreter.
  *
- *     interpret_model [--double] [--simplify] [--show graph|definitions] MODEL [INPUT.npy|INPUT.pb …] [--out PREFIX]
+ *     interpret_model [--double] [--simplify] [--time] [--show graph|definitions] MODEL [INPUT.npy|INPUT.pb …] [--out PREFIX]
+ *     interpret_model --ops          lists ONNX's ops that ingot knows
  *
  * Writes PREFIX0.npy, PREFIX1.npy …; dimensions of the inputs that are not known are taken from the data.  Ends with the exit code of
  * the build and its message on stderr. */
@@ -50,7 +51,8 @@ static struct npy read_input(struct build *build, const char *path)
 	if (length > 4 && !strcmp(path + length - 4, ".npy"))
 		return npy_read(build, path);
 	const struct tensor *tensor = tensor_read_proto(build, path);
-	struct npy npy = { .type = tensor->type, .rank = tensor->rank, .data = tensor->data, .bytes = tensor->bytes };
+	struct npy npy = { .type = tensor->type, .rank = tensor->rank, .bytes = tensor->bytes };
+	npy.data = arena_copy(build->arena, tensor->data, tensor->bytes);             /* aligned, as a file's bytes need not be */
 	for (int d = 0; d < tensor->rank; d++)
 		npy.extents[d] = tensor->dims[d].extent;
 	return npy;
@@ -127,8 +129,14 @@ int main(int argc, char **argv)
 {
 	struct options options = parse(argc, argv);
 	struct build build;
+	if (argc == 2 && !strcmp(argv[1], "--ops")) {
+		for (int i = 0; i < op_count; i++)
+			if (!*ops[i].domain)
+				puts(ops[i].name);
+		return 0;
+	}
 	if (!options.model) {
-		fprintf(stderr, "usage: interpret_model [--double] [--show graph|definitions] MODEL [INPUT …] [--out PREFIX]\n");
+		fprintf(stderr, "usage: interpret_model [--double] [--simplify] [--show graph|definitions] MODEL [INPUT …] [--out PREFIX]\n");
 		return EXIT_USAGE;
 	}
 	build_init(&build);
