@@ -355,7 +355,7 @@ void make_random(struct made *made, const int64_t *seed)
 		enum reduce reduce = reduces[chance(made, COUNT(reduces))];
 		int reduced = reduce == REDUCE_NONE ? 0 : 1 + (int)chance(made, 2), vars = rank + reduced;
 		for (int r = 0; r < reduced; r++)
-			extents[rank + r] = terms[r] = some_extent(made);
+			extents[rank + r] = terms[r] = r == 0 && chance(made, 3) == 0 ? 62 + (int64_t)chance(made, 80) : some_extent(made);
 		const struct expr *loads[3];
 		int count = 1 + (int)chance(made, 2);
 		for (int i = 0; i < count; i++)
