@@ -244,6 +244,8 @@ static void define(struct building *b, struct definition *d, const struct index 
 {
 	struct loops *loops = b->loops;
 	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
+	if (definition_elements(d) == 0)
+		return;
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] == 1 && !with[v])
 			with[v] = index_constant(loops->arena, 0);             /* others are given, or get a loop */
@@ -254,7 +256,9 @@ static void define(struct building *b, struct definition *d, const struct index 
 	const struct index *at[MAX_RANK];
 	for (int v = 0; v < d->rank; v++)
 		at[v] = with[v];
-	if (d->reduce == REDUCE_NONE)
+	if (d->reduce != REDUCE_NONE && definition_terms(d) == 0)
+		store(b, d, at, d->start ? whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type), out);
+	else if (d->reduce == REDUCE_NONE)
 		store(b, d, at, whole(b, d->body, with), out);
 	else if (d->order == ORDER_LANES)
 		lanes(b, d, with, at, out);
@@ -513,6 +517,15 @@ struct loops *loops_build(struct build *build, struct arena *arena, const struct
 {
 	struct building b = { .kernel = kernel, .outer = kernel->members.count == 1 ? 0 : kernel->outer };
 	const struct definition *d = kernel->members.at[0];
+	bool any = false;
+	for (size_t i = 0; i < kernel->members.count; i++)
+		any |= definition_elements(kernel->members.at[i]) > 0;
+	if (!any) {                               /* nothing to compute: an empty block */
+		b.loops = loops_new(build, arena, target, kernel);
+		add_cells(&b);
+		block_loop(b.loops, 1);
+		return b.loops;
+	}
 	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !has_selects(d->body)) {
 		b.loops = loops_new(build, arena, target, kernel);
 		build_flat(&b);

@@ -117,11 +117,11 @@ static int run_case(struct ready *r, void *library, int kind)
 		return 1;
 	}
 	for (size_t i = 0; i < program->inputs.count; i++) {
-		inputs[i] = calloc((size_t)definition_elements(program->inputs.at[i]), 8);
+		inputs[i] = calloc((size_t)definition_elements(program->inputs.at[i]) + 1, 8);
 		fill(program->inputs.at[i], inputs[i], kind);
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)
-		outputs[i] = calloc((size_t)definition_elements(program->outputs.at[i]), 8);
+		outputs[i] = calloc((size_t)definition_elements(program->outputs.at[i]) + 1, 8);
 	interpret(program, MATH_STRICT, (const void *const *)inputs, outputs);
 	for (size_t p = 0; p < r->kernel->params.count; p++) {
 		struct definition *d = r->kernel->params.at[p].of;

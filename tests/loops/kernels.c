@@ -115,6 +115,29 @@ static void make_functions(struct made *made, const int64_t *n)
 	output(made, map(made, "y", 1, n[0], 0, 0, 0, sum));
 }
 
+/* A pad of which nothing is left, a tensor without elements, a sum without terms, a long chain. */
+static void make_outside(struct made *made, const int64_t *n)
+{
+	struct definition *x = input(made, "x", DTYPE_F32, 1, n[0], 0, 0, 0);
+	const struct index *i = index_plus(A, var(made, 0, n[0]), n[0]);
+	struct range inside = { i, 0, n[0] };
+	output(made, map(made, "y", 1, n[0], 0, 0, 0, expr_select(A, &inside, 1, load(made, x, i, NULL, NULL, NULL), number(made, 3))));
+}
+static void make_empty(struct made *made, const int64_t *n)
+{
+	const int64_t extents[] = { n[0] }, terms[] = { n[1] };
+	input(made, "x", DTYPE_F32, 1, 3, 0, 0, 0);
+	output(made, reduction(made, "y", 1, extents, REDUCE_SUM, 1, terms, number(made, 2), number(made, 1)));
+}
+static void make_long(struct made *made, const int64_t *n)
+{
+	struct definition *x = input(made, "x", DTYPE_F32, 1, n[0], 0, 0, 0);
+	const struct expr *sum = same(made, x, 1);
+	for (int64_t i = 0; i < n[1]; i++)
+		sum = row2(made, i % 2 ? SCALAR_add : SCALAR_mul, sum, i % 3 ? same(made, x, 1) : number(made, 0.5));
+	output(made, map(made, "y", 1, n[0], 0, 0, 0, sum));
+}
+
 /* ---- windows: n = channels, height, width, kernel, stride | channels last << 8, pad ---- */
 struct window { int64_t c, h, w, k, stride, pad, oh, ow; };
 static struct window window_of(struct made *made, const int64_t *n)
@@ -396,6 +419,7 @@ const struct kernel_case kernel_cases[] = {
 	{ "concat", make_concat, { 2, 5, 9, 7 } }, { "concat_last", make_concat, { 1, 17, 16, 15, 1 } }, { "concat_many", make_concat, { 3, 40, 24, 9 } },
 	{ "pad", make_pad, { 3, 15, 17 } }, { "pad_last", make_pad, { 20, 9, 7, 0, 1 } },
 	{ "resize", make_resize, { 1, 3, 17 } }, { "resize_last", make_resize, { 2, 17, 5, 0, 1 } },
+	{ "outside", make_outside, { 19 } }, { "no_terms", make_empty, { 19, 0 } }, { "no_elements", make_empty, { 0, 5 } }, { "long", make_long, { 33, 2000 } },
 	{ "functions", make_functions, { 65 } },
 	{ "maxpool", make_maxpool, { 3, 15, 17, 3, 2, 1 } }, { "maxpool_last", make_maxpool, { 20, 15, 17, 3, 2 | LAST, 1 } },
 	{ "maxpool_plain", make_maxpool, { 16, 16, 16, 2, 2 | LAST, 0 } }, { "maxpool_wide", make_maxpool, { 17, 15, 13, 5, 1 | LAST, 2 } },
