@@ -183,9 +183,16 @@ static enum ingot_status nodes_need(struct linking *linking)
 		status = node_need(linking, routine->inputs[i]);
 	for (uint32_t i = 0; i < routine->output_count && !status; i++)
 		status = node_need(linking, routine->outputs[i]);
-	for (uint32_t i = 0; i < routine->argument_count && !status; i++)
+	bool constants = false;
+	for (uint32_t i = 0; i < routine->argument_count && !status; i++) {
+		constants = constants || routine->arguments[i].source == INGOT_FROM_CONSTANTS;
 		if (routine->arguments[i].source == INGOT_FROM_NODE)
 			status = node_need(linking, routine->arguments[i].index);
+	}
+	/* Who takes the constants as a whole has each of them. */
+	for (uint32_t i = 0; constants && i < linking->library->module->node_count && !status; i++)
+		if (linking->library->module->nodes[i].flags & INGOT_NODE_CONSTANT)
+			status = node_need(linking, i);
 	return status;
 }
 

@@ -297,8 +297,11 @@ static void gather(struct routine *routine, struct gathering *gathering)
 			continue;
 		}
 		gathering->slots[i] = (struct ingot_slot){ slab_index(gathering, argument->location->slab), argument->location->offset + argument->offset };
-		access_add(gathering, &argument->location->hazard, descriptor->arguments[i].source == INGOT_FROM_CONSTANTS,
-			   descriptor->arguments[i].source == INGOT_FROM_WORKSPACE);
+		bool output = false;
+		for (uint32_t k = 0; k < descriptor->output_count; k++)
+			output = output || (descriptor->arguments[i].source == INGOT_FROM_NODE && descriptor->outputs[k] == descriptor->arguments[i].index);
+		bool workspace = descriptor->arguments[i].source == INGOT_FROM_WORKSPACE;
+		access_add(gathering, &argument->location->hazard, !output && !workspace, workspace);
 	}
 	for (uint32_t i = 0; i < descriptor->input_count; i++)
 		access_add(gathering, &location_at(routine, descriptor->inputs[i], &offset)->hazard, true, false);
