@@ -162,6 +162,7 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 	struct access up[2] = { { &between, true, false }, { to_hazard, false, true } };
 	enum ingot_status status = submit_read(source, "through host", from, from_offset, memory, bytes, down, 2, NULL, NULL);
 	if (status) {
+		hazard_release(runtime, &between);
 		memory_free(runtime, memory);
 		return status;
 	}

@@ -9,6 +9,8 @@
  *
  * ingot_command_run calls back the functions of this table with this queue: copy, fill, call, launch.  A backend that only
  * issues work there (CUDA) calls ingot_command_finish later, when the device is done; commands of a queue finish in order.
+ * The functions of this table but copy, fill, call, launch and queue_close may be called with the runtime's lock held: they
+ * call nothing of the runtime, `wake` does not wait, and no lock that they take is held while ingot_queue_next is called.
  * Functions return INGOT_OK or a status; `text` (room of INGOT_BACKEND_TEXT bytes) takes the device's own words. */
 #ifndef INGOT_BACKEND_H
 #define INGOT_BACKEND_H
@@ -47,7 +49,8 @@ struct ingot_backend {
 	enum ingot_status (*queue_open)(void *device, struct ingot_queue *ours, void **queue, char *text);
 	void              (*queue_close)(void *queue);                               /* called when it is empty */
 	void              (*wake)(void *queue);
-	bool              (*progress)(void *state);    /* NULL: commands run by themselves.  Else: runs some; false: nothing to do */
+	/* NULL: commands run by themselves.  Else called by whoever waits, without the lock: runs some; false: nothing to do. */
+	bool              (*progress)(void *state);
 
 	/* Called from ingot_command_run, ordered by the queue.  Ranges are checked and not empty. */
 	enum ingot_status (*copy)(void *queue, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes, char *text);

@@ -12,13 +12,14 @@ struct lazy_queue {
 	struct lazy *lazy;
 	struct ingot_queue *ours;
 	struct lazy_queue *next;
+	int users;                        /* threads that are in it: it is not freed under them */
 };
 
 struct lazy {
 	pthread_mutex_t lock;
+	pthread_cond_t left;
 	struct lazy_queue *queues;
 	uint64_t random;
-	bool running;
 };
 
 struct lazy_device {
@@ -40,6 +41,7 @@ static enum ingot_status lazy_open(const struct ingot_backend_options *options, 
 	if (!lazy)
 		return INGOT_MEMORY;
 	pthread_mutex_init(&lazy->lock, NULL);
+	pthread_cond_init(&lazy->left, NULL);
 	lazy->random = options->seed * 2654435761u + 88172645463325252u;
 	*state = lazy;
 	return INGOT_OK;
@@ -49,6 +51,7 @@ static void lazy_close(void *state)
 {
 	struct lazy *lazy = state;
 	pthread_mutex_destroy(&lazy->lock);
+	pthread_cond_destroy(&lazy->left);
 	free(lazy);
 }
 
@@ -143,11 +146,21 @@ static void lazy_queue_close(void *raw)
 	while (*link != queue)
 		link = &(*link)->next;
 	*link = queue->next;
+	while (queue->users)
+		pthread_cond_wait(&lazy->left, &lazy->lock);
 	pthread_mutex_unlock(&lazy->lock);
 	free(queue);
 }
 
 static void lazy_wake(void *queue) { (void)queue; }
+
+static struct lazy_queue *queue_at(struct lazy *lazy, int index)
+{
+	struct lazy_queue *queue = lazy->queues;
+	while (queue && index--)
+		queue = queue->next;
+	return queue;
+}
 
 static bool lazy_progress(void *state)
 {
@@ -160,14 +173,18 @@ static bool lazy_progress(void *state)
 	lazy->random ^= lazy->random << 13, lazy->random ^= lazy->random >> 7, lazy->random ^= lazy->random << 17;
 	int skip = count ? (int)((lazy->random >> 33) % (uint64_t)count) : 0;
 	for (int turn = 0; turn < count && !command; turn++) {
-		struct lazy_queue *queue = lazy->queues;
-		for (int i = 0; i < (skip + turn) % count; i++)
-			queue = queue->next;
-		command = ingot_queue_next(queue->ours);
+		struct lazy_queue *queue = queue_at(lazy, (skip + turn) % count);
+		if (!queue)
+			continue;
+		queue->users++;
+		pthread_mutex_unlock(&lazy->lock);
+		if ((command = ingot_queue_next(queue->ours)))
+			ingot_command_finish(command, ingot_command_run(command));
+		pthread_mutex_lock(&lazy->lock);
+		if (!--queue->users)
+			pthread_cond_broadcast(&lazy->left);
 	}
 	pthread_mutex_unlock(&lazy->lock);
-	if (command)
-		ingot_command_finish(command, ingot_command_run(command));
 	return command != NULL;
 }
 

@@ -2,7 +2,8 @@
  *
  *     runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--here]
  *
- * --fail N: in each test the N-th allocation or backend call fails once; see fault.c.  --here: in this process, for debuggers. */
+ * --fail N: each test runs again and again; in run k the k-th allocation or backend call fails, once (fault.c), until there
+ * are no more.  The first N one by one, then a step grows by one with each N more.  --here: in this process, for debuggers. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,10 +16,19 @@ static const char *current = "?";
 static char reason[400];
 static FILE *channel;                     /* where a child says why it failed */
 
+/* Sanitizers answer a request that is too large as malloc does. */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+const char *__tsan_default_options(void) { return "allocator_may_return_null=1"; }
+
 static struct gate *gates[64];
 static int gate_count;
 static struct trial *open_trial;
 static pthread_t first_thread;
+static struct ingot_runtime *second;
+
+void second_runtime(struct ingot_runtime *runtime) { second = runtime; }
 
 /* ---- checks ---- */
 
@@ -41,6 +51,8 @@ _Noreturn void check_failed(const char *file, int line, const char *what)
 	/* A fault on purpose may make any check fail; what is asked then is that nothing crashes, hangs or is lost. */
 	for (int i = 0; i < gate_count; i++)
 		atomic_store(&gates[i]->open, 1);
+	if (second)
+		ingot_runtime_close(second);
 	if (open_trial && open_trial->runtime)
 		ingot_runtime_close(open_trial->runtime);
 	if (!fault_blocks())
@@ -361,7 +373,7 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--fail") && i + 1 < argc)
 			fail_from = atoi(argv[++i]);
 		else {
-			fprintf(stderr, "usage: runtime-rows [--json] [--row ID] [--device NAME] [--fail STRIDE] [--here]\n");
+			fprintf(stderr, "usage: runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--here]\n");
 			return 2;
 		}
 	}
@@ -384,9 +396,9 @@ int main(int argc, char **argv)
 					report(row, devices[d], result, why);
 					continue;
 				}
-				/* Each place in turn, by strides, until a run ends without having met one. */
+				/* Until a run ends without having met one. */
 				enum result result = PASS;
-				for (int at = 1; result == PASS; at += fail_from) {
+				for (int at = 1; result == PASS; at += 1 + at / fail_from) {
 					result = row_run(row, devices[d], at, here, why, sizeof why, &fault);
 					if (result == FAIL) {
 						char more[600];

@@ -36,6 +36,7 @@ void check_ok(enum ingot_status, const char *file, int line, const char *what);
 void check_status(enum ingot_status wanted, enum ingot_status got, const char *file, int line, const char *what);
 void check_says(const char *text, const char *file, int line);      /* the last message contains it */
 
+void second_runtime(struct ingot_runtime *);                        /* the test has opened; NULL: closed again */
 void trial_reopen(struct trial *);                                  /* with changed options */
 
 /* A task that stands in its stream until it is let go.  Where work runs in place or only when asked for, it does not
