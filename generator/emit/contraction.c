@@ -1,31 +1,10 @@
 /* contraction.c: the values of templates/c/contraction.jinja: one kernel's indices and expressions as C text. */
-#include "emit/emit.h"
+#include "emit/contraction.h"
 #include "ingot/template.h"
 #include <inttypes.h>
 
 enum { HEAVY = 8, SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 };
 
-struct tile { int rows, vecs, left; bool last; const char *name; };           /* left: lanes of the last vector; 0: all */
-struct stride { const char *name; int64_t direct, patched; };
-
-struct printing {
-	struct emit *emit;
-	struct arena *arena;
-	const struct kernel *kernel;
-	const struct contraction *c;
-	const char *names[MAX_VARS];
-	const char *accumulator;                      /* text of the root's value, while an epilogue is printed */
-	struct tile *tiles;
-	int tile_count;
-	struct stride term_stride[MAX_VARS];          /* of a, by term */
-	struct stride row_stride;
-	struct patch {
-		bool needed;
-		int64_t floats, run, run_step;
-		const char *inside, *there, *from;
-		struct value dims;
-	} patch;
-};
 struct tile_user { struct printing *p; struct tile *tile; };
 
 static const char *buffer_name(void *user, const struct definition *of)
@@ -483,7 +462,7 @@ static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel), p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
 }
 
-void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *printing)
 {
 	const struct contraction *c = kernel->detail;
 	struct arena *arena = emit->arena;
@@ -594,5 +573,15 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	value_dict_set(globals, "row", row_value);
 	value_dict_set(globals, "patch", patch_value(&p));
 	value_dict_set(globals, "gathered", gathered_value(&p, terms));
-	template_render(emit->templates, kernel->template_name, globals, out);
+	*printing = p;
+	return globals;
+}
+
+const char *contraction_buffer(void *user, const struct definition *of) { return buffer_name(user, of); }
+int contraction_row(const struct contraction *c) { return row_variable(c); }
+
+void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	struct printing printing;
+	template_render(emit->templates, kernel->template_name, contraction_values(emit, kernel, &printing), out);
 }
