@@ -6,6 +6,7 @@ static const struct command commands[] = {
 	{ "build", "MODEL", "cast a model into a static library", cli_build },
 	{ "run", "MODEL", "run a model at once on .npy files", cli_run },
 	{ "check", "MODEL DATA_DIR", "run a model and compare with reference outputs", cli_check },
+	{ "bench", "MODEL", "time each kernel beside the machine's limits", cli_bench },
 	{ "show", "MODEL", "print a stage: graph, definitions, kernels, loops, plan, source", cli_show },
 	{ "ops", "", "list the operators that are there", cli_ops },
 	{ "targets", "", "list the processors that can be built for", cli_targets },

@@ -31,6 +31,7 @@ void model_prepare(struct model *model)
 	pass_bound(model->graph);
 	pass_constants(model->graph);
 	pass_infer(model->graph);
+	pass_simplify(model->graph);
 	graph_check(model->graph);
 }
 
@@ -38,6 +39,7 @@ void model_define(struct model *model)
 {
 	struct arena *arena = model->build->arena;
 	model->program = define_graph(model->graph);
+	choose_algorithms(model->program, model->options->optimise);
 	program_remove_dead(model->program);
 	program_check(model->program);
 	model->input_names = new_array(arena, const char *, model->graph->inputs.count + 1);

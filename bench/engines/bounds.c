@@ -3,8 +3,6 @@
 #include "engine.h"
 #include "limits.h"
 
-#include <string.h>
-
 static void fma_task(void *loop, int index)
 {
 	(void)index;
@@ -55,10 +53,10 @@ bool traffic_open(struct engine *engine)
 	size_t threads = (size_t)engine->threads;
 	traffic.read = ((size_t)network.read_bytes / threads + 63) / 64 * 64;
 	traffic.write = ((size_t)network.write_bytes / threads + 63) / 64 * 64;
-	traffic.from = engine_buffer(traffic.read * threads);
-	traffic.to = engine_buffer(traffic.write * threads);
-	memset(traffic.from, 1, traffic.read * threads);
-	memset(traffic.to, 1, traffic.write * threads);
+	traffic.from = stream_buffer(traffic.read * threads);
+	traffic.to = stream_buffer(traffic.write * threads);
+	if (!traffic.from || !traffic.to)
+		return engine_fail("no memory for the stream");
 	engine->session = &traffic;
 	engine->run = traffic_run;
 	engine->pooled = true;

@@ -1,8 +1,11 @@
 /* limits.c: loops that do nothing but multiply-add, or nothing but move bytes. */
+#define _GNU_SOURCE
 #include "limits.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- multiply-adds: twelve chains in registers hide a latency of up to six cycles on two pipes ---- */
 
@@ -107,6 +110,18 @@ enum { VECTOR = 16 };
 typedef int64_t vector __attribute__((vector_size(VECTOR), may_alias));
 enum { UNROLL = 8 };
 
+void *stream_buffer(size_t bytes)
+{
+	enum { LARGE = 2 << 20 };
+	size_t size = (bytes / LARGE + 1) * LARGE;
+	void *buffer = aligned_alloc(LARGE, size);
+	if (buffer) {
+		madvise(buffer, size, MADV_HUGEPAGE);
+		memset(buffer, 0, size);
+	}
+	return buffer;
+}
+
 /* A load whose value nobody needs: sums of what is read would cost more than the reading. */
 #if defined __AVX512F__
 #define LOAD(place) __asm__ volatile("" : : "v"(place))
@@ -179,16 +194,11 @@ void stream_copy(void *to, const void *from, size_t bytes)
 
 void stream_traffic(const void *from, size_t read, void *to, size_t write)
 {
-	enum { BLOCK = 4096, LINE = 64 };
+	/* One after the other is up to a tenth faster than by turns, but for a copy. */
 	if (read == write) {
 		stream_copy(to, from, read);
 		return;
 	}
-	size_t blocks = (read > write ? read : write) / BLOCK + 1;
-	for (size_t i = 0, r = 0, w = 0; i < blocks; i++) {
-		size_t next_r = read / LINE * (i + 1) / blocks * LINE, next_w = write / LINE * (i + 1) / blocks * LINE;
-		stream_read((const char *)from + r, next_r - r);
-		stream_write((char *)to + w, next_w - w);
-		r = next_r, w = next_w;
-	}
+	stream_read(from, read);
+	stream_write(to, write);
 }

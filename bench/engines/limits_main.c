@@ -107,14 +107,12 @@ int main(int argc, char **argv)
 	job.loop = NULL;
 	size_t most = levels[sizeof levels / sizeof *levels - 1].bytes;
 	for (int i = 0; i < threads; i++) {
-		job.from[i] = aligned_alloc(4096, most);
-		job.to[i] = aligned_alloc(4096, most);
+		job.from[i] = stream_buffer(most);
+		job.to[i] = stream_buffer(most);
 		if (!job.from[i] || !job.to[i]) {
 			fprintf(stderr, "limits: no memory for %zu bytes\n", most);
 			return 5;
 		}
-		memset(job.from[i], 1, most);
-		memset(job.to[i], 1, most);
 	}
 	for (size_t k = 0; k < sizeof levels / sizeof *levels; k++) {
 		job.bytes = levels[k].bytes;

@@ -30,6 +30,8 @@ def run(words, folder=None):
 	except OSError as error:
 		return 127, str(error)
 	lines = done.stdout.decode(errors="replace").strip().splitlines()
+	if done.returncode < 0:
+		return done.returncode, f"signal {-done.returncode}: " + (lines[-1:] + [""])[0]
 	return done.returncode, ([line for line in lines if "error" in line] + lines[-1:] + [""])[0]
 
 
@@ -53,6 +55,8 @@ class Driver:
 		names = ["race", "limits", "bounds", "pool", "ingot", "onnxruntime", "openvino", "onednn" if onednn else "onednn_absent"]
 		if onednn:
 			self.libraries.insert(0, "-ldnnl")
+			if run([*self.compiler, "-E", "-include", "oneapi/dnnl/dnnl.h", "-x", "c", os.devnull])[0]:
+				environment.lack("oneDNN is not there: install libdnnl-dev")
 		for name in names:
 			self.objects.append(os.path.join(work, name + ".o"))
 			must([*self.compiler, *self.flags, "-c", os.path.join(ENGINES, name + ".c"), "-o", self.objects[-1]])
@@ -112,7 +116,7 @@ def build(program, case, io, model, symbols, threads, folder):
 	name = re.sub(r"\W", "_", case.name, flags=re.ASCII)
 	words = [program, "build", model, "-o", folder, "--name", "_" * name[0].isdigit() + name, "--target", "c", "--cpu", "native"]
 	words += [w for symbol, n in symbols.items() for w in ("--dim", f"{symbol}={n}")]
-	words += ["--threads", str(threads)] * (threads > 1)
+	words += ["--threads", str(threads)] * (threads > 1) + case.options
 	code, said = run(words)
 	if code:
 		return None, f"ingot build exit {code}: {said}"
@@ -126,23 +130,24 @@ def c_string(text):
 	return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in text.encode()) + '"'
 
 
-def write_network(folder, case, io, read, write, driver, library, threads, onednn):
-	"""Writes network.c and the inputs beside it."""
+def write_network(folder, case, io, read, write, driver, library, threads):
+	"""Writes network.c, and the inputs and constants beside it."""
 	text = ['#include "engine.h"', "#include <openvino/c/ov_common.h>", "#include <stdlib.h>"]
-	for side in ("inputs", "outputs"):
+	arrays = {side: [(t["name"], t["array"]) for t in io[side]] for side in ("inputs", "outputs")}
+	arrays["constants"] = [("", array) for array in case.constants]
+	for side, stem in (("inputs", "in"), ("outputs", None), ("constants", "const")):
 		rows = []
-		for i, t in enumerate(io[side]):
-			array = t["array"]
-			rows.append(f'{{ {c_string(t["name"])}, {TYPES[t["type"]]}, {array.nbytes}, {array.ndim}, '
+		for i, (name, array) in enumerate(arrays[side]):
+			rows.append(f'{{ {c_string(name)}, {TYPES[array.dtype.name]}, {array.nbytes}, {array.ndim}, '
 			            f'{{ {", ".join(map(str, array.shape)) or 0} }}, NULL }}')
-			if side == "inputs":
-				array.tofile(os.path.join(folder, f"in_{i}.bin"))
+			if stem:
+				array.tofile(os.path.join(folder, f"{stem}_{i}.bin"))
 		text.append(f"static struct tensor {side}[] = {{\n\t" + ",\n\t".join(rows or ["{ 0 }"]) + "\n};")
 	if library:
 		text.append(library.text(threads))
-	words = {"inputs": "inputs", "outputs": "outputs", "input_count": len(io["inputs"]), "output_count": len(io["outputs"]),
+	words = {side: side for side in arrays} | {f"{side[:-1]}_count": len(arrays[side]) for side in arrays} | {
 	         "read_bytes": float(read), "write_bytes": float(write), "ort_library": c_string(driver.ort),
-	         "ov_library": c_string(driver.openvino), "onednn": c_string(onednn) if onednn else "NULL"}
+	         "ov_library": c_string(driver.openvino), "onednn": c_string(case.onednn) if case.onednn else "NULL"}
 	if library:
 		words |= {"ingot_workspace": "workspace_new", "ingot_call": "call", "parallel": "&pool"}
 	text.append("const struct network network = {\n" + "".join(f"\t.{k} = {v},\n" for k, v in words.items()) + "};\n")
@@ -176,8 +181,9 @@ def drive(folder, engines, threads, rounds):
 	while engines and left:
 		some, last = {}, None
 		words = [os.path.join(folder, "race"), str(threads), str(math.ceil(rounds / PROCESSES)), *engines]
+		settings = {**os.environ, "OMP_NUM_THREADS": str(threads)}       # oneDNN's
 		try:
-			done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=TIMEOUT)
+			done = subprocess.run(words, cwd=folder, env=settings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=TIMEOUT)
 			code, text = done.returncode, done.stdout
 		except subprocess.TimeoutExpired as late:
 			code, text = 124, late.stdout or b""
@@ -207,7 +213,7 @@ def summary(batches):
 	return {"median": middle, "spread": [low, high], "batches": len(used), "disturbed": len(batches) - len(quiet)}
 
 
-def race(case, options, driver, work, onednn=None):
+def race(case, options, driver, work):
 	"""Races one case; returns its row for the JSON.
 
 	options: `threads`, `rounds`, `program` (ingot's, or None), `engines` (the driver's names, each with its threads).
@@ -230,12 +236,12 @@ def race(case, options, driver, work, onednn=None):
 		source = os.path.join(folder, "peer.onnx") if unnamed else case.model
 		library, wrong = build(options.program, case, io, source, symbols, options.threads, os.path.join(folder, "ingot"))
 		if library:
-			write_network(folder, case, io, read, write, driver, library, options.threads, onednn)
+			write_network(folder, case, io, read, write, driver, library, options.threads)
 			wrong = driver.link(folder, library)
 		if wrong:
 			library, problems = None, {e: wrong for e in mine}
 	if not library:
-		write_network(folder, case, io, read, write, driver, None, options.threads, onednn)
+		write_network(folder, case, io, read, write, driver, None, options.threads)
 		wrong = driver.link(folder, None)
 		if wrong:
 			environment.lack(wrong)

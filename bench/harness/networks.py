@@ -17,6 +17,7 @@ EIGHT = ("mnist_onnx2c", "mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "mj
 
 class Case:
 	"""A folder with in_I.npy, out_I.npy and io.json, and the path of its model."""
+	constants, onednn, options = (), None, []            # a kernel has them: kernels.py
 
 	def __init__(self, folder, model, name=None):
 		self.folder, self.model, self.name = folder, model, name or os.path.basename(folder)

@@ -11,6 +11,8 @@ def micro(us):
 
 
 def cell(entry):
+	if not entry:
+		return "-"
 	if "problem" in entry:
 		return "wrong" if entry["problem"].startswith("wrong") else "fails"
 	low, high = entry["spread"]
@@ -29,7 +31,7 @@ class Table:
 
 	def row(self, row):
 		share = row.get("share", {})
-		cells = [row["name"], *(cell(row[name]) for name in self.names), row["fastest"] or "-",
+		cells = [row["name"], *(cell(row.get(name)) for name in self.names), row["fastest"] or "-",
 		         f"{row['ratio']:.3f}" if row["ratio"] else "-", percent(share.get("fma")), percent(share.get("bandwidth"))]
 		print("|", " | ".join(cells), "|", flush=True)
 
@@ -38,8 +40,8 @@ def notes(rows, names):
 	lines = []
 	for row in rows:
 		for name in names:
-			text = row[name].get("problem")
-			if not text and "open_dimensions" in row[name]:
+			text = row.get(name, {}).get("problem")
+			if not text and "open_dimensions" in row.get(name, {}):
 				text = "runs with open dimensions only: " + row[name]["open_dimensions"]
 			if text:
 				lines.append(f"{row['name']}, {name}: {text.split('detailed log:')[-1].strip()[:240]}")
@@ -59,13 +61,17 @@ def finish(rows, names, threads, path):
 	if mean:
 		ratios = [row["ratio"] for row in rows if row["ratio"]]
 		print(f"ingot / fastest peer, geometric mean of {len(ratios)}: {mean:.3f}; above 1.0: {sum(r > 1 for r in ratios)}")
+	gains = [(row["name"], row["ingot-1"]["median"] / row["ingot"]["median"]) for row in rows
+	         if "median" in row.get("ingot", {}) and "median" in row.get("ingot-1", {})]
+	if gains:
+		print("ingot's second thread: " + ", ".join(f"{name} {gain:.2f}" for name, gain in gains) + " times as fast as one")
 	if path:
 		versions = {m: importlib.metadata.version(m) for m in ("onnxruntime", "openvino")}
 		with open(path, "w") as f:
 			json.dump({"geomean": mean, "threads": threads, "unit": "us", "processor": processor.name(), "versions": versions,
 			           "networks": rows}, f, indent=1)
 			f.write("\n")
-	problems = {name: [row[name]["problem"] for row in rows if "problem" in row[name]] for name in names}
+	problems = {name: [row[name]["problem"] for row in rows if "problem" in row.get(name, {})] for name in names}
 	mine = {name for name in names if name.startswith("ingot")}
 	# A peer that does not run is lacking; one that is wrong is told above and counts for no ratio.
 	if any(not problem.startswith("wrong") for name in names if name not in mine for problem in problems[name]):

@@ -70,7 +70,7 @@ void *arena_array(struct arena *arena, size_t count, size_t size)
 
 void *arena_grow(struct arena *arena, void *old, size_t *room, size_t size)
 {
-	size_t count = *room, bytes;
+	size_t count = *room, bytes = 0;
 	if (!size_mul(count, 2, room) || !size_mul(*room = *room ? *room : 8, size, &bytes))
 		out_of_memory(arena, SIZE_MAX);
 	void *grown = arena_alloc(arena, bytes);

@@ -223,7 +223,7 @@ struct npy npy_read(struct build *build, const char *path)
 void npy_print(struct text *out, enum dtype type, int rank, const int64_t *extents, const void *data)
 {
 	const struct dtype_row *row = &dtypes[type];
-	char header[512], descr[8];
+	char header[512], descr[32];
 	size_t bytes = (size_t)row->bits / 8;
 	if (row->bits < 8)
 		fail(out->build, EXIT_UNSUPPORTED, NULL, ".npy has no elements of %s", row->text);

@@ -1,9 +1,7 @@
 /* render.c: `ingot render TEMPLATE DATA.json`: a Jinja template and JSON -> text. */
-#include "base/base.h"
-#include "ingot/template.h"
+#include "cli/json_value.h"
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -44,34 +42,6 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 	return false;
 }
 
-/* Objects keep the order of their members, as Python's json does. */
-static struct value value_of(struct build *build, const json_t *json, int depth)
-{
-	struct arena *arena = build->arena;
-	struct value value;
-	const char *key;
-	size_t i;
-	json_t *item;
-	switch (json_typeof(json)) {
-	case JSON_OBJECT:
-		value = value_dict(arena);
-		json_object_foreach((json_t *)json, key, item)
-			value_dict_set(value, arena_copy(arena, key, strlen(key)), value_of(build, item, depth + 1));
-		return value;
-	case JSON_ARRAY:
-		value = value_list(arena);
-		json_array_foreach(json, i, item)
-			value_list_add(value, value_of(build, item, depth + 1));
-		return value;
-	case JSON_STRING:  return value_copy(arena, json_string_value(json), json_string_length(json));
-	case JSON_INTEGER: return value_int(json_integer_value(json));
-	case JSON_REAL:    return value_float(json_real_value(json));
-	case JSON_TRUE:    return value_bool(true);
-	case JSON_FALSE:   return value_bool(false);
-	default:           return value_none();
-	}
-}
-
 static struct value read_data(struct build *build, const char *path)
 {
 	json_error_t error;
@@ -85,7 +55,7 @@ static struct value read_data(struct build *build, const char *path)
 		json_decref(json);
 		fail(build, EXIT_INVALID, path, "the data is a JSON object: names and their values");
 	}
-	struct value data = value_of(build, json, 0);
+	struct value data = data_of(build, json);
 	json_decref(json);
 	return data;
 }

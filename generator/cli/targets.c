@@ -8,8 +8,13 @@ static const struct command self = { "targets", "", "list the processors that ca
 static void body(struct build *build, int argc, char **argv)
 {
 	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_JSON, NULL, argc, argv, 0, 0);
+	cli_parse(&cli, build, &self, TAKES_JSON | TAKES_ENGINES, NULL, argc, argv, 0, 0);
 	const struct target *native = target_native(), *target;
+	if (cli.engines) {
+		for (int i = 0; engine_at(i); i++)
+			printf("%s\n", engine_at(i)->name);
+		return;
+	}
 	json_t *list = json_array();
 	for (int i = 0; (target = target_at(i)); i++) {
 		bool here = !strcmp(native->name, target->name);

@@ -157,10 +157,25 @@ void program_check(const struct program *);                           /* asserts
 void program_print(const struct program *, struct text *out);         /* one line a definition, as in walk.md */
 void program_remove_dead(struct program *);                           /* what no output needs */
 
+/* ---- winograd.c: convolutions with fewer products ---- */
+struct rewrite {                          /* of the convolution, and of the definitions made for it: result tells which is which */
+	int m;                            /* F(m x m, 3x3): 2 or 4 */
+	struct definition *result;        /* the convolution; its `original` is what it was, in all variables the same */
+	struct definition *x, *w;         /* x[n, c, h, w], w[o, c, 3, 3] */
+	int64_t pad_top, pad_left;
+};
+/* The body of a 3x3 convolution (stride and dilation 1, one group, NCHW) becomes that of Winograd's F(m x m, 3x3), and the
+ * definitions it reads are put before it.  Its bits change; it keeps its place, name, extents and readers.  False, and nothing
+ * is changed, where it is no such convolution.  Call it before `placed` is set. */
+bool rewrite_winograd(struct program *, struct definition *conv, int m);
+/* ---- fold.c: what depends on constants alone becomes a constant ---- */
+void program_fold(struct program *);
+
 /* ---- interpret.c: the oracle ---- */
 enum math { MATH_STRICT, MATH_DOUBLE };
 /* inputs[i], outputs[i]: elements in C order of the program's inputs and outputs, in their own types (MATH_DOUBLE: computed in double,
  * rounded at the end).  Fails where a value used as an index lies outside its tensor (EXIT_INVALID). */
 void interpret(const struct program *, enum math, const void *const *inputs, void *const *outputs);
+void interpret_one(const struct program *, const struct definition *, void *output);      /* strict; all that it reads is constant */
 
 #endif

@@ -523,7 +523,7 @@ static void place_lanes(struct machine *machine, int64_t from)
 	}
 }
 
-void code_run(struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
+void definition_evaluate(struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
 {
 	struct machine *machine = new(scratch, struct machine);
 	struct body body = { NULL, { NULL, NULL }, NULL };

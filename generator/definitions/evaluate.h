@@ -30,5 +30,5 @@ void values_wrap(enum dtype, int64_t *values, int n);
 void values_spread(enum system, const void *value, void *y, int n);
 
 /* Computes every element of a definition and stores it. */
-void code_run(struct arena *scratch, const struct memories *, const struct definition *, struct memory into);
+void definition_evaluate(struct arena *scratch, const struct memories *, const struct definition *, struct memory into);
 #endif

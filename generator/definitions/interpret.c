@@ -23,6 +23,19 @@ static bool is_of(const struct program *program, const struct definition *defini
 	return (size_t)definition->number < program->all.count && program->all.at[definition->number] == definition;
 }
 
+/* A large constant may be borrowed from a file at any address: then its elements are copied to where they can be read. */
+static struct memory constant_memory(struct run *run, const struct definition *definition)
+{
+	struct memory memory = { (void *)(uintptr_t)definition->data, definition->type };
+	size_t bytes = dtype_bytes(definition->type, (size_t)definition_elements(definition));
+	if ((uintptr_t)definition->data % (size_t)(dtypes[definition->type].bits / 8) == 0)
+		return memory;
+	if (!(memory.at = run->owned[definition->number] = malloc(bytes + 1)))
+		fail(run->memories.program->build, EXIT_LIMIT, definition->name, "no memory for %zu bytes", bytes);
+	memcpy(memory.at, definition->data, bytes);
+	return memory;
+}
+
 struct memory memory_of(const struct memories *memories, const struct definition *definition)
 {
 	struct memory memory = { (void *)(uintptr_t)definition->data, definition->type };
@@ -72,7 +85,7 @@ static void compute(struct run *run, const struct definition *definition)
 		|| !(run->owned[definition->number] = malloc(bytes + 1)))
 		fail(build, EXIT_LIMIT, definition->name, "no memory for %lld elements", (long long)definition_elements(definition));
 	run->memories.at[definition->number] = (struct memory){ run->owned[definition->number], stored };
-	code_run(&run->scratch, &run->memories, what, run->memories.at[definition->number]);
+	definition_evaluate(&run->scratch, &run->memories, what, run->memories.at[definition->number]);
 	arena_release(&run->scratch);
 }
 
@@ -118,9 +131,10 @@ static void run_all(struct run *run, const void *const *inputs, void *const *out
 		at[program->inputs.at[i]->number] = (struct memory){ (void *)(uintptr_t)inputs[i], program->inputs.at[i]->type };
 	for (int i = 0; i < count; i++) {
 		const struct definition *definition = program->all.at[i];
-		if (definition->source == SOURCE_CONSTANT)
-			at[i] = (struct memory){ (void *)(uintptr_t)definition->data, definition->type };
-		if (definition->source == SOURCE_COMPUTED && run->needed[i])
+		enum source source = meaning(definition, run->memories.math)->source;
+		if (run->needed[i] && source == SOURCE_CONSTANT)
+			at[i] = constant_memory(run, definition);
+		if (run->needed[i] && source == SOURCE_COMPUTED)
 			compute(run, definition);
 		for (int dead = run->dying[i]; dead >= 0; dead = run->next_dying[dead])
 			drop(run, dead);
@@ -150,8 +164,26 @@ static void run_free(struct run *run)
 	free(run);
 }
 
-/* What fails inside passes by here, so that the run's memory goes in any case. */
-void interpret(const struct program *program, enum math math, const void *const *inputs, void *const *outputs)
+static void place_constant(void *user, const struct expr *load)
+{
+	struct run *run = user;
+	if (is_of(run->memories.program, load->of) && !run->memories.at[load->of->number].at)
+		run->memories.at[load->of->number] = constant_memory(run, load->of);
+}
+
+static void run_one(struct run *run, const struct definition *definition, void *output)
+{
+	for (size_t i = 0; i < run->memories.program->all.count; i++)
+		run->memories.program->all.at[i]->number = (int)i;
+	expr_loads(definition->body, place_constant, run);
+	if (definition->start)
+		expr_loads(definition->start, place_constant, run);
+	definition_evaluate(&run->scratch, &run->memories, definition, (struct memory){ output, definition->type });
+}
+
+/* All of a program, or one definition.  What fails inside passes by here, so that the run's memory goes in any case. */
+static void run_safely(const struct program *program, const struct definition *one, enum math math, const void *const *inputs,
+	void *const *outputs)
 {
 	struct build *build = program->build;
 	struct run *const run = run_new(program, math);
@@ -167,10 +199,23 @@ void interpret(const struct program *program, enum math math, const void *const 
 		run->last = new_array(&run->arena, int, count);
 		run->dying = new_array(&run->arena, int, count);
 		run->next_dying = new_array(&run->arena, int, count);
-		run_all(run, inputs, outputs);
+		if (one)
+			run_one(run, one, outputs[0]);
+		else
+			run_all(run, inputs, outputs);
 	}
 	run_free(run);
 	build->out = out;
 	if (failed)
 		longjmp(*out, 1);
+}
+
+void interpret(const struct program *program, enum math math, const void *const *inputs, void *const *outputs)
+{
+	run_safely(program, NULL, math, inputs, outputs);
+}
+
+void interpret_one(const struct program *program, const struct definition *definition, void *output)
+{
+	run_safely(program, definition, MATH_STRICT, NULL, &output);
 }

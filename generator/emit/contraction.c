@@ -10,10 +10,7 @@ struct tile_user { struct printing *p; struct tile *tile; };
 static const char *buffer_name(void *user, const struct definition *of)
 {
 	const struct printing *p = user;
-	for (size_t i = 0; i < p->kernel->params.count; i++)
-		if (p->kernel->params.at[i].of == of)
-			return p->kernel->params.at[i].name;
-	return "?";
+	return emit_buffer((void *)(uintptr_t)p->kernel, of);
 }
 
 static struct held hold_root(void *user, const struct expr *load)
@@ -47,19 +44,6 @@ static const char *left_of(struct printing *p, const struct tile *tile, int64_t 
 	return tile->left && v == tile->vecs - 1 ? arena_printf(p->arena, "%d", tile->left) : NULL;
 }
 
-static struct value lets_of(struct printing *p, struct printer *printer)
-{
-	struct value lets = value_list(p->arena);
-	for (size_t i = 0; i < printer->lets.count; i++) {
-		struct value let = value_dict(p->arena);
-		value_dict_set(let, "type", value_string(printer->lets.at[i].type));
-		value_dict_set(let, "name", value_string(printer->lets.at[i].name));
-		value_dict_set(let, "value", value_string(printer->lets.at[i].value));
-		value_list_add(lets, let);
-	}
-	return lets;
-}
-
 /* {lets, store}: the element (row, vec) of a tile, whose sum stands in `accumulator`. */
 static struct value result_of(struct printing *p, const struct index *row, const struct index *vec, const char *left, const char *accumulator)
 {
@@ -83,7 +67,7 @@ static struct value result_of(struct printing *p, const struct index *row, const
 	else
 		store = left ? arena_printf(p->arena, "vec_scatter_n(%s, %" PRId64 ", %s, %s)", to, step, value, left)
 			: arena_printf(p->arena, "vec_scatter(%s, %" PRId64 ", %s)", to, step, value);
-	value_dict_set(result, "lets", lets_of(p, &printer));
+	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
 	value_dict_set(result, "store", value_string(store));
 	return result;
 }

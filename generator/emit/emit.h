@@ -70,8 +70,13 @@ const char *print_number(struct arena *, enum dtype, double number, int64_t inte
 struct value emit_kernel_value(struct emit *, const struct kernel *);
 const char  *emit_symbol(struct emit *, const struct kernel *);            /* "mnist_k3_convolution" */
 
+struct value emit_target_value(struct emit *);
+struct value emit_lets(struct arena *, const struct printer *);           /* [{type, name, value}] of what must stand before a text */
+const char  *emit_buffer(void *kernel, const struct definition *);        /* a printer's `buffer`: the kernel's parameter; user is the kernel */
+
 /* ---- one file a shape: appends the kernel's functions ---- */
 void contraction_emit(struct emit *, const struct kernel *, struct text *out);
+void winograd_emit(struct emit *, const struct kernel *, struct text *out);
 void emit_kernel(struct emit *, const struct kernel *, struct text *out);
 
 /* ---- words.c: a prelude, with the words that `text` needs and those that they need ---- */
@@ -89,6 +94,7 @@ struct package {
 	const char *cc;                   /* NULL: nothing is compiled */
 	int jobs;
 	bool shared;                      /* also libNAME.so, for ingot itself */
+	bool profile;                     /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };

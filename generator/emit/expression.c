@@ -398,6 +398,8 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	}
 	const char *text = arena_copy(printer->arena, out.at, out.count);
 	text_release(&out);
+	if (class != CLASS_FLOAT && expr->type != DTYPE_I64)             /* each step wraps to its own type */
+		return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c, text), LEVEL_CAST };
 	return (struct printed){ text, level };
 }
 

@@ -50,6 +50,28 @@ static const char *comment_of(struct emit *emit, const struct kernel *kernel)
 	return comment;
 }
 
+struct value emit_lets(struct arena *arena, const struct printer *printer)
+{
+	struct value lets = value_list(arena);
+	for (size_t i = 0; i < printer->lets.count; i++) {
+		struct value let = value_dict(arena);
+		value_dict_set(let, "type", value_string(printer->lets.at[i].type));
+		value_dict_set(let, "name", value_string(printer->lets.at[i].name));
+		value_dict_set(let, "value", value_string(printer->lets.at[i].value));
+		value_list_add(lets, let);
+	}
+	return lets;
+}
+
+const char *emit_buffer(void *user, const struct definition *of)
+{
+	const struct kernel *kernel = user;
+	for (size_t i = 0; i < kernel->params.count; i++)
+		if (kernel->params.at[i].of == of)
+			return kernel->params.at[i].name;
+	return "?";
+}
+
 struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 {
 	struct value value = value_dict(emit->arena);
@@ -71,6 +93,8 @@ void emit_kernel(struct emit *emit, const struct kernel *kernel, struct text *ou
 {
 	if (kernel->shape == SHAPE_LOOPS)
 		loops_emit(emit, kernel, out);
+	else if (kernel->shape == SHAPE_WINOGRAD)
+		winograd_emit(emit, kernel, out);
 	else
 		contraction_emit(emit, kernel, out);
 }

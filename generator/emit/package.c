@@ -198,6 +198,20 @@ static void add_kernels(struct writing *w)
 	value_dict_set(w->globals, "kernels", kernels_value(w));
 }
 
+/* For ingot bench: marks between kernels, and the limits. */
+static void add_profile(struct writing *w)
+{
+	static const char words[] = "vec_set vec_fma vec_load vec_lane0";
+	struct text prelude;
+	const char *file = arena_printf(w->emit->arena, "%s_profile.c", w->package->name);
+	text_init(&prelude, w->emit->build);
+	emit_prelude(w->emit, words, sizeof words - 1, &prelude);
+	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
+	add_rendered(w, "package/profile.jinja", file);
+	push(w->emit->arena, &w->sources, file);
+	text_release(&prelude);
+}
+
 static void add_weights(struct writing *w)
 {
 	const struct lowered *lowered = w->lowered;
@@ -444,6 +458,8 @@ void package_write(struct emit *emit, const struct package *package, const char 
 		add_kernels(&w);
 		add_rendered(&w, "package/run.jinja", arena_printf(arena, "%s.c", package->name));
 		add_rendered(&w, "package/header.jinja", arena_printf(arena, "%s.h", package->name));
+		if (package->profile)
+			add_profile(&w);
 		add_weights(&w);
 		for (size_t i = 0; i < w.sources.count; i++)
 			value_list_add(sources, value_string(w.sources.at[i]));

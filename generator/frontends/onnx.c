@@ -68,37 +68,52 @@ static const char *read_type(struct reader *reader, struct wire w, const char *w
 	return word;
 }
 
+/* What holds a type must say which. */
+static const char *inner_type(struct reader *, struct wire, uint32_t field, const char *where, int depth);
+
 /* A type as text, for attributes that hold one: float[N,2], seq(...), optional(...), map(int64, ...). */
-static const char *type_text(struct reader *reader, struct wire w, int depth)
+static const char *type_text(struct reader *reader, struct wire w, const char *where, int depth)
 {
 	struct arena *arena = reader->build->arena;
-	const char *text = "", *inner = "", *key = "undefined";
+	const char *text = NULL, *parts[2] = { "", "" };
+	enum dtype key = DTYPE_NONE;
 	if (depth > MAX_DEPTH)
-		fail(reader->build, EXIT_LIMIT, reader->file, "types nest deeper than %d", MAX_DEPTH);
+		fail(reader->build, EXIT_LIMIT, where, "types nest deeper than %d", MAX_DEPTH);
 	for (struct wire_field f; wire_next(&w, &f);) {
 		struct tensor tensor = { .rank = -1 };
 		if (f.number == 1 || f.number == 8) {                  /* both begin with element type and shape */
-			read_tensor_type(reader, wire_bytes(&f), reader->file, &tensor, false);
+			read_tensor_type(reader, wire_bytes(&f), where, &tensor, false);
 			text = type_of_tensor(reader->build, &tensor);
 			text = f.number == 1 ? text : arena_printf(arena, "sparse_tensor(%s)", text);
-		} else if (f.number == 4 || f.number == 9 || f.number == 5) {
-			struct wire part = wire_bytes(&f);
-			for (struct wire_field t; wire_next(&part, &t);)
-				if (f.number == 5 && t.number == 1)
-					key = dtypes[read_dtype(reader, &t, reader->file)].text;
-				else if (t.number == (f.number == 5 ? 2 : 1))
-					inner = type_text(reader, wire_bytes(&t), depth + 1);
-			text = f.number == 5 ? arena_printf(arena, "map(%s, %s)", key, inner)
-			                     : arena_printf(arena, f.number == 4 ? "seq(%s)" : "optional(%s)", inner);
+		} else if (f.number == 4 || f.number == 9) {
+			text = inner_type(reader, wire_bytes(&f), 1, where, depth + 1);
+			text = arena_printf(arena, f.number == 4 ? "seq(%s)" : "optional(%s)", text);
+		} else if (f.number == 5) {
+			struct wire map = wire_bytes(&f);
+			for (struct wire_field t; wire_next(&map, &t);)
+				if (t.number == 1)
+					key = read_dtype(reader, &t, where);
+			text = arena_printf(arena, "map(%s, %s)", dtypes[key].text, inner_type(reader, f.bytes, 2, where, depth + 1));
 		} else if (f.number == 7) {
-			struct wire part = wire_bytes(&f);
-			for (struct wire_field t; wire_next(&part, &t);)
+			struct wire opaque = wire_bytes(&f);
+			for (struct wire_field t; wire_next(&opaque, &t);)
 				if (t.number == 1 || t.number == 2)
-					inner = *inner ? arena_printf(arena, "%s,%s", inner, text_of(reader, &t)) : text_of(reader, &t);
-			text = arena_printf(arena, "opaque(%s)", inner);
+					parts[t.number - 1] = text_of(reader, &t);
+			text = opaque_text(reader->build, parts[0], parts[1]);
 		}
 	}
+	if (!text)
+		fail(reader->build, EXIT_INVALID, where, "an attribute holds a type that says nothing");
 	return text;
+}
+
+static const char *inner_type(struct reader *reader, struct wire w, uint32_t field, const char *where, int depth)
+{
+	struct wire type = { .file = w.file };
+	for (struct wire_field f; wire_next(&w, &f);)
+		if (f.number == field)
+			type = wire_bytes(&f);
+	return type_text(reader, type, where, depth);
 }
 
 /* ---- attributes ---- */
@@ -131,9 +146,9 @@ static struct bytes bytes_of(const struct wire_field *f)
 	return (struct bytes){ (const char *)w.at, wire_left(w) };
 }
 
-static struct bytes type_bytes(struct reader *reader, struct wire w)
+static struct bytes type_bytes(struct reader *reader, struct wire w, const char *where)
 {
-	const char *text = type_text(reader, w, 0);
+	const char *text = type_text(reader, w, where, 0);
 	return (struct bytes){ text, strlen(text) };
 }
 
@@ -168,7 +183,7 @@ static void read_lists(struct reader *reader, struct wire w, struct node *node, 
 		if (a->kind == ATTRIBUTE_STRINGS)
 			strings[n++] = bytes_of(&f);
 		else if (a->kind == ATTRIBUTE_TYPES)
-			strings[n++] = type_bytes(reader, wire_bytes(&f));
+			strings[n++] = type_bytes(reader, wire_bytes(&f), node->where);
 		else if (a->kind == ATTRIBUTE_TENSORS)
 			a->tensors[n++] = keep(reader, proto_tensor(reader, wire_bytes(&f), node->where));
 		else
@@ -189,7 +204,7 @@ static void read_value(struct reader *reader, const struct wire_field *f, struct
 		a->s = bytes_of(f);
 		break;
 	case ATTRIBUTE_TYPE:
-		a->s = type_bytes(reader, wire_bytes(f));
+		a->s = type_bytes(reader, wire_bytes(f), node->where);
 		break;
 	case ATTRIBUTE_TENSOR:
 		a->t = keep(reader, proto_tensor(reader, wire_bytes(f), node->where));

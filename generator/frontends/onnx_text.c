@@ -81,20 +81,19 @@ static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 		parse_dims(s, tensor);
 		return NULL;
 	}
-	if (kind < 0)
+	if (kind < 0) {
+		s->at = word.at;
 		scan_fail(s, "a type belongs here");
+	}
 	scan_want(s, '(');
 	if (!strcmp(type_words[kind].word, "opaque")) {
-		text = "";
-		while (!scan_take(s, ')')) {
-			const char *part = scan_name(s);
-			text = arena_printf(build->arena, *text ? "%s,%s" : "%s%s", text, part ? part : "");
-			if (!scan_take(s, ',')) {
-				scan_want(s, ')');
-				break;
-			}
+		const char *name = scan_name(s), *domain = NULL;
+		if (name && scan_take(s, ',')) {
+			domain = name;
+			name = scan_name(s);
 		}
-		return arena_printf(build->arena, "opaque(%s)", text);
+		scan_want(s, ')');
+		return opaque_text(build, domain ? domain : "", name ? name : "");
 	}
 	if (!strcmp(type_words[kind].word, "map")) {
 		if ((type = dtype_word(scan_word(s))) < 0)
@@ -268,7 +267,7 @@ static void as_kind(struct scan *s, struct attribute *a, enum attribute_kind kin
 	if (a->ref && !a->kind)
 		a->kind = kind;
 	if (kind && a->kind != kind)
-		scan_fail(s, "the value of an attribute is not of the kind that is said");
+		scan_refuse(s, "the value of an attribute is not of the kind that was said before");
 }
 
 static void parse_list(struct scan *s, struct graph *graph, struct attribute *list, enum attribute_kind item_kind)
@@ -279,7 +278,7 @@ static void parse_list(struct scan *s, struct graph *graph, struct attribute *li
 		do {
 			struct attribute item = parse_item(s, graph);
 			if (item.ref)
-				scan_fail(s, "a list cannot hold a reference");
+				scan_refuse(s, "a list cannot hold a reference");
 			/* [1, 2.5] is a list of floats. */
 			if (!item_kind && items.count && item.kind == ATTRIBUTE_FLOAT && items.at[0].kind == ATTRIBUTE_INT)
 				for (size_t i = 0; i < items.count; i++)
@@ -289,7 +288,7 @@ static void parse_list(struct scan *s, struct graph *graph, struct attribute *li
 		} while (scan_take(s, ','));
 		scan_want(s, ']');
 	} else if (!item_kind) {
-		scan_fail(s, "an empty list must say of what, as in name: ints = []");
+		scan_refuse(s, "an empty list must say of what, as in name: ints = []");
 	}
 	enum attribute_kind kind = items.count ? items.at[0].kind : item_kind;
 	for (size_t i = 0; i < COUNT(kind_words); i++)
@@ -328,12 +327,12 @@ static struct attribute parse_attribute(struct scan *s, struct graph *graph, con
 				item = kind_words[i].item;
 			}
 		if (!kind)
-			scan_fail(s, "no kind of attribute has that name");
+			s->at = word.at, scan_fail(s, "a kind of attribute belongs here");
 	}
 	scan_want(s, '=');
 	if (scan_take(s, '[')) {
 		if (kind && !item)
-			scan_fail(s, "a list where a single value was said");
+			scan_refuse(s, "a list stands where a single value was said");
 		parse_list(s, graph, &a, item);
 	} else {
 		a = parse_item(s, graph);
@@ -398,7 +397,7 @@ static void parse_node(struct scan *s, struct graph *graph)
 	if (scan_take(s, ':') && !(overload = scan_name(s)))
 		scan_fail(s, "the name of an overload belongs here");
 	if (scan_take(s, '@') && ((since = scan_int(s)) < 1 || since > INT32_MAX))
-		scan_fail(s, "a version is a number above 0");
+		scan_refuse(s, "a version is a number above 0");
 	struct node *node = graph_node_new(graph, domain, type, label, 0, (int)outs.count);
 	node->overload = name_is(build->names, overload);
 	node->since = since ? (int)since : node->since;
@@ -542,7 +541,8 @@ static struct header parse_header(struct scan *s)
 		} else if (is(key, "producer_name") || is(key, "producer_version") || is(key, "doc_string")) {
 			scan_string(s);
 		} else {
-			scan_fail(s, "the header has no such key");
+			s->at = key.at;
+			scan_fail(s, "a key of the header belongs here");
 		}
 	} while (scan_take(s, ','));
 	scan_want(s, '>');

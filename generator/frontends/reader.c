@@ -91,6 +91,13 @@ void reader_data(struct reader *reader, const char *where, struct tensor *tensor
 	tensor->bytes = bytes;
 }
 
+const char *opaque_text(struct build *build, const char *domain, const char *name)
+{
+	name = *name || *domain ? name_text(build, name) : "";
+	return *domain ? arena_printf(build->arena, "opaque(%s, %s)", name_text(build, domain), name)
+	               : arena_printf(build->arena, "opaque(%s)", name);
+}
+
 /* ---- the parts of a graph ---- */
 struct graph *reader_graph(struct reader *reader, const char *name)
 {
@@ -156,6 +163,9 @@ void reader_constant(struct reader *reader, struct graph *graph, const struct te
 		check_default(reader, tensor, value);
 	else
 		tensor = graph_tensor_new(graph, value->name);
+	/* An input of a subgraph is given by its node each time; a default is nobody's. */
+	if (tensor->is_input && graph->outer)
+		return;
 	take_type(tensor, value);
 	tensor->data = value->data;
 	tensor->bytes = value->bytes;

@@ -87,6 +87,9 @@ struct wire;
 struct tensor proto_tensor(struct reader *, struct wire, const char *where);
 struct tensor proto_sparse(struct reader *, struct wire, const char *where);
 
+/* Text of an opaque type: opaque(), opaque(NAME) or opaque(DOMAIN, NAME). */
+const char *opaque_text(struct build *, const char *domain, const char *name);
+
 /* ---- onnx.c, onnx_text.c: a model to a graph and the reader's functions ---- */
 struct graph *read_model(struct reader *, const void *at, size_t bytes);
 struct graph *read_text(struct reader *, const char *text, size_t count);

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-void scan_fail(struct scan *s, const char *what)
+static const char *place(struct scan *s)
 {
 	size_t line = 1;
 	const char *from = s->start;
@@ -14,11 +14,19 @@ void scan_fail(struct scan *s, const char *what)
 			line++;
 			from = at + 1;
 		}
-	size_t column = (size_t)(s->at - from) + 1, n = 0;
+	return arena_printf(s->reader->build->arena, "%s:%zu:%zu", s->reader->file, line, (size_t)(s->at - from) + 1);
+}
+
+void scan_refuse(struct scan *s, const char *what) { fail(s->reader->build, EXIT_INVALID, place(s), "%s", what); }
+
+void scan_fail(struct scan *s, const char *what)
+{
+	size_t n = 0;
 	while (s->at + n < s->end && n < 20 && s->at[n] != '\n' && s->at[n])
 		n++;
-	fail(s->reader->build, EXIT_INVALID, arena_printf(s->reader->build->arena, "%s:%zu:%zu", s->reader->file, line, column),
-	     "%s, not \"%.*s\"", what, (int)n, s->at);
+	if (!n)
+		fail(s->reader->build, EXIT_INVALID, place(s), "%s, not the end of %s", what, s->at < s->end ? "the line" : "the file");
+	fail(s->reader->build, EXIT_INVALID, place(s), "%s, not \"%.*s\"", what, (int)n, s->at);
 }
 
 static void skip(struct scan *s)
@@ -155,6 +163,7 @@ struct number scan_number(struct scan *s)
 		scan_fail(s, "a number of fewer digits belongs here");
 	}
 	memcpy(number.text, from, (size_t)(s->at - from));
+	number.from = from;
 	return number;
 }
 
@@ -189,8 +198,10 @@ int64_t number_int(struct scan *s, const struct number *number)
 {
 	errno = 0;
 	long long value = strtoll(number->text, NULL, 10);
-	if (number->is_float || errno)
+	if (number->is_float || errno) {
+		s->at = number->from;
 		scan_fail(s, number->is_float ? "an integer belongs here" : "an integer of 64 bits belongs here");
+	}
 	return value;
 }
 
@@ -205,7 +216,9 @@ uint64_t scan_unsigned(struct scan *s)
 	struct number number = scan_number(s);
 	errno = 0;
 	unsigned long long value = strtoull(number.text, NULL, 10);
-	if (number.is_float || errno || *number.text == '-')
-		scan_fail(s, "an unsigned integer of 64 bits belongs before this");
+	if (number.is_float || errno || *number.text == '-') {
+		s->at = number.from;
+		scan_fail(s, "an unsigned integer of 64 bits belongs here");
+	}
 	return value;
 }

@@ -6,7 +6,8 @@
 
 struct scan { struct reader *reader; const char *start, *at, *end; };
 
-NORETURN void scan_fail(struct scan *, const char *what);
+NORETURN void scan_fail(struct scan *, const char *what);        /* "FILE:LINE:COLUMN: WHAT, not "the text here"" */
+NORETURN void scan_refuse(struct scan *, const char *what);      /* "FILE:LINE:COLUMN: WHAT" */
 char          scan_peek(struct scan *);                          /* the next character; 0 at the end */
 bool          scan_take(struct scan *, char);                    /* goes past it where it is there */
 void          scan_want(struct scan *, char);
@@ -17,7 +18,7 @@ const char   *scan_name(struct scan *);                          /* an identifie
 struct bytes  scan_string(struct scan *);                        /* in quotes; \x stands for x */
 
 /* An integer or a float: its text.  nan, inf and infinity are floats, with a sign or without. */
-struct number { char text[400]; bool is_float; };
+struct number { char text[400]; bool is_float; const char *from; };
 bool          scan_at_float_word(struct scan *);
 struct number scan_number(struct scan *);
 float         number_float(struct scan *, const struct number *);

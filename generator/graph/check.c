@@ -2,6 +2,7 @@
  * does not produce) is an assert.  Nodes are put into topological order, those that stand right keep their order. */
 #include "graph/graph.h"
 #include <assert.h>
+#include <stdlib.h>
 
 typedef VECTOR(struct tensor *) tensors;
 
@@ -26,6 +27,27 @@ static void check_attribute(const struct node *node, const struct attribute *a)
 	}
 }
 
+static int by_pointer(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)*(const char *const *)a, y = (uintptr_t)*(const char *const *)b;
+	return (x > y) - (x < y);
+}
+
+/* Equal names are equal pointers; sorted, so that a node of a million attributes takes no trillion comparisons. */
+static void check_names(const struct node *node)
+{
+	const char *few[16], **names = few;
+	size_t n = (size_t)node->attribute_count;
+	if (n > COUNT(few))
+		names = new_array(node->graph->build->arena, const char *, n);
+	for (size_t i = 0; i < n; i++)
+		names[i] = node->attributes[i].name;
+	qsort(names, n, sizeof *names, by_pointer);
+	for (size_t i = 1; i < n; i++)
+		if (names[i] == names[i - 1])
+			fail(node->graph->build, EXIT_INVALID, node->where, "attribute %.60s is there twice", names[i]);
+}
+
 static bool is_visible(const struct tensor *tensor, const struct graph *graph)
 {
 	while (graph && graph != tensor->graph)
@@ -48,12 +70,9 @@ static void check_node(const struct graph *graph, const struct node *node)
 		fail(build, EXIT_INVALID, node->where, "makes no output");
 	if (node->since < 1)
 		fail(build, EXIT_INVALID, node->where, "its domain \"%.60s\" is not in opset_import", node->domain);
-	for (int i = 0; i < node->attribute_count; i++) {
-		for (int k = 0; k < i; k++)
-			if (node->attributes[k].name == node->attributes[i].name)
-				fail(build, EXIT_INVALID, node->where, "attribute %.60s is there twice", node->attributes[i].name);
+	check_names(node);
+	for (int i = 0; i < node->attribute_count; i++)
 		check_attribute(node, &node->attributes[i]);
-	}
 }
 
 /* ---- order ---- */

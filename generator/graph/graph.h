@@ -145,6 +145,7 @@ void graph_check(struct graph *);
 /* ---- print.c: ONNX's textual syntax; frontends/onnx_text.c reads it back ---- */
 /* Constants of more than `elements` elements are printed by name, type and shape only where elements >= 0 (for people). */
 void graph_print(const struct graph *, int64_t elements, struct text *out);
+const char *name_text(struct build *, const char *name);               /* as it is, or in quotes where it is no identifier */
 const char *type_of_tensor(struct build *, const struct tensor *);      /* float[1,N,?]; float: rank 0; float[]: rank unknown */
 
 #endif

@@ -47,12 +47,27 @@ static void print_quoted(struct text *out, const char *at, size_t count)
 }
 
 /* A name that is a type would be read as one. */
+static bool is_plain(const char *name) { return is_identifier(name, strlen(name)) && !is_type_word(name); }
+
 static void print_name(struct text *out, const char *name)
 {
-	if (is_identifier(name, strlen(name)) && !is_type_word(name))
+	if (is_plain(name))
 		text_adds(out, name);
 	else
 		print_quoted(out, name, strlen(name));
+}
+
+const char *name_text(struct build *build, const char *name)
+{
+	if (is_plain(name))
+		return name;
+	char *quoted = arena_alloc(build->arena, 2 * strlen(name) + 3), *to = quoted;
+	*to++ = '"';
+	for (; *name; *to++ = *name++)
+		if (*name == '"' || *name == '\\')
+			*to++ = '\\';
+	*to = '"';
+	return quoted;
 }
 
 /* A graph in an attribute cannot be in quotes: there a string would be read.  Its name means nothing. */
@@ -84,14 +99,8 @@ const char *type_of_tensor(struct build *build, const struct tensor *tensor)
 		const char *before = i ? "," : "[";
 		if (dim->extent >= 0) {
 			text = arena_printf(build->arena, "%s%s%lld", text, before, (long long)dim->extent);
-		} else if (!dim->symbol || is_identifier(dim->symbol, strlen(dim->symbol))) {
-			text = arena_printf(build->arena, "%s%s%s", text, before, dim->symbol ? dim->symbol : "?");
 		} else {
-			char *escaped = arena_alloc(build->arena, 2 * strlen(dim->symbol) + 1), *to = escaped;
-			for (const char *c = dim->symbol; *c; *to++ = *c++)
-				if (*c == '"' || *c == '\\')
-					*to++ = '\\';
-			text = arena_printf(build->arena, "%s%s\"%s\"", text, before, escaped);
+			text = arena_printf(build->arena, "%s%s%s", text, before, dim->symbol ? name_text(build, dim->symbol) : "?");
 		}
 	}
 	return arena_printf(build->arena, "%s]", text);

@@ -19,9 +19,25 @@ void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definit
 	push(arena, &kernel->params, (struct param){ of, name, written });
 }
 
+/* The elements, in the order of the layout; below 8 bits and row-major ones as they are. */
 static void fill_copy(const struct constant_item *item, void *out)
 {
-	memcpy(out, item->of->data, dtype_bytes(item->of->type, (size_t)definition_elements(item->of)));
+	const struct definition *d = item->of;
+	int64_t at[MAX_RANK] = { 0 }, to = 0, elements = definition_elements(d);
+	if (d->type != DTYPE_F32) {
+		memcpy(out, d->data, dtype_bytes(d->type, (size_t)elements));
+		return;
+	}
+	for (int64_t i = 0; i < elements; i++) {
+		((float *)out)[to] = ((const float *)d->data)[i];
+		for (int v = d->rank - 1; v >= 0; v--) {
+			to += d->placed->stride[v];
+			if (++at[v] < d->extents[v])
+				break;
+			to -= d->placed->stride[v] * d->extents[v];
+			at[v] = 0;
+		}
+	}
 }
 
 /* A constant that kernels read as it is: into the blob once. */
@@ -69,7 +85,10 @@ static void list_params(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->shape == SHAPE_LOOPS ? NULL : kernel->detail;
 	if (c) {
-		list_expr(lowered, kernel, c->a);
+		if (c->rewrite)
+			kernel_add_param(lowered->arena, kernel, c->x, false);
+		else
+			list_expr(lowered, kernel, c->a);
 		if (c->packed)
 			kernel_add_param(lowered->arena, kernel, c->packed, false);
 		else
@@ -92,6 +111,10 @@ static void count_cost(struct kernel *kernel)
 {
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		const struct definition *d = kernel->members.at[m];
+		if (d->rewrite)                               /* counted as the sum that it stands for */
+			d = d->original ? d->original : d;
+		if (d->rewrite)
+			continue;
 		kernel->flops += (double)definition_elements(d) * (double)definition_terms(d)
 			* (d->reduce == REDUCE_SUM ? 2 : d->reduce != REDUCE_NONE ? 1 : expr_cost(d->body));
 	}
@@ -117,7 +140,9 @@ void choose(struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, word_of(kernel));
-		if (kernel->shape == SHAPE_CONTRACTION)
+		if (kernel->shape == SHAPE_WINOGRAD)
+			winograd_choose(lowered, kernel);
+		else if (kernel->shape == SHAPE_CONTRACTION)
 			contraction_choose(lowered, kernel);
 		list_params(lowered, kernel);
 		if (kernel->shape == SHAPE_LOOPS)

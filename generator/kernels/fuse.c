@@ -64,7 +64,7 @@ static void fuse_epilogues(struct lowered *lowered)
 			struct contraction *c = root->placed->contraction;
 			const struct index *with[MAX_VARS];
 			struct uses uses = { .of = root, .same = true };
-			if (!c || c->epilogue || root->is_output || root->placed->readers.count != 1 || root->placed->readers.at[0] != map)
+			if (!c || c->root != root || c->epilogue || root->is_output || root->placed->readers.count != 1 || root->placed->readers.at[0] != map)
 				continue;
 			expr_loads(map->body, see_use, &uses);
 			if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with))
@@ -176,8 +176,12 @@ static void make_kernels(struct lowered *lowered)
 		if (c && c->result != d)
 			continue;                             /* its kernel stands where its epilogue stands */
 		if (c) {
-			kernel = kernel_new(lowered, c->root, SHAPE_CONTRACTION);
+			kernel = kernel_new(lowered, c->root, c->rewrite ? SHAPE_WINOGRAD : SHAPE_CONTRACTION);
 			kernel->detail = c;
+			for (size_t p = 0; p < c->parts.count; p++) {
+				push(lowered->arena, &kernel->members, c->parts.at[p]);
+				c->parts.at[p]->placed->kernel = kernel;
+			}
 			push(lowered->arena, &kernel->members, c->root);
 			if (c->result != c->root)
 				push(lowered->arena, &kernel->members, c->result);
@@ -240,10 +244,19 @@ void fuse(struct lowered *lowered)
 		d->placed->contraction = NULL;
 		if (d->placed->mode == MODE_LOCAL)
 			d->placed->mode = MODE_DEVICE;
-		if (d->source == SOURCE_COMPUTED && d->placed->mode != MODE_VIRTUAL && !d->placed->generic)
-			d->placed->contraction = contraction_match(lowered->arena, d);
 	}
 	lowered->kernels.count = 0;
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		if (d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->placed->generic || d->placed->contraction)
+			continue;
+		d->placed->contraction = d->rewrite ? winograd_match(lowered, d) : contraction_match(lowered->arena, d);
+		for (size_t p = 0; d->placed->contraction && p < d->placed->contraction->parts.count; p++) {
+			struct placed *part = d->placed->contraction->parts.at[p]->placed;
+			part->contraction = d->placed->contraction;
+			part->mode = MODE_LOCAL;
+		}
+	}
 	fuse_epilogues(lowered);
 	make_kernels(lowered);
 	settle(lowered);

@@ -89,6 +89,9 @@ struct lowered {
 	int64_t workspace_align, weights_bytes;
 };
 
+/* algorithms.c: rewrites definitions by rules on shapes, alike for every target. */
+void choose_algorithms(struct program *, enum optimise);
+
 /* Program -> kernels: place, contract, fuse, layout, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
  * are inlined), their meaning does not. */
 struct lowered *lower(struct program *, const struct target *, enum optimise);
@@ -134,7 +137,18 @@ struct contraction {
 	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
 	bool split_panels;                    /* threads share panels, not rows */
 	struct definition *packed;            /* the constant b as the blob holds it */
+
+	/* a rewritten convolution (choose_winograd.c); a and b are NULL */
+	struct rewrite *rewrite;
+	VECTOR(struct definition *) parts;    /* the definitions between: transforms and products */
+	struct definition *x;
+	int64_t x_image, x_row, x_pixel, x_base;      /* floats between neighbours of x, and to its element 0 */
+	int lanes;
+	bool prefetch;
 };
+struct contraction *winograd_match(struct lowered *, struct definition *);       /* NULL: not rewritten */
+bool winograd_arrange(struct arena *, struct contraction *);
+void winograd_choose(struct lowered *, struct kernel *);
 struct contraction *contraction_match(struct arena *, struct definition *);
 /* False where an address is not affine under the layouts chosen: then it runs as generic loops. */
 bool contraction_arrange(struct arena *, struct contraction *);

@@ -9,7 +9,7 @@ static bool arrange(struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		struct contraction *c = kernel->detail;
-		if (kernel->shape != SHAPE_CONTRACTION || contraction_arrange(lowered->arena, c))
+		if (kernel->shape == SHAPE_LOOPS || (kernel->shape == SHAPE_WINOGRAD ? winograd_arrange : contraction_arrange)(lowered->arena, c))
 			continue;
 		c->root->placed->generic = true;
 		all = false;

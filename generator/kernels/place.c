@@ -77,7 +77,7 @@ struct looking { bool found; };
 static void look_for_product(void *user, const struct expr *load)
 {
 	struct looking *l = user;
-	l->found |= load->of->source == SOURCE_COMPUTED && is_product(load->of);
+	l->found |= load->of->source == SOURCE_COMPUTED && (is_product(load->of) || load->of->rewrite);
 }
 static bool follows_product(const struct definition *d)
 {
@@ -89,14 +89,14 @@ static bool follows_product(const struct definition *d)
 static bool should_be_virtual(const struct definition *d)
 {
 	bool moves = d->body->kind == EXPR_LOAD, all_maps = true, into_product = false;
-	if (d->reduce != REDUCE_NONE || d->is_output || d->placed->readers.count == 0)
-		return false;
+	if (d->reduce != REDUCE_NONE || d->is_output || d->placed->readers.count == 0 || d->rewrite)
+		return false;                                 /* what a rewrite made is one kernel's own affair */
 	if (moves || has_no_loads(d->body))
 		return true;
 	for (size_t i = 0; i < d->placed->readers.count; i++) {
 		const struct definition *reader = d->placed->readers.at[i];
 		all_maps &= reader->reduce == REDUCE_NONE;
-		into_product |= is_product(reader) && sites(reader->body, d) > 0;
+		into_product |= (is_product(reader) || reader->rewrite) && sites(reader->body, d) > 0;
 	}
 	if (into_product)
 		return false;

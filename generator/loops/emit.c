@@ -202,6 +202,7 @@ void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	struct arena arena;
 	arena_init(&arena, emit->build);
 	struct loops *loops = loops_lower(emit->build, &arena, emit->target, kernel);
+	loops_name(loops);
 	struct emitting e = { .loops = loops, .arena = &arena, .names = new_array(&arena, const char *, loops->vars.count + 1),
 		.changes = new_array(&arena, bool, loops->cells.count + 1) };
 	for (size_t i = 0; i < loops->vars.count; i++)

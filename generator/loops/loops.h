@@ -33,7 +33,7 @@ struct cell {
 };
 static inline struct cell *cell_of_load(const struct expr *load) { return (struct cell *)load->of; }
 
-struct variable { const char *name; int64_t extent; };
+struct variable { const char *name; int64_t extent; };         /* what it is like; loops_name makes names of that */
 
 enum role {
 	ROLE_BLOCKS,                      /* the function's own range */
@@ -97,7 +97,8 @@ void loops_prepare(struct arena *, struct kernel *, const struct target *);
 /* static void NAME(const T *restrict a, …, T *restrict y, long from, long to).  Needs c/loops.jinja and a prelude. */
 void loops_emit(struct emit *, const struct kernel *, struct text *out);
 
-void loops_print(const struct loops *, struct text *out);      /* print.c: for --stage loops */
+void loops_print(struct loops *, struct text *out);            /* print.c: for --stage loops */
+void loops_name(struct loops *);                               /* names.c: unique where it counts; after the last pass */
 void loops_check(const struct loops *);                        /* check.c: asserts that it is well-formed */
 /* check.c: true where no select on a lane or on the variable of an innermost loop is left; LOOPS kernels of definitions whose selects
  * are on single variables reach it, others may not. */
@@ -128,7 +129,6 @@ struct copying {
 	int vars;
 	VECTOR(struct cell *) old_cells, new_cells;
 	bool fresh;
-	int lane, left;                   /* lane >= 0: what is a vector along it becomes one of `left` lanes */
 };
 void copying_init(struct copying *, struct loops *, bool fresh);
 void copying_put(struct copying *, int var, const struct index *);

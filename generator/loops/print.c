@@ -126,8 +126,9 @@ static void show_block(struct showing *s, const struct block *block, int depth)
 		show(s, block->at[i], depth);
 }
 
-void loops_print(const struct loops *loops, struct text *out)
+void loops_print(struct loops *loops, struct text *out)
 {
+	loops_name(loops);
 	struct showing s = { loops, out, new_array(loops->arena, const char *, loops->vars.count + 1) };
 	for (size_t i = 0; i < loops->vars.count; i++)
 		s.names[i] = loops->vars.at[i].name;

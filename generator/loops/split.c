@@ -107,7 +107,7 @@ static void add_part(struct loops *loops, const struct stmt *loop, int64_t low, 
 		part->extent = high - low;
 		part->role = loop->role;
 	}
-	copying_init(&copying, loops, false);
+	copying_init(&copying, loops, true);
 	copying_put(&copying, loop->var, index_plus(loops->arena, index_var(loops->arena, var, high - low), low));
 	copy_block(&copying, &loop->body, &part->body);
 	split_block(loops, &part->body);
@@ -140,10 +140,10 @@ static void cut_by_if(struct loops *loops, struct block *block, size_t from, con
 			is->var = var_new(loops, loops->vars.at[c->var].name, high - low);
 			is->at = index_plus(loops->arena, index_var(loops->arena, c->var, c->extent), -low);
 			block_add(loops, part, is);
-			copying_init(&copying, loops, false);
+			copying_init(&copying, loops, true);
 			copying_put(&copying, c->var, index_plus(loops->arena, index_var(loops->arena, is->var, high - low), low));
 		} else {
-			copying_init(&copying, loops, false);
+			copying_init(&copying, loops, true);
 			/* the same variable, known to stay below `high` */
 			copying_put(&copying, c->var, index_plus(loops->arena, index_var(loops->arena, c->var, high - low), low));
 		}

@@ -155,10 +155,27 @@ static bool has_map(const struct block *block)
 	return false;
 }
 
+/* `count` rounds from `from` on as a straight line.  A vector's variable stays one, so that addresses still grow along it. */
+static void add_straight(struct loops *loops, const struct stmt *loop, int64_t from, int count, struct block *out)
+{
+	struct stmt *scope = stmt_new(loops, STMT_SCOPE);
+	const struct index *first = index_constant(loops->arena, from * loop->step);
+	if (loop->step > 1) {
+		struct stmt *is = stmt_new(loops, STMT_INDEX);
+		int64_t extent = loops->vars.at[loop->var].extent;
+		is->var = var_new(loops, loops->vars.at[loop->var].name, extent);
+		is->at = first;
+		block_add(loops, &scope->body, is);
+		first = index_var(loops->arena, is->var, extent);
+	}
+	add_rounds(loops, loop, count, first, &scope->body);
+	block_add(loops, out, scope);
+}
+
 static void replace_by_tiles(struct loops *loops, const struct stmt *loop, int64_t rounds, int64_t tile, struct block *out)
 {
 	int64_t rest = rounds % tile, main = rounds - rest;
-	if (main > tile || (main && loop->step > 1)) {
+	if (main > tile) {
 		struct stmt *tiled = stmt_new(loops, STMT_FOR);
 		tiled->var = loop->var;
 		tiled->role = loop->role;
@@ -166,25 +183,10 @@ static void replace_by_tiles(struct loops *loops, const struct stmt *loop, int64
 		tiled->extent = main * loop->step;
 		add_rounds(loops, loop, (int)tile, index_var(loops->arena, loop->var, loops->vars.at[loop->var].extent), &tiled->body);
 		block_add(loops, out, tiled);
-	} else if (main) {
-		struct stmt *scope = stmt_new(loops, STMT_SCOPE);
-		add_rounds(loops, loop, (int)tile, index_constant(loops->arena, 0), &scope->body);
-		block_add(loops, out, scope);
-	}
-	if (rest) {
-		/* A vector's variable stays one, so that addresses still grow along it. */
-		struct stmt *scope = stmt_new(loops, STMT_SCOPE);
-		const struct index *first = index_constant(loops->arena, main);
-		if (loop->step > 1) {
-			struct stmt *is = stmt_new(loops, STMT_INDEX);
-			is->var = loop->var;
-			is->at = index_constant(loops->arena, main * loop->step);
-			block_add(loops, &scope->body, is);
-			first = index_var(loops->arena, loop->var, loops->vars.at[loop->var].extent);
-		}
-		add_rounds(loops, loop, (int)rest, first, &scope->body);
-		block_add(loops, out, scope);
-	}
+	} else if (main)
+		add_straight(loops, loop, 0, (int)tile, out);
+	if (rest)
+		add_straight(loops, loop, main, (int)rest, out);
 }
 
 /* Balanced: as few tiles as `most` allows, the last one shorter by the least. */

@@ -363,7 +363,7 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		whole->step = lanes;
 		whole->role = ROLE_MAP;
 		struct copying copying;
-		copying_init(&copying, loops, false);
+		copying_init(&copying, loops, true);
 		copy_block(&copying, body, &whole->body);
 		mark(&whole->body, var, 0);
 		block_add(loops, inner, whole);

@@ -14,24 +14,9 @@ struct stmt *stmt_new(struct loops *loops, enum stmt_kind kind)
 	return stmt;
 }
 
-/* Names are unique in the function: the first of a kind is bare, the others are numbered. */
-static const char *fresh_name(struct loops *loops, const char *like)
-{
-	for (int n = 1;; n++) {
-		const char *name = n == 1 ? like : arena_printf(loops->arena, "%s%d", like, n);
-		bool taken = false;
-		for (size_t i = 0; i < loops->vars.count; i++)
-			taken |= !strcmp(loops->vars.at[i].name, name);
-		for (size_t i = 0; i < loops->cells.count; i++)
-			taken |= !strcmp(loops->cells.at[i]->of.name, name);
-		if (!taken)
-			return name;
-	}
-}
-
 int var_new(struct loops *loops, const char *like, int64_t extent)
 {
-	struct variable var = { fresh_name(loops, like), extent };
+	struct variable var = { like, extent };
 	push(loops->arena, &loops->vars, var);
 	return (int)loops->vars.count - 1;
 }
@@ -41,7 +26,7 @@ struct cell *cell_new(struct loops *loops, enum cell_kind kind, const char *like
 	struct cell *cell = new(loops->arena, struct cell);
 	cell->kind = kind;
 	cell->size = size;
-	cell->of.name = fresh_name(loops, like);
+	cell->of.name = like;
 	cell->of.type = type;
 	cell->of.rank = kind != CELL_REGISTER;
 	cell->of.extents[0] = size;
@@ -73,7 +58,6 @@ void copying_init(struct copying *c, struct loops *loops, bool fresh)
 	c->vars = (int)loops->vars.count;
 	c->with = new_array(loops->arena, const struct index *, loops->vars.count + 1);
 	c->fresh = fresh;
-	c->lane = -1;
 }
 
 void copying_put(struct copying *c, int var, const struct index *index)
@@ -151,8 +135,10 @@ struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
 		copy->at = index_substitute(arena, stmt->at, c->with);
 	if (stmt->value)
 		copy->value = copy_expr(c, stmt->value);
-	if (c->lane >= 0 && stmt->lane == c->lane)
-		copy->left = c->left;
+	if (stmt->lane >= 0 && c->with[stmt->lane])          /* the lanes follow their variable */
+		for (int i = 0; i < c->with[stmt->lane]->count; i++)
+			if (c->with[stmt->lane]->terms[i].atom->kind == ATOM_VAR)
+				copy->lane = c->with[stmt->lane]->terms[i].atom->var;
 	if (stmt->kind == STMT_ARRAY || stmt->kind == STMT_JOIN || (stmt->kind == STMT_SET && stmt->declare))
 		copy->cell = begin_cell(c, stmt->cell);
 	else if (stmt->cell)

@@ -101,11 +101,11 @@ void infer_matmul(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
 	struct tensor batch[2] = { { 0 }, { 0 } }, *const both[2] = { &batch[0], &batch[1] };
-	(void)op;
-	infer_counts(node, 2, 2, 1);
+	infer_counts(node, 2, *op->domain ? 3 : 2, 1);
 	enum dtype type = infer_number_type(node, 0);
 	infer_number_type(node, 1);
 	infer_same_type(node, 1, type);
+	infer_same_type(node, 2, type);
 	const struct tensor *a = node->in[0], *b = node->in[1];
 	if (a->rank < 0 || b->rank < 0) {
 		infer_output_unknown(node, 0, type);
@@ -126,13 +126,16 @@ void infer_matmul(struct node *node, const struct op *op)
 		dims[rank++] = a->dims[a->rank - 2];
 	if (!m.b_vector)
 		dims[rank++] = b->dims[b->rank - 1];
+	if (node_in(node, 2) && m.b_vector)
+		node_fail(node, EXIT_INVALID, "MatMul: a bias needs columns");
+	infer_bias(node, 2, b->dims[b->rank - 1]);
 	infer_output(node, 0, type, rank, dims);
 }
 
 void define_matmul(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
-	struct definition *a = definer_in(definer, 0), *b = definer_in(definer, 1);
+	struct definition *a = definer_in(definer, 0), *b = definer_in(definer, 1), *bias = definer_in(definer, 2);
 	struct matmul m = matmul_of(a->rank, b->rank);
 	const struct index *at[MAX_RANK], *a_at[MAX_RANK], *b_at[MAX_RANK];
 	int64_t extents[MAX_RANK], terms = a->extents[a->rank - 1];
@@ -148,7 +151,8 @@ void define_matmul(struct definer *definer, const struct op *op)
 	a_at[a->rank - 1] = b_at[m.b_vector ? 0 : b->rank - 2] = k;
 	if (!m.b_vector)
 		b_at[b->rank - 1] = at[rank - 1];
-	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, NULL,
+	const struct expr *start = bias ? expr_load(arena, bias, &at[rank - 1]) : NULL;
+	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
 		expr2(definer, SCALAR_mul, definer_load(definer, a, a->rank, a_at), definer_load(definer, b, b->rank, b_at))));
 }
 

@@ -81,10 +81,10 @@ static struct definition *definition_of(struct definer *definer, const struct te
 	const void *data = tensor->data;
 	if (!data)
 		fail(definer->build, EXIT_INVALID, where, "%s has no value", tensor->name);
-	if (type == DTYPE_STRING)
-		fail(definer->build, EXIT_UNSUPPORTED, where, "%s holds strings", tensor->name);
-	if (dtypes[type].bits < 8)
+	if (dtypes[type].bits && dtypes[type].bits < 8)
 		data = unpacked(definer, tensor, (size_t)tensor_elements(definer->build, tensor), &type);
+	if (!dtype_is_supported(type))
+		fail(definer->build, EXIT_UNSUPPORTED, where, "%s of %s is not supported", tensor->name, dtypes[type].text);
 	definition = define_constant(definer->program, tensor->name, type, tensor->rank, extents, data);
 	remember(definer, tensor, definition);
 	return definition;
@@ -208,6 +208,8 @@ struct program *define_graph(struct graph *graph)
 		const struct tensor *tensor = graph->inputs.at[i];
 		int64_t extents[MAX_RANK];
 		known_extents(&definer, tensor, graph->file, extents);
+		if (!dtype_is_supported(tensor->type))
+			fail(graph->build, EXIT_UNSUPPORTED, graph->file, "input %s of %s is not supported", tensor->name, dtypes[tensor->type].text);
 		remember(&definer, tensor, define_input(definer.program, tensor->name, tensor->type, tensor->rank, extents));
 	}
 	for (size_t i = 0; i < graph->nodes.count; i++) {
@@ -220,6 +222,7 @@ struct program *define_graph(struct graph *graph)
 	for (size_t i = 0; i < definer.program->outputs.count; i++)
 		definer.program->outputs.at[i]->is_output = true;
 	program_remove_dead(definer.program);
+	program_fold(definer.program);
 	return definer.program;
 }
 

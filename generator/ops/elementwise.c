@@ -268,9 +268,8 @@ static enum dtype cast_to(const struct node *node)
 	}
 	if (number <= DTYPE_NONE || number >= DTYPE_COUNT)
 		node_fail(node, EXIT_INVALID, "Cast: %" PRId64 " is no element type", number);
-	const struct dtype_row *row = &dtypes[number];
-	if (row->class == CLASS_OTHER || row->bits < 8 || (row->class == CLASS_FLOAT && row->bits < 32))
-		node_fail(node, EXIT_UNSUPPORTED, "Cast to %s is not supported", row->text);
+	if (!dtype_is_supported((enum dtype)number))
+		node_fail(node, EXIT_UNSUPPORTED, "Cast to %s is not supported", dtypes[number].text);
 	return (enum dtype)number;
 }
 

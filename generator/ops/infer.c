@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+static const int64_t ELEMENTS_MOST = (int64_t)1 << 36;             /* of one tensor: 256 GiB of float */
+
 const struct dim dim_unknown = { -1, NULL };
 struct dim dim_of(int64_t extent) { return (struct dim){ extent, NULL }; }
 bool dim_is_known(struct dim dim) { return dim.extent >= 0; }
@@ -33,16 +35,21 @@ void infer_counts(const struct node *node, int least, int most, int outs)
 		node_fail(node, EXIT_INVALID, "%s has no output", node->type);
 }
 
+bool dtype_is_supported(enum dtype type)
+{
+	const struct dtype_row *row = &dtypes[type];
+	return row->class == CLASS_FLOAT ? row->bits >= 32 : row->class != CLASS_OTHER && row->bits >= 8 && type != DTYPE_U64;
+}
+
 enum dtype infer_number_type(const struct node *node, int i)
 {
 	const struct tensor *tensor = node_in(node, i);
 	if (!tensor || tensor->type == DTYPE_NONE)
 		return DTYPE_NONE;
-	const struct dtype_row *row = &dtypes[tensor->type];
 	if (tensor->type == DTYPE_STRING)
 		node_fail(node, EXIT_INVALID, "%s of input %d (%s): a string is no number", node->type, i, tensor->name);
-	if (row->class == CLASS_OTHER || (row->class == CLASS_FLOAT && row->bits < 32) || row->bits < 8)
-		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, row->text);
+	if (!dtype_is_supported(tensor->type))
+		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[tensor->type].text);
 	return tensor->type;
 }
 
@@ -102,8 +109,9 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 	for (int d = 0; d < rank; d++)
 		tensor->dims[d] = merge(node, tensor, d, dims[d]);
 	int64_t elements = tensor_elements(node->graph->build, tensor);
-	if (elements > INT64_MAX / 16)
-		node_fail(node, EXIT_LIMIT, "%s has %" PRId64 " elements", tensor->name, elements);
+	if (elements > ELEMENTS_MOST)
+		node_fail(node, EXIT_LIMIT, "%s: %s has %" PRId64 " elements, ingot takes at most %" PRId64, node->type, tensor->name, elements,
+			ELEMENTS_MOST);
 }
 
 void infer_output_unknown(struct node *node, int i, enum dtype type) { typed(node, i, type); }

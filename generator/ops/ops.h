@@ -27,6 +27,7 @@ NORETURN void node_fail(const struct node *, enum exit_code, const char *format,
 void infer_counts(const struct node *, int least, int most, int outs);   /* inputs: the first `least` present; at most `outs` outputs */
 struct tensor *node_in(const struct node *, int i);                      /* NULL: absent */
 bool node_has_out(const struct node *, int i);
+bool dtype_is_supported(enum dtype);                                     /* can be computed with, and held by a definition */
 /* The type of input i, one that ingot computes with; EXIT_UNSUPPORTED (16-bit floats …) or EXIT_INVALID (strings) else.
  * DTYPE_NONE where it is not known yet. */
 enum dtype infer_number_type(const struct node *, int i);

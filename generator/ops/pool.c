@@ -35,14 +35,54 @@ static struct definition *reduce_window(struct definer *definer, const struct wi
 		window_load(definer, window, x, at, 2, rank, pad));
 }
 
-/* ---- MaxPool ---- */
+/* ---- MaxPool ----
+ * Indices: where the maximum was found, in the flattened data; the first of equals.  storage_order = 1 counts the spatial
+ * dimensions column by column. */
 void infer_max_pool(struct node *node, const struct op *op)
 {
 	(void)op;
 	enum dtype type = infer_number_type(node, 0);
-	infer_window(node, type, 2);
-	if (node_has_out(node, 1))
-		node_fail(node, EXIT_UNSUPPORTED, "MaxPool with the output Indices is not supported");
+	bool known = infer_window(node, type, 2);
+	if (!node_has_out(node, 1))
+		return;
+	if (known)
+		infer_output(node, 1, DTYPE_I64, node->out[0]->rank, node->out[0]->dims);
+	else
+		infer_output_unknown(node, 1, DTYPE_I64);
+}
+
+/* The position that a load of x stands for. */
+static const struct index *flat_position(struct definer *definer, const struct definition *x, const struct index *const *at)
+{
+	struct arena *arena = definer->arena;
+	if (!node_int(definer->node, "storage_order", 0))
+		return index_flatten(arena, x->rank, at, x->extents);
+	const struct index *flat = index_constant(arena, 0);
+	int64_t step = 1;
+	for (int d = 2; d < x->rank; step *= x->extents[d++])
+		flat = index_add(arena, flat, index_scale(arena, at[d], step));
+	const struct index *channel = index_add(arena, index_scale(arena, at[0], x->extents[1]), at[1]);
+	return index_add(arena, flat, index_scale(arena, channel, step));
+}
+
+static void define_indices(struct definer *definer, const struct window *window, struct definition *largest)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK], *own[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 1, extents, at);
+	memcpy(own, at, sizeof own);
+	/* a load whose pads are the largest integer: its place is what is wanted, so only the select around it is kept */
+	const struct expr *none = expr_integer(arena, DTYPE_I64, INT64_MAX), *load = expr_load(arena, x, at);
+	const struct expr *padded = window_load(definer, window, x, at, 2, rank, expr_number(arena, x->type, 0));
+	load = padded->kind == EXPR_SELECT ? padded->arg[0] : padded;
+	const struct expr *found = expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_equal, load, expr_load(arena, largest, own)));
+	const struct expr *place = expr3(definer, SCALAR_where, found, expr_index(arena, flat_position(definer, x, at)), none);
+	if (padded->kind == EXPR_SELECT)
+		place = expr_select(arena, padded->ranges, padded->range_count, place, none);
+	definer_out(definer, 1, definer_reduction(definer, definer->node->out[1]->name, rank, extents, REDUCE_MIN, window->count,
+		window->kernel, NULL, place));
 }
 
 void define_max_pool(struct definer *definer, const struct op *op)
@@ -50,7 +90,11 @@ void define_max_pool(struct definer *definer, const struct op *op)
 	struct window window;
 	(void)op;
 	window_of(definer->node, definer->node->in[0], NULL, &window);
-	definer_out(definer, 0, reduce_window(definer, &window, definer->node->out[0]->name, REDUCE_MAX, -INFINITY));
+	const char *name = node_has_out(definer->node, 0) ? definer->node->out[0]->name : definer_name(definer, "max");
+	struct definition *largest = reduce_window(definer, &window, name, REDUCE_MAX, -INFINITY);
+	definer_out(definer, 0, largest);
+	if (node_has_out(definer->node, 1))
+		define_indices(definer, &window, largest);
 }
 
 /* ---- AveragePool ----

@@ -217,6 +217,19 @@ static const struct expr *while_running(struct unrolling *u, const struct index 
 	return expr3(u->definer, SCALAR_where, expr_cast(u->arena, yes->type, runs), yes, no);
 }
 
+/* The two biases of each gate, summed: a constant where they are. */
+static const struct expr *bias_at(struct unrolling *u, int direction, const struct index *gate)
+{
+	struct arena *arena = u->arena;
+	int64_t extent = GATES * u->lstm.hidden;
+	const struct index *g = index_var(arena, 0, extent), *dir = index_constant(arena, direction);
+	if (!u->b)
+		return NULL;
+	const struct expr *sum = expr2(u->definer, SCALAR_add, expr_load(arena, u->b, (const struct index *[]){ dir, g }),
+		expr_load(arena, u->b, (const struct index *[]){ dir, index_plus(arena, g, extent) }));
+	return expr_load(arena, definer_map(u->definer, name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
+}
+
 /* gates[s, b, g] of all steps, from the input alone, starting from the biases */
 static struct definition *input_part(struct unrolling *u, int direction)
 {
@@ -227,10 +240,7 @@ static struct definition *input_part(struct unrolling *u, int direction)
 	const struct index *time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
 	const struct expr *x = expr_load(arena, u->x, u->lstm.batch_first ? (const struct index *[]){ b, time, k }
 		: (const struct index *[]){ time, b, k });
-	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){ dir, g, k }), *start = NULL;
-	if (u->b)
-		start = expr2(u->definer, SCALAR_add, expr_load(arena, u->b, (const struct index *[]){ dir, g }),
-			expr_load(arena, u->b, (const struct index *[]){ dir, index_plus(arena, g, extents[2]) }));
+	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){ dir, g, k }), *start = bias_at(u, direction, g);
 	return definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs, start,
 		expr2(u->definer, SCALAR_mul, x, w));
 }
@@ -248,6 +258,7 @@ static const struct expr *state_at(struct unrolling *u, const struct state *stat
 	return expr_load(u->arena, state->of, u->lstm.batch_first ? (const struct index *[]){ b, dir, h } : (const struct index *[]){ dir, b, h });
 }
 
+/* Of the gates; the cell's own activation h is not clipped, as onnxruntime has it. */
 static const struct expr *clipped(struct unrolling *u, const struct expr *x)
 {
 	if (u->lstm.clip <= 0)
@@ -297,7 +308,7 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	if (u->p)
 		gate[GATE_OUTPUT] = expr3(definer, SCALAR_fma, peephole[GATE_OUTPUT], c, gate[GATE_OUTPUT]);
 	const struct expr *out = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_OUTPUT]));
-	const struct expr *y = expr2(definer, SCALAR_mul, out, activate(definer, &u->lstm.h[direction], clipped(u, c)));
+	const struct expr *y = expr2(definer, SCALAR_mul, out, activate(definer, &u->lstm.h[direction], c));
 	const struct expr *kept = state_at(u, hidden, b, h);
 	y = while_running(u, now, b, y, kept ? kept : zero);
 	struct definition *new_hidden = definer_map(definer, name_at(u, "hidden", direction, s), 2, extents, y);

@@ -8,12 +8,6 @@
 enum { FOLD_BYTES = 1 << 20, FOLD_GROWTH = 8 };                  /* more than either: left for run time, where it may cost no memory */
 static const double fold_terms = 1e9;                            /* about a second of the interpreter */
 
-static bool can_interpret(const struct tensor *tensor)
-{
-	const struct dtype_row *row = &dtypes[tensor->type];
-	return row->class != CLASS_OTHER && row->bits >= 8 && !(row->class == CLASS_FLOAT && row->bits < 32);
-}
-
 static bool is_worth_folding(const struct node *node)
 {
 	struct build *build = node->graph->build;
@@ -21,14 +15,14 @@ static bool is_worth_folding(const struct node *node)
 	for (int i = 0; i < node->ins; i++) {
 		if (!node->in[i])
 			continue;
-		if (!node->in[i]->data || (!can_interpret(node->in[i]) && dtypes[node->in[i]->type].bits >= 8))
+		if (!node->in[i]->data || dtypes[node->in[i]->type].class == CLASS_OTHER)
 			return false;
 		in_bytes += (double)node->in[i]->bytes;
 	}
 	for (int i = 0; i < node->outs; i++) {
 		if (!node->out[i])
 			continue;
-		if (!tensor_is_known(node->out[i]) || !can_interpret(node->out[i]))
+		if (!tensor_is_known(node->out[i]) || !dtype_is_supported(node->out[i]->type))
 			return false;
 		out_bytes += (double)tensor_elements(build, node->out[i]) * dtypes[node->out[i]->type].bits / 8;
 	}

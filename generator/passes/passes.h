@@ -16,8 +16,13 @@ void pass_bound(struct graph *);
 
 /* ---- constants.c: Constant nodes become constants, Identity nodes nothing, what nobody uses goes; needs and keeps order ---- */
 void pass_constants(struct graph *);
-/* infer.c: types and shapes of all tensors; constants folded.  Symbolic dims stay symbolic.  EXIT_INVALID where a node is wrong,
- * EXIT_UNSUPPORTED where ingot does not know its op, EXIT_LIMIT where a tensor is too large. */
+
+/* ---- infer.c: types and shapes of all tensors; constants folded.  Symbolic dims stay symbolic. ---- */
+/* EXIT_INVALID where a node is wrong, EXIT_UNSUPPORTED where ingot does not know its op, EXIT_LIMIT where a tensor is too large. */
 void pass_infer(struct graph *);
+
+/* ---- simplify.c: fewer nodes of the same meaning (rounding apart): biases and norms into what they follow, Gelu found ---- */
+/* Needs types and shapes.  Keeps order.  Ops that ONNX lacks get the domain "ingot". */
+void pass_simplify(struct graph *);
 
 #endif

@@ -60,3 +60,7 @@ O("", "Constant",   1, constant_node, NONE,
 O("", "ConstantOfShape", 9, constant_of_shape, NONE, "value")
 O("", "Shape",      1, shape,     NONE, "start@15 end@15")
 O("", "DequantizeLinear", 10, dequantise, NONE, "axis@13 block_size@21 output_dtype@23")
+
+/* our own: what simplification makes of several nodes */
+O("ingot", "Gelu",   1, gelu,   NONE, "approximate")
+O("ingot", "MatMul", 1, matmul, NONE, "")          /* a third input: a bias for each column */

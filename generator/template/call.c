@@ -4,7 +4,7 @@
 
 enum { FEW = 12 };                                /* arguments that need no memory of their own */
 
-/* The next word of a parameter list: its length, and its mark ('?', '*', '2' for two stars, or 0). */
+/* The next word of a parameter list (one that begins with a dot is given by position only): its length, and its mark ('?', '*', '2' for two stars, or 0). */
 static bool next_parameter(const char **at, const char **name, size_t *length, char *mark)
 {
 	while (**at == ' ')
@@ -54,7 +54,7 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 				used++;
 			}
 		if (value.kind == VALUE_ABSENT && mark != '?')
-			render_fail(r, "%s %s: argument %.*s is missing", what, builtin->name, (int)length, name);
+			render_fail(r, "%s %s: argument %.*s is missing", what, builtin->name, (int)length - (*name == '.'), name + (*name == '.'));
 		slots[bound++] = value;
 	}
 	if (given > bound && !open)

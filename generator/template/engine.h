@@ -155,8 +155,9 @@ struct list  { struct arena *arena; struct value *at; size_t count, room; };
 struct entry { struct value key, value; uint32_t hash; };
 struct dict  { struct arena *arena; struct entry *at; size_t count, room; uint32_t *index; size_t slots; };
 struct range { int64_t start, stop, step; size_t count; };
-/* Why something is undefined: a hint, or a name that nothing has, or a member that `owner` has not. */
-struct missing { const char *hint, *name; struct value owner; };
+/* Why something is undefined: a hint, or a name that nothing has, or a member that `owner` has not.  What an inline if
+ * without else leaves is lenient always. */
+struct missing { const char *hint, *name; struct value owner; bool lenient; };
 struct object { const struct object_class *class; void *user; };
 
 uint32_t      string_hash(const char *bytes, size_t count);
@@ -182,7 +183,7 @@ size_t        text_offset(const char *bytes, size_t count, size_t point);
 unsigned      text_decode(const char **at, const char *end);      /* one code point; bytes that are no UTF-8 one by one */
 bool          point_is_space(unsigned);
 
-/* ---- evaluate.c: operations that may fail, at the renderer's place ---- */
+/* ---- operators.c, evaluate.c: operations that may fail, at the renderer's place ---- */
 struct renderer;
 struct scope;
 struct value evaluate(struct renderer *, const struct node *);
@@ -190,6 +191,9 @@ bool         value_truth(struct renderer *, struct value);
 bool         value_equal(struct renderer *, struct value, struct value);
 bool         value_less(struct renderer *, struct value, struct value, const char *sign, bool or_equal);
 bool         value_in(struct renderer *, struct value, struct value container);
+bool         value_is_sequence(struct value);                     /* string, list or tuple, that + and [] work on */
+struct value value_sign(struct renderer *, struct value, bool plus);
+void         render_deeper(struct renderer *);                    /* r->depth + 1, within its limit */
 struct value value_arithmetic(struct renderer *, enum node_kind, struct value, struct value);
 struct value value_attribute(struct renderer *, struct value, const char *name, size_t count, uint32_t hash);
 struct value value_item(struct renderer *, struct value, struct value key);
@@ -198,6 +202,7 @@ size_t       value_length(struct renderer *, struct value);
 struct value value_slice(struct renderer *, struct value, struct value from, struct value to, struct value step);
 uint32_t     value_hash_or_fail(struct renderer *, struct value);
 struct value undefined_name(struct renderer *, const char *name);
+struct value undefined_member(struct renderer *, struct value owner, const char *name, size_t count);
 void         undefined_use(struct renderer *, struct value);      /* a strict one fails */
 NORETURN void undefined_fail(struct renderer *, struct value);
 struct value undefined_hint(struct renderer *, const char *format, ...) PRINTF(2, 3);
@@ -220,7 +225,6 @@ struct value capture_end(struct renderer *, size_t mark);         /* ... is take
 /* ---- format.c ---- */
 struct value format_percent(struct renderer *, struct value format, struct value arguments);
 struct value format_braces(struct template_call *);               /* str.format */
-void         print_float_spec(struct text *, double, char kind, int precision, const char *flags);
 
 /* ---- methods.c ---- */
 struct builtin {
@@ -317,6 +321,8 @@ struct loop {
 	struct value of, before, current, after, changed;             /* after: taken ahead */
 	struct scope *outer, *test;
 	size_t index, depth;              /* index: 1 in the first round */
+	size_t length;
+	bool counted;                     /* length is known */
 	bool filtered;                    /* the items left have passed the filter */
 };
 enum flow    render_loop(struct renderer *, const struct node *, struct value iterable, struct scope *outer, size_t depth);
@@ -349,7 +355,7 @@ struct environment {
 };
 /* Sorts `list` by the items of `keys`, in the order of Python's sorted(): stable; both may be one list. */
 void list_sort_by(struct renderer *, struct list *list, struct list *keys, bool reverse);
-template_function filter_tojson;                                     /* json.c */
+template_function filter_tojson, filter_wordwrap, filter_pprint;       /* json.c, wrap.c */
 extern const struct builtin filters_text[], filters_list[], builtin_tests[], builtin_globals[];
 const struct builtin *builtin_find(const struct dict *, const char *name, size_t count);
 

@@ -37,8 +37,6 @@ FILTER(last)
 	struct renderer *r = call->renderer;
 	if (call->at[0].kind == VALUE_LIST && call->at[0].view == VIEW_LAZY)
 		call_fail(call, "last: what select, map and their kin give is taken from the front only; `| list | last` works");
-	if (call->at[0].kind == VALUE_UNDEFINED)
-		undefined_fail(r, call->at[0]);
 	struct list *list = list_of(r, call->at[0]);
 	return list->count ? list->at[list->count - 1] : undefined_hint(r, "no last item: the sequence is empty");
 }
@@ -79,11 +77,14 @@ FILTER(batch)
 	struct list *batches = list_new(call->arena, 0), *row = NULL;
 	struct iterator items = iterate(r, call->at[0]);
 	int64_t count = call_int(call, 1, 0);
-	for (struct value item; iterate_next(r, &items, &item); list_add(row, item))
+	for (struct value item; iterate_next(r, &items, &item); list_add(row, item)) {
+		if (!row && !count)                       /* Python's batches of 0 begin with an empty one */
+			list_add(batches, list_value(list_new(call->arena, 0), VIEW_LIST));
 		if (!row || (int64_t)row->count == count) {
 			row = list_new(call->arena, 0);
 			list_add(batches, list_value(row, VIEW_LIST));
 		}
+	}
 	if (row && given(call, 2) && count > (int64_t)r->environment->settings.loop_limit)
 		render_limit(r, "batch: rows of %lld", (long long)count);
 	while (row && given(call, 2) && (int64_t)row->count < count)

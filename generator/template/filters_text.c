@@ -362,9 +362,11 @@ const struct builtin filters_text[] = {
 	{ "format", "value * **", filter_format, NULL }, { "hex", "value width?", filter_hex, NULL },
 	{ "indent", "s width? first? blank?", filter_indent, NULL }, { "int", "value default? base?", filter_int, NULL },
 	{ "lower", "s", filter_lower, NULL }, { "replace", "s old new count?", filter_replace, NULL },
+	{ "pprint", "value", filter_pprint, NULL },
 	{ "round", "value precision? method?", filter_round, NULL }, { "string", "object", filter_string, NULL },
 	{ "title", "s", filter_title, NULL }, { "trim", "value chars?", filter_trim, NULL },
 	{ "truncate", "s length? killwords? end? leeway?", filter_truncate, NULL }, { "upper", "s", filter_upper, NULL },
 	{ "wordcount", "s", filter_wordcount, NULL },
+	{ "wordwrap", "s width? break_long_words? wrapstring? break_on_hyphens?", filter_wordwrap, NULL },
 	{ 0 },
 };

@@ -8,7 +8,7 @@ enum { WIDEST = 1 << 20 };                        /* of a field, and of a precis
 
 struct spec {
 	char fill[5], align, sign, kind;          /* kind: the letter at the end, 0 where there is none */
-	bool alternate, zero, comma;
+	bool alternate, zero;
 	char grouping;                            /* ',' or '_' */
 	int width, precision;                     /* precision -1: none */
 };
@@ -274,7 +274,259 @@ struct value format_percent(struct renderer *r, struct value format, struct valu
 }
 
 /* ---- str.format ---- */
+struct braces { struct template_call *call; struct renderer *r; size_t next; bool automatic, manual; int depth; };
+
+static NORETURN void braces_fail(struct braces *b, const char *what) { render_fail(b->r, "format: %s", what); }
+
+/* [[fill]align][sign][#][0][width][,][.precision][kind] */
+static struct spec read_spec(struct braces *b, struct value text)
+{
+	struct spec spec = { .fill = " ", .precision = -1 };
+	const char *at = text.bytes, *end = at + text.count, *next = at;
+	if (at < end) {
+		text_decode(&next, end);
+		if (next < end && strchr("<>=^", *next)) {
+			memcpy(spec.fill, at, (size_t)(next - at));
+			spec.fill[next - at] = 0;
+			spec.align = *next;
+			at = next + 1;
+		} else if (strchr("<>=^", *at))
+			spec.align = *at++;
+	}
+	if (at < end && (*at == '+' || *at == '-' || *at == ' '))
+		spec.sign = *at++;
+	if (at < end && *at == '#') {
+		spec.alternate = true;
+		at++;
+	}
+	if (at < end && *at == '0') {
+		spec.zero = true;
+		at++;
+	}
+	for (; at < end && *at >= '0' && *at <= '9'; at++)
+		if ((spec.width = spec.width * 10 + (*at - '0')) > WIDEST)
+			render_limit(b->r, "a field is too wide");
+	if (at < end && (*at == ',' || *at == '_'))
+		spec.grouping = *at++;
+	if (at < end && *at == '.') {
+		if (++at == end || *at < '0' || *at > '9')
+			braces_fail(b, "a precision is missing");
+		for (spec.precision = 0; at < end && *at >= '0' && *at <= '9'; at++)
+			if ((spec.precision = spec.precision * 10 + (*at - '0')) > WIDEST)
+				render_limit(b->r, "a field is too wide");
+	}
+	if (at < end)
+		spec.kind = *at++;
+	if (at < end)
+		braces_fail(b, "a broken description of a field");
+	if (spec.zero && !spec.align) {
+		strcpy(spec.fill, "0");
+		spec.align = '=';
+	} else if (spec.zero)
+		strcpy(spec.fill, spec.fill[0] == ' ' ? "0" : spec.fill);
+	return spec;
+}
+
+/* A float without a kind: as str() prints it, or as %g with a digit behind the point. */
+static void format_plain_real(struct renderer *r, const struct spec *spec, double value, char align)
+{
+	struct value text;
+	size_t mark;
+	char exponent[48];
+	capture_begin(r, &mark);
+	if (spec->precision < 0 || isnan(value) || isinf(value))
+		print_float(fabs(value), r->out);
+	else {
+		int precision = spec->precision ? spec->precision : 1;
+		snprintf(exponent, sizeof exponent, "%.*e", precision > 20 ? 20 : precision - 1, value);
+		int power = atoi(strchr(exponent, 'e') + 1);
+		if (value != 0 && (power < -4 || power >= precision - 1)) {
+			int digits = precision - 1;
+			text_printf(r->out, "%.*e", digits, fabs(value));
+			char *e = strrchr(r->out->at, 'e'), *last = e;       /* %g drops zeros at the end */
+			while (digits && last[-1] == '0')
+				last--;
+			if (digits && last[-1] == '.')
+				last--;
+			memmove(last, e, strlen(e) + 1);
+			r->out->count = strlen(r->out->at + mark) + mark;
+		} else {
+			text_printf(r->out, "%.*g", precision, fabs(value));
+			if (!strchr(r->out->at + mark, '.'))
+				text_adds(r->out, ".0");
+		}
+	}
+	text = capture_end(r, mark);
+	format_number(r, r->out, spec, signbit(value) && !isnan(value), "", text.bytes, text.count, 3, align);
+}
+
+static void format_value(struct braces *b, struct value value, struct value description)
+{
+	struct renderer *r = b->r;
+	if (!description.count) {
+		print_value(r, value, r->out);
+		return;
+	}
+	struct spec spec = read_spec(b, description);
+	if (value.kind == VALUE_UNDEFINED)
+		undefined_fail(r, value);
+	if (value.kind == VALUE_STRING) {
+		if ((spec.kind && spec.kind != 's') || spec.sign || spec.alternate || spec.grouping || (spec.align == '=' && !spec.zero))
+			braces_fail(b, "a string cannot be formatted so");
+		size_t count = spec.precision >= 0 ? text_offset(value.bytes, value.count, (size_t)spec.precision) : value.count;
+		put_field(r->out, &spec, value.bytes, count, 0, spec.align && spec.align != '=' ? spec.align : '<');
+		return;
+	}
+	if (!value_is_number(value))
+		render_fail(r, "format: a %s has no such description of a field", value_type(value));
+	char align = spec.align ? spec.align : '>';
+	bool real_kind = spec.kind && strchr("eEfFgG%", spec.kind);
+	if (value.kind == VALUE_FLOAT || real_kind) {
+		if (spec.kind && !real_kind && spec.kind != 'n')
+			braces_fail(b, "a float cannot be formatted so");
+		if (spec.kind == 'n')
+			spec.kind = 'g';
+		if (!spec.kind)
+			format_plain_real(r, &spec, value_real(value), align);
+		else
+			format_real(r, r->out, &spec, value_real(value), align);
+		return;
+	}
+	if (spec.precision >= 0 || (spec.kind && !strchr("dbocxXn", spec.kind)))
+		braces_fail(b, "an integer cannot be formatted so");
+	if (spec.kind == 'c') {
+		int64_t c = value_integer(value);
+		if (c < 0 || c > 127 || spec.sign || spec.alternate)
+			braces_fail(b, "c wants an ASCII code");
+		put_field(r->out, &spec, (char[]){ (char)c }, 1, 0, spec.align ? spec.align : '<');
+		return;
+	}
+	if (spec.grouping == ',' && spec.kind && strchr("bocxX", spec.kind))
+		braces_fail(b, "commas group decimal digits");
+	format_integer(r, r->out, &spec, value_integer(value), align);
+}
+
+/* name.member[item]: the value. */
+static struct value field_value(struct braces *b, const char *at, const char *end)
+{
+	struct template_call *call = b->call;
+	const char *name = at;
+	struct value value = { 0 };
+	bool digits = true;
+	size_t number = 0;
+	for (; at < end && *at != '.' && *at != '['; at++) {
+		digits &= *at >= '0' && *at <= '9';
+		number = digits && number < 100000 ? number * 10 + (size_t)(*at - '0') : number;
+	}
+	if (at == name || digits) {
+		*(at == name ? &b->automatic : &b->manual) = true;
+		if (b->automatic && b->manual)
+			braces_fail(b, "numbered and unnumbered fields are mixed");
+		number = at == name ? b->next++ : number;
+		if (number + 1 >= call->count)
+			braces_fail(b, "more values are wanted than are given");
+		value = call->at[number + 1];
+	} else
+		for (size_t i = 0; i < call->named_count; i++)
+			if (call->named[i].name.count == (size_t)(at - name) && !memcmp(call->named[i].name.bytes, name, (size_t)(at - name)))
+				value = call->named[i].value;
+	if (value.kind == VALUE_ABSENT)
+		render_fail(b->r, "format: there is no argument '%.*s'", (int)(at - name), name);
+	while (at < end) {
+		bool member = *at++ == '.';
+		const char *from = at;
+		while (at < end && (member ? *at != '.' && *at != '[' : *at != ']'))
+			at++;
+		if (at == from || (!member && at == end))
+			braces_fail(b, "a broken name of a field");
+		struct value key = value_copy(b->r->arena, from, (size_t)(at - from));
+		char *rest;
+		long long index = strtoll(key.bytes, &rest, 10);
+		if (!member && !*rest && key.bytes[0] >= '0' && key.bytes[0] <= '9')
+			key = value_int(index);
+		value = member ? value_attribute(b->r, value, key.bytes, key.count, string_hash(key.bytes, key.count)) : value_item(b->r, value, key);
+		if (value.kind == VALUE_UNDEFINED)
+			undefined_fail(b->r, value);
+		at += !member;
+		if (!member && at < end && *at != '.' && *at != '[')
+			braces_fail(b, "a broken name of a field");
+	}
+	return value;
+}
+
+static void braces_text(struct braces *b, const char *at, const char *end);
+
+/* From behind the opening brace; returns what is behind the closing one. */
+static const char *braces_field(struct braces *b, const char *at, const char *end)
+{
+	const char *name = at, *name_end, *close;
+	int open = 1;
+	char conversion = 0;
+	bool in_brackets = false;
+	while (at < end && (in_brackets || (*at != '!' && *at != ':' && *at != '}' && *at != '{'))) {
+		in_brackets = *at == '[' || (in_brackets && *at != ']');
+		at++;
+	}
+	name_end = at;
+	if (at < end && *at == '!') {
+		if (end - at < 3 || !memchr("rsa", at[1], 3) || (at[2] != ':' && at[2] != '}'))
+			braces_fail(b, "after ! stands r, s or a");
+		conversion = at[1];
+		at += 2;
+	}
+	if (at < end && *at == ':')
+		at++;
+	for (close = at; close < end && open; close++)
+		open += *close == '{' ? 1 : *close == '}' ? -1 : 0;
+	if (open)
+		braces_fail(b, "a { without its }");
+	close--;
+	if (*name_end == '{' || (at == name_end && close != at))
+		braces_fail(b, "a broken name of a field");
+	struct value value = field_value(b, name, name_end), description;
+	size_t mark;
+	if (conversion) {
+		capture_begin(b->r, &mark);
+		if (conversion == 's')
+			print_value(b->r, value, b->r->out);
+		else
+			print_repr(b->r, value, b->r->out);
+		value = capture_end(b->r, mark);
+	}
+	if (++b->depth > 2)
+		braces_fail(b, "fields nested too deeply");
+	capture_begin(b->r, &mark);
+	braces_text(b, at, close);
+	description = capture_end(b->r, mark);
+	b->depth--;
+	format_value(b, value, description);
+	return close + 1;
+}
+
+static void braces_text(struct braces *b, const char *at, const char *end)
+{
+	while (at < end) {
+		char c = *at++;
+		if (c != '{' && c != '}') {
+			text_addc(b->r->out, c);
+			continue;
+		}
+		if (at < end && *at == c && !(b->depth && c == '}')) {
+			text_addc(b->r->out, c);
+			at++;
+			continue;
+		}
+		if (c == '}')
+			braces_fail(b, "a } without its {");
+		at = braces_field(b, at, end);
+	}
+}
+
 struct value format_braces(struct template_call *call)
 {
-	call_fail(call, "str.format is not there yet; use %% or the format filter");
+	struct braces braces = { .call = call, .r = call->renderer };
+	size_t mark;
+	capture_begin(call->renderer, &mark);
+	braces_text(&braces, call->at[0].bytes, call->at[0].bytes + call->at[0].count);
+	return capture_end(call->renderer, mark);
 }

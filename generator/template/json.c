@@ -18,7 +18,7 @@ static void put_string(struct text *out, struct value text)
 		else if (c >= 0x10000)
 			text_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10), 0xdc00 + ((c - 0x10000) & 0x3ff));
 		else if (c < 32 || c >= 127 || strchr("<>&'", (int)c))
-			text_printf(out, c == 127 ? "\x7f" : "\\u%04x", c);
+			text_printf(out, "\\u%04x", c);
 		else
 			text_addc(out, (char)c);
 	}

@@ -140,12 +140,13 @@ static const char *find(const char *at, size_t count, struct value what)
 
 static const char *find_last(const char *at, size_t count, struct value what)
 {
-	for (const char *p = at + count; (size_t)(p - at) + 1 > what.count; p--)
-		if ((size_t)(at + count - p) >= what.count && !memcmp(p, what.bytes, what.count))
+	if (what.count > count)
+		return NULL;
+	for (const char *p = at + count - what.count;; p--)
+		if (!memcmp(p, what.bytes, what.count))
 			return p;
 		else if (p == at)
-			break;
-	return NULL;
+			return NULL;
 }
 
 /* Bounds in code points -> bytes of the string. */

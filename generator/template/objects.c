@@ -19,24 +19,23 @@ static struct value loop_changed(struct template_call *call)
 	return value_bool(!same);
 }
 
-/* The items not yet taken become a list, so that they can be counted. */
+/* Counted once.  The items not yet taken of what has no length become a list. */
 static size_t loop_length(struct renderer *r, struct loop *loop)
 {
-	bool lazy = loop->of.kind == VALUE_LIST && loop->of.view == VIEW_LAZY;
-	if (!loop->node->c && !lazy)
-		return value_count(loop->of);
-	size_t ahead = loop->after.kind != VALUE_ABSENT;
 	struct value after = loop->after, item;
-	if (!loop->filtered) {
-		struct list *list = list_new(r->arena, 0);
-		loop->after = (struct value){ 0 };
-		while (loop_fetch(r, loop, &item))
-			list_add(list, item);
-		loop->after = after;
-		loop->items = (struct iterator){ .of = list_value(list, VIEW_LIST) };
-		loop->filtered = true;
-	}
-	return loop->index + ahead + (loop->items.of.list->count - loop->items.i);
+	if (loop->counted)
+		return loop->length;
+	loop->counted = true;
+	if (!loop->node->c && !(loop->of.kind == VALUE_LIST && loop->of.view == VIEW_LAZY))
+		return loop->length = value_count(loop->of);
+	struct list *list = list_new(r->arena, 0);
+	loop->after = (struct value){ 0 };
+	while (loop_fetch(r, loop, &item))
+		list_add(list, item);
+	loop->after = after;
+	loop->items = (struct iterator){ .of = list_value(list, VIEW_LIST) };
+	loop->filtered = true;
+	return loop->length = loop->index + (after.kind != VALUE_ABSENT) + list->count;
 }
 
 static bool loop_last(struct renderer *r, struct loop *loop)
@@ -93,7 +92,14 @@ static struct value loop_call(struct template_call *call)
 	return capture_end(r, mark);
 }
 
-const struct object_class class_loop = { .name = "loop", .get = loop_get, .call = loop_call };
+static bool loop_print(struct template_call *call, void *user, struct text *out)
+{
+	struct loop *loop = user;
+	text_printf(out, "<LoopContext %zu/%zu>", loop->index, loop_length(call->renderer, loop));
+	return true;
+}
+
+const struct object_class class_loop = { .name = "loop", .get = loop_get, .call = loop_call, .print = loop_print };
 
 /* ---- blocks: self.name() and super() ---- */
 struct block_reference { struct context *context; size_t number; };

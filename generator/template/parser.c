@@ -77,6 +77,14 @@ static struct node *parse_if(struct parser *parser, uint32_t position)
 	}
 }
 
+static bool names_loop(const struct parser *parser, const struct node *target)
+{
+	bool names = target->kind == NODE_NAME && target->name == parser->environment->words.loop;
+	for (size_t i = 0; i < target->list.count; i++)
+		names |= names_loop(parser, target->list.at[i]);
+	return names;
+}
+
 static struct node *parse_for(struct parser *parser, uint32_t position)
 {
 	static const char *const ends[] = { "endfor", "else", NULL };
@@ -95,6 +103,8 @@ static struct node *parse_for(struct parser *parser, uint32_t position)
 	struct token *end = parse_block(parser, &node->body, ends, "for");
 	parser->loops--;
 	parser->reads = reads.outer;
+	if (node->flags & FLAG_LOOP && names_loop(parser, node->a))
+		parse_fail(parser, node->a->position, "loop is the loop itself here, and cannot be a name that it goes through");
 	if (!strcmp(end->name, "else"))
 		parse_block(parser, &node->other, (const char *const[]){ "endfor", NULL }, "for");
 	return node;
@@ -130,6 +140,8 @@ static void parse_parameters(struct parser *parser, struct node *node)
 			push(parser->arena, &node->other, parse_expression(parser, true));
 		else if (node->other.count)
 			parse_fail(parser, parameter->position, "a parameter without a default follows one with a default");
+		else if (parameter->name == parser->environment->words.caller)
+			parse_fail(parser, parameter->position, "the parameter caller needs a default: none, for example");
 	}
 	token_next(parser);
 }

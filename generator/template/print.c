@@ -4,7 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DEEPEST = 100 };                           /* lists inside lists; a list may hold itself */
+enum { DEEPEST = 100 };                           /* lists inside lists */
+
+/* The lists and dicts around: one that holds itself prints as "[...]". */
+struct around { const struct around *outer; const void *list; int depth; };
+
+static bool inside(const struct around *around, const void *list)
+{
+	for (; around; around = around->outer)
+		if (around->list == list)
+			return true;
+	return false;
+}
 
 /* The shortest digits that read back as the same number.  Up to 15 digits survive the way through a double, so the
  * rounding to 15, less its zeros, is the shortest where it reads back; else 16, else 17 digits.  Below a power of two the
@@ -97,36 +108,46 @@ void print_string_repr(const char *bytes, size_t count, struct text *out)
 	text_addc(out, quote);
 }
 
-static void print_deep(struct renderer *r, struct value value, struct text *out, int depth);
+static void print_deep(struct renderer *r, struct value value, struct text *out, const struct around *around);
 
-static void print_items(struct renderer *r, const struct list *list, struct text *out, int depth)
+static void print_items(struct renderer *r, const struct list *list, struct text *out, const struct around *around)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		if (i)
 			text_adds(out, ", ");
-		print_deep(r, list->at[i], out, depth);
+		print_deep(r, list->at[i], out, around);
 	}
 }
 
-static void print_list(struct renderer *r, struct value value, struct text *out, int depth)
+static void print_list(struct renderer *r, struct value value, struct text *out, const struct around *around)
 {
 	static const char *const open[] = { "[", "dict_items([", "dict_keys([", "dict_values([", "<generator object" };
 	bool tuple = value.kind == VALUE_TUPLE;
+	const struct around own = { around, value.list, around ? around->depth + 1 : 1 };
+	if (inside(around, value.list)) {
+		text_adds(out, tuple ? "(...)" : "[...]");
+		return;
+	}
 	text_adds(out, tuple ? "(" : open[value.view]);
 	if (tuple || value.view != VIEW_LAZY)
-		print_items(r, value.list, out, depth);
+		print_items(r, value.list, out, &own);
 	text_adds(out, tuple ? value.list->count == 1 ? ",)" : ")" : value.view == VIEW_LAZY ? ">" : value.view ? "])" : "]");
 }
 
-static void print_dict(struct renderer *r, const struct dict *dict, struct text *out, int depth)
+static void print_dict(struct renderer *r, const struct dict *dict, struct text *out, const struct around *around)
 {
+	const struct around own = { around, dict, around ? around->depth + 1 : 1 };
+	if (inside(around, dict)) {
+		text_adds(out, "{...}");
+		return;
+	}
 	text_addc(out, '{');
 	for (size_t i = 0; i < dict->count; i++) {
 		if (i)
 			text_adds(out, ", ");
-		print_deep(r, dict->at[i].key, out, depth);
+		print_deep(r, dict->at[i].key, out, &own);
 		text_adds(out, ": ");
-		print_deep(r, dict->at[i].value, out, depth);
+		print_deep(r, dict->at[i].value, out, &own);
 	}
 	text_addc(out, '}');
 }
@@ -140,9 +161,9 @@ static void print_object(struct renderer *r, struct value value, struct text *ou
 		text_printf(out, "<%s>", object->class->name);
 }
 
-static void print_deep(struct renderer *r, struct value value, struct text *out, int depth)
+static void print_deep(struct renderer *r, struct value value, struct text *out, const struct around *around)
 {
-	if (depth > DEEPEST)
+	if (around && around->depth > DEEPEST)
 		render_fail(r, "a value of more than %d lists or dicts inside each other cannot be printed", DEEPEST);
 	switch (value.kind) {
 	case VALUE_STRING:
@@ -150,10 +171,10 @@ static void print_deep(struct renderer *r, struct value value, struct text *out,
 		break;
 	case VALUE_LIST:
 	case VALUE_TUPLE:
-		print_list(r, value, out, depth + 1);
+		print_list(r, value, out, around);
 		break;
 	case VALUE_DICT:
-		print_dict(r, value.dict, out, depth + 1);
+		print_dict(r, value.dict, out, around);
 		break;
 	case VALUE_UNDEFINED:
 		text_adds(out, "Undefined");
@@ -163,7 +184,7 @@ static void print_deep(struct renderer *r, struct value value, struct text *out,
 	}
 }
 
-void print_repr(struct renderer *r, struct value value, struct text *out) { print_deep(r, value, out, 0); }
+void print_repr(struct renderer *r, struct value value, struct text *out) { print_deep(r, value, out, NULL); }
 
 void print_value(struct renderer *r, struct value value, struct text *out)
 {
@@ -191,14 +212,18 @@ void print_value(struct renderer *r, struct value value, struct text *out)
 			(long long)value.range->stop, (long long)value.range->step);
 		break;
 	case VALUE_FUNCTION:
-		text_printf(out, value.function->macro ? "<Macro '%s'>" : "<function %s>",
-			value.function->macro ? value.function->macro->name : value.function->builtin->name);
+		if (!value.function->macro)
+			text_printf(out, "<function %s>", value.function->builtin->name);
+		else if (value.function->macro->name == r->environment->words.caller)
+			text_adds(out, "<Macro anonymous>");
+		else
+			text_printf(out, "<Macro '%s'>", value.function->macro->name);
 		break;
 	case VALUE_OBJECT:
 		print_object(r, value, out);
 		break;
 	default:
-		print_deep(r, value, out, 0);
+		print_deep(r, value, out, NULL);
 	}
 }
 

@@ -81,8 +81,7 @@ void render_enter(struct renderer *r, struct trace *trace, const char *what, con
 	r->trace = trace;
 	r->template = template;
 	r->silent = false;
-	if (++r->depth > r->environment->settings.depth_limit)
-		render_limit(r, "nested more than %zu deep", r->environment->settings.depth_limit);
+	render_deeper(r);
 }
 
 void render_leave(struct renderer *r, struct trace *trace)
@@ -97,15 +96,17 @@ void render_leave(struct renderer *r, struct trace *trace)
 	r->depth--;
 }
 
-static struct value capture_body(struct renderer *r, const struct nodes *body)
+/* The text of a body as a value; false where a break or continue leaves it. */
+static bool capture_body(struct renderer *r, const struct nodes *body, struct value *text, enum flow *flow)
 {
 	size_t mark;
 	bool silent = r->silent;
 	r->silent = false;
 	capture_begin(r, &mark);
-	render_body(r, body);
+	*flow = render_body(r, body);
 	r->silent = silent;
-	return capture_end(r, mark);
+	*text = capture_end(r, mark);
+	return *flow == FLOW_ON;
 }
 
 /* ---- macros ---- */
@@ -163,7 +164,9 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 		scope_set(r, scope, words->kwargs, kwargs);
 	if (macro->flags & FLAG_VARARGS)
 		scope_set(r, scope, words->varargs, value_tuple(r->arena, at + (count < parameters ? count : parameters), count > parameters ? count - parameters : 0));
-	struct value text = capture_body(r, &macro->body);
+	struct value text;
+	enum flow flow;
+	capture_body(r, &macro->body, &text, &flow);
 	render_leave(r, &trace);
 	return text;
 }
@@ -211,6 +214,7 @@ enum flow render_loop(struct renderer *r, const struct node *node, struct value 
 	struct loop *loop = new(r->arena, struct loop);
 	struct scope *scope = scope_new(r, outer), *before = r->scope;
 	enum flow flow = FLOW_ON;
+	bool whole = false;
 	struct value item;
 	r->place = node->b;
 	*loop = (struct loop){ .node = node, .items = iterate(r, iterable), .outer = outer, .depth = depth, .of = iterable };
@@ -228,9 +232,10 @@ enum flow render_loop(struct renderer *r, const struct node *node, struct value 
 			assign(r, node->a, item);
 		loop->index++;
 		flow = render_body(r, &node->body);
+		whole |= flow == FLOW_ON;
 	}
 	r->scope = before;
-	if (!loop->index && node->other.count) {
+	if (!whole && node->other.count) {                        /* as in Jinja2: also where every round was cut short */
 		r->scope = scope_new(r, outer);
 		flow = render_body(r, &node->other);              /* a break in it leaves the loop around */
 		r->scope = before;
@@ -433,13 +438,23 @@ static enum flow render_inside(struct renderer *r, const struct node *node)
 	return flow;
 }
 
-static struct value capture_scoped(struct renderer *r, const struct nodes *body)
+/* Block sets and filter blocks: the body's text, in a scope of its own. */
+static bool capture_scoped(struct renderer *r, const struct nodes *body, struct value *text, enum flow *flow)
 {
 	struct scope *outer = r->scope;
 	r->scope = scope_new(r, outer);
-	struct value text = capture_body(r, body);
+	bool whole = capture_body(r, body, text, flow);
 	r->scope = outer;
-	return text;
+	return whole;
+}
+
+/* What a filter block or a call block prints is a string. */
+static void print_string(struct renderer *r, const struct node *node, struct value value)
+{
+	r->place = node;
+	if (value.kind != VALUE_STRING)
+		render_fail(r, "this block prints a string, not a %s", value_type(value));
+	print_value(r, value, r->out);
 }
 
 static void render_assert(struct renderer *r, const struct node *node)
@@ -468,6 +483,7 @@ static void print_node(struct renderer *r, const struct node *node)
 static enum flow render_node(struct renderer *r, const struct node *node)
 {
 	struct value value;
+	enum flow flow;
 	switch ((enum node_kind)node->kind) {
 	case NODE_TEXT:
 		text_add(r->out, node->value.bytes, node->value.count);
@@ -484,19 +500,20 @@ static enum flow render_node(struct renderer *r, const struct node *node)
 		assign(r, node->a, value);
 		return FLOW_ON;
 	case NODE_SET_BLOCK:
-		value = capture_scoped(r, &node->body);
-		assign(r, node->a, node->b ? run_filters(r, node->b, value) : value);
-		return FLOW_ON;
+		if (capture_scoped(r, &node->body, &value, &flow))
+			assign(r, node->a, node->b ? run_filters(r, node->b, value) : value);
+		return flow;
 	case NODE_MACRO:
 		scope_set(r, r->scope, node->name, macro_value(r, node));
 		return FLOW_ON;
 	case NODE_CALL_BLOCK:
 		value = macro_value(r, node->b);
-		print_value(r, evaluate_call(r, node->a, &value), r->out);
+		print_string(r, node, evaluate_call(r, node->a, &value));
 		return FLOW_ON;
 	case NODE_FILTER_BLOCK:
-		print_value(r, run_filters(r, node->b, capture_scoped(r, &node->body)), r->out);
-		return FLOW_ON;
+		if (capture_scoped(r, &node->body, &value, &flow))
+			print_string(r, node, run_filters(r, node->b, value));
+		return flow;
 	case NODE_INCLUDE:
 		render_include(r, node);
 		return FLOW_ON;
@@ -545,8 +562,7 @@ static bool prints(const struct node *node)
 enum flow render_body(struct renderer *r, const struct nodes *body)
 {
 	enum flow flow = FLOW_ON;
-	if (++r->depth > r->environment->settings.depth_limit)
-		render_limit(r, "nested more than %zu deep", r->environment->settings.depth_limit);
+	render_deeper(r);
 	for (size_t i = 0; i < body->count && flow == FLOW_ON; i++) {
 		const struct node *node = body->at[i];
 		if (r->silent && prints(node))

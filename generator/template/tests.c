@@ -24,7 +24,11 @@ static bool has_case(struct template_call *call, bool upper)
 	return any;
 }
 
-static bool is_callable(struct value v) { return v.kind == VALUE_FUNCTION || (v.kind == VALUE_OBJECT && v.object->class->call); }
+/* An undefined value is callable: only the call says that it is undefined. */
+static bool is_callable(struct value v)
+{
+	return v.kind == VALUE_FUNCTION || v.kind == VALUE_UNDEFINED || (v.kind == VALUE_OBJECT && v.object->class->call);
+}
 
 static bool known(struct template_call *call, const struct dict *dict)
 {
@@ -64,12 +68,12 @@ TEST(gt, value_less(call->renderer, B, a, ">", false))
 TEST(ge, value_less(call->renderer, B, a, ">=", true))
 
 #define ROW(name)      { #name, "value", test_##name, NULL }
-#define ROW2(name)     { #name, "value other", test_##name, NULL }
-#define ALIAS(n, name) { n, "value other", test_##name, NULL }
+#define ROW2(name)     { #name, "value .other", test_##name, NULL }
+#define ALIAS(n, name) { n, "value .other", test_##name, NULL }
 const struct builtin builtin_tests[] = {
 	ROW(odd), ROW(even), { "divisibleby", "value num", test_divisibleby, NULL }, ROW(defined), ROW(undefined), ROW(filter),
 	ROW(test), ROW(none), ROW(boolean), ROW(false), ROW(true), ROW(integer), ROW(float), ROW(lower), ROW(upper), ROW(string),
-	ROW(mapping), ROW(number), ROW(sequence), ROW(iterable), ROW(callable), ROW2(sameas), ROW(escaped),
+	ROW(mapping), ROW(number), ROW(sequence), ROW(iterable), ROW(callable), { "sameas", "value other", test_sameas, NULL }, ROW(escaped),
 	{ "in", "value seq", test_in, NULL },
 	ALIAS("==", eq), ROW2(eq), ALIAS("equalto", eq), ALIAS("!=", ne), ROW2(ne), ALIAS("<", lt), ROW2(lt), ALIAS("lessthan", lt),
 	ALIAS("<=", le), ROW2(le), ALIAS(">", gt), ROW2(gt), ALIAS("greaterthan", gt), ALIAS(">=", ge), ROW2(ge),

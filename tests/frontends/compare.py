@@ -10,6 +10,7 @@ those of make_models.py; without any, the folders of $INGOT_CASES (or ../shared/
   again    what ingot printed as text and read back = what it read first
   parser   what onnx.parser made of that text, saved and read by ingot = the same
   printer  what ingot read of onnx.printer's text = the same
+  pb       the TensorProtos beside it (test_data_set_*/*.pb) = what onnx reads
 
 The last three only below --limit bytes (default 3000000), as text is long.  Ends with 77 where there are no cases or no onnx."""
 import json, os, re, shutil, subprocess, sys, tempfile
@@ -280,6 +281,28 @@ def compare(reader, path, limit, counts, folder):
     return failures
 
 
+def compare_protos(reader, path, counts):
+    """Only tensors: the files of some tests hold sequences."""
+    files = sorted(os.path.join(at, f) for at, _, found in os.walk(os.path.dirname(path)) for f in found if f.endswith(".pb"))
+    wanted = []
+    for file in files:
+        with open(file, "rb") as content:
+            try:
+                t = T.FromString(content.read())
+            except Exception:
+                continue
+        if t.data_type and t.data_type in BITS or t.data_type == T.STRING:
+            wanted.append((file, tensor(t, "")))
+    if not wanted:
+        return []
+    done = subprocess.run([reader.program, "--pb"] + [file for file, _ in wanted], capture_output=True)
+    if done.returncode:
+        return [f"pb: {done.stderr.decode()}"]
+    counts["pb"] = counts.get("pb", 0) + len(wanted)
+    found = [difference(want, json.loads(line)) for (_, want), line in zip(wanted, done.stdout.decode().splitlines())]
+    return [f"pb: {file}: {what}" for (file, _), what in zip(wanted, found) if what]
+
+
 def main():
     arguments = sys.argv[1:]
     limit = 3000000
@@ -309,7 +332,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for path in models:
             stem = os.path.splitext(os.path.basename(path))[0]
-            for failure in compare(reader, path, limit, counts, folder):
+            for failure in compare(reader, path, limit, counts, folder) + compare_protos(reader, path, counts):
                 if made and (stem, failure.split(":")[0]) in EXCUSED:
                     continue
                 print(f"{path}: {failure}")

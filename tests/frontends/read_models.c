@@ -3,6 +3,8 @@
  *     read_models MODEL...           a line each: "PATH: 0 nodes N tensors N bytes N", or "PATH: CODE MESSAGE"
  *     read_models --json MODEL       everything that was read, as JSON; bytes of names and strings as \u00XX
  *     read_models --text MODEL       graph_print
+ *     read_models --pb FILE...       TensorProtos, a line of JSON each
+ *     read_models --cut MODEL...     reads every beginning of each file, from memory: "PATH: N read, N refused"
  *
  * Ends with 0 where every one was read, else with the code of the last that was not. */
 #include <stdio.h>
@@ -199,7 +201,11 @@ static int read_one(const char *path, const char *how)
 	struct text text;
 	build_init(&build);
 	text_init(&text, &build);
-	if (BUILD_TRY(&build)) {
+	if (BUILD_TRY(&build) && !strcmp(how, "--pb")) {
+		json_tensor(&text, tensor_read_proto(&build, path));
+		text_adds(&text, "\n");
+		fwrite(text.at, 1, text.count, stdout);
+	} else if (build.code == EXIT_RIGHT) {
 		const struct graph *graph = graph_read(&build, path, NULL);
 		if (!strcmp(how, "--json"))
 			json_model(&text, graph);
@@ -222,12 +228,44 @@ static int read_one(const char *path, const char *how)
 	return code;
 }
 
+static enum exit_code read_bytes(const char *at, size_t n)
+{
+	struct build build;
+	build_init(&build);
+	if (BUILD_TRY(&build))
+		graph_read_memory(&build, "cut", at, n, NULL);
+	enum exit_code code = build.code;
+	build_release(&build);
+	return code;
+}
+
+/* Cut anywhere a file must be read or refused, never more.  The copy ends where the beginning does, so that a sanitizer sees
+ * a byte too many. */
+static int cut_one(const char *path)
+{
+	struct build outer;
+	build_init(&outer);
+	struct mapped mapped = file_map(&outer, path);
+	size_t codes[EXIT_LIMIT + 1] = { 0 };
+	for (size_t n = 0; n <= mapped.bytes; n++) {
+		char *copy = malloc(n ? n : 1);
+		if (n)
+			memcpy(copy, mapped.at, n);
+		codes[read_bytes(copy, n)]++;
+		free(copy);
+	}
+	file_unmap(mapped);
+	build_release(&outer);
+	printf("%s: %zu read, %zu refused\n", path, codes[0], codes[EXIT_INVALID] + codes[EXIT_UNSUPPORTED] + codes[EXIT_LIMIT]);
+	return codes[EXIT_DIFFERENT] + codes[EXIT_USAGE] + codes[EXIT_ENVIRONMENT] ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 && !strncmp(argv[1], "--", 2) ? argv[1] : "";
 	int code = 0;
 	for (int i = *how ? 2 : 1; i < argc; i++) {
-		int one = read_one(argv[i], how);
+		int one = !strcmp(how, "--cut") ? cut_one(argv[i]) : read_one(argv[i], how);
 		code = one ? one : code;
 	}
 	return code;

@@ -1,6 +1,7 @@
 /* interpret_model.c: a model and its inputs -> its outputs, by the interpreter.
  *
- *     interpret_model [--double] [--simplify] [--show graph|definitions] MODEL [INPUT.npy|INPUT.pb …] [--out PREFIX]
+ *     interpret_model [--double] [--simplify] [--time] [--show graph|definitions] MODEL [INPUT.npy|INPUT.pb …] [--out PREFIX]
+ *     interpret_model --ops          lists ONNX's ops that ingot knows
  *
  * Writes PREFIX0.npy, PREFIX1.npy …; dimensions of the inputs that are not known are taken from the data.  Ends with the exit code of
  * the build and its message on stderr. */
@@ -87,7 +88,10 @@ static void work(struct build *build, const struct options *options)
 		bind(graph, graph->inputs.at[i], &npy);
 		inputs[i] = npy.data;
 	}
+	pass_constants(graph);
 	pass_infer(graph);
+	if (options->simplify)
+		pass_simplify(graph);
 	if (options->show && !strcmp(options->show, "graph")) {
 		graph_print(graph, 16, &text);
 		print(&text);
@@ -124,8 +128,14 @@ int main(int argc, char **argv)
 {
 	struct options options = parse(argc, argv);
 	struct build build;
+	if (argc == 2 && !strcmp(argv[1], "--ops")) {
+		for (int i = 0; i < op_count; i++)
+			if (!*ops[i].domain)
+				puts(ops[i].name);
+		return 0;
+	}
 	if (!options.model) {
-		fprintf(stderr, "usage: interpret_model [--double] [--show graph|definitions] MODEL [INPUT …] [--out PREFIX]\n");
+		fprintf(stderr, "usage: interpret_model [--double] [--simplify] [--show graph|definitions] MODEL [INPUT …] [--out PREFIX]\n");
 		return EXIT_USAGE;
 	}
 	build_init(&build);
