@@ -37,8 +37,8 @@ static void fill(struct engine *engine, struct state *state)
 	jit_build(&state->program, build, lowered, model_templates(model), model->name);
 	state->weights = allocate(build, "weights", lowered->weights_bytes);
 	state->workspace = allocate(build, "workspace", lowered->workspace_bytes);
-	state->scratch = allocate(build, "scratch", state->program.scratch_bytes);
-	memset(state->scratch, 0, (size_t)state->program.scratch_bytes);
+	state->scratch = allocate(build, "scratch", state->program.scratch_bytes + JIT_LANES_MOST * 4);
+	memset(state->scratch, 0, (size_t)state->program.scratch_bytes + JIT_LANES_MOST * 4);
 	for (size_t i = 0; i < lowered->constants.count; i++) {
 		const struct constant_item *item = &lowered->constants.at[i];
 		item->fill(item, state->weights + item->of->placed->offset);
@@ -66,7 +66,7 @@ static void jit_open(struct engine *engine)
 static void jit_engine_run(struct engine *engine, const void *const *inputs, void *const *outputs)
 {
 	struct state *state = engine->state;
-	state->program.run(inputs, outputs, state->workspace, state->weights, state->scratch);
+	state->program.run(inputs, outputs, state->workspace, state->weights, state->scratch + JIT_LANES_MOST);
 }
 
 const char *engine_jit_text(struct engine *engine) { return ((struct state *)engine->state)->program.text; }

@@ -74,7 +74,7 @@ typedef void jit_run(const void *const *inputs, void *const *outputs, unsigned c
 struct jit_program {
 	struct jit_code *code;
 	jit_run *run;
-	int64_t scratch_bytes;
+	int64_t scratch_bytes;            /* beside it lie JIT_LANES_MOST zeros: `scratch` points behind them */
 	const char *text;                 /* what libtcc was given; in the build's arena */
 	int scalar_kernels;               /* without a form of their own: scalar loops */
 };

@@ -4,6 +4,7 @@
  * lanes are one call for the rows of a block; what a chain adds is listed first and then taken in one call. */
 #include "jit/jit.h"
 #include <inttypes.h>
+#include <math.h>
 
 enum { NEST_MOST = 16, RUN_LEAST = 2 };
 
@@ -335,6 +336,11 @@ static bool term_of(struct walking *w, const struct stmt *stmt, const struct cel
 	if (!step_of(stmt, sum, &step) || !strcmp(step.name, "mul"))
 		return false;
 	for (int t = 0; t < step.terms; t++) {
+		if (step.term[t]->kind == EXPR_NUMBER && step.term[t]->number == 0 && !signbit(step.term[t]->number) && d->n_most <= JIT_LANES_MOST) {
+			o[t] = (struct operand){ .at = arena_printf(w->b->arena, "scratch - %d", JIT_LANES_MOST), .lane = 1 };
+			kind->lane[t] = 1;
+			continue;
+		}
 		if (step.term[t]->kind != EXPR_LOAD || is_cell(step.term[t], sum) || !blocks_leaf(w->b, step.term[t], d, &o[t]) || (o[t].lane & ~1))
 			return false;
 		kind->lane[t] = (int)o[t].lane;
@@ -435,6 +441,22 @@ static bool emit_chain(struct walking *w, const struct stmt *stmt, const struct 
 }
 
 /* ---- statements ---- */
+/* A register that is another one by a second name, which nobody sets any more. */
+static bool is_alias(struct walking *w, const struct block *block, size_t i)
+{
+	const struct stmt *stmt = block->at[i];
+	if (!stmt->declare || stmt->value->kind != EXPR_LOAD || cell_of_load(stmt->value)->kind != CELL_REGISTER)
+		return false;
+	const struct cell *from = cell_of_load(stmt->value);
+	const struct where *place = &w->cells[from->of.number];
+	for (size_t k = i + 1; k < block->count; k++)
+		if (block->at[k]->kind != STMT_STORE && (block->at[k]->kind != STMT_SET || block->at[k]->cell == from))
+			return false;
+	if (place->known)
+		w->cells[stmt->cell->of.number] = *place;
+	return place->known;
+}
+
 static void emit_set(struct walking *w, const struct stmt *stmt, const struct dims *d)
 {
 	struct where *at = &w->cells[stmt->cell->of.number];
@@ -529,7 +551,8 @@ static void emit_block(struct walking *w, const struct block *block, const struc
 			begin_cell(w, stmt->cell, d);
 			break;
 		case STMT_SET:
-			emit_set(w, stmt, d);
+			if (!is_alias(w, block, i))
+				emit_set(w, stmt, d);
 			break;
 		case STMT_STORE:
 			emit_store(w, stmt, d);
@@ -550,6 +573,7 @@ bool jit_loops(struct blocks *b, const struct target *target, struct jit_kernel 
 	for (size_t i = 0; i < COUNT(passes); i++)
 		passes[i](loops);
 	loops_check(loops);
+	loops_name(loops);
 	struct walking w = { .b = b, .loops = loops, .cells = new_array(b->arena, struct where, loops->cells.count + 1),
 		.names = new_array(b->arena, const char *, loops->vars.count + 1) };
 	for (size_t i = 0; i < loops->vars.count; i++)
