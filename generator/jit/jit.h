@@ -64,9 +64,10 @@ void blocks_into(struct blocks *, const struct expr *, const struct dims *, stru
 /* A load or number where it lies, without a call; false: it needs one. */
 bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, struct operand *out);
 
-/* ---- loops.c, contraction.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
+/* ---- loops.c, contraction.c, winograd.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
 struct jit_kernel { struct value value; int64_t scratch; };
 bool jit_loops(struct blocks *, const struct target *, struct jit_kernel *);
+bool jit_winograd(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_contraction(struct blocks *, struct emit *, struct jit_kernel *);
 
 /* ---- program.c: all kernels -> text -> code ---- */

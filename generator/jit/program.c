@@ -82,6 +82,9 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, const cha
 	else if (kernel->shape == SHAPE_CONTRACTION) {
 		can = jit_contraction(&blocks, &emit, &made);
 		template = "c/jit_contraction.jinja";
+	} else if (kernel->shape == SHAPE_WINOGRAD) {
+		can = jit_winograd(&blocks, &emit, &made);
+		template = "c/jit_winograd.jinja";
 	} else
 		blocks_cannot(&blocks, "the menu has nothing for its shape");
 	*why = blocks.cannot;
