@@ -33,4 +33,6 @@ void *engine_c_symbol(struct engine *, const char *name);
 /* What the JIT gave to libtcc, and how many of its kernels are scalar loops: the menu has no form for them. */
 const char *engine_jit_text(struct engine *);
 int engine_jit_scalar_kernels(struct engine *);
+/* One kernel alone, for benches: its function, and its arguments for these inputs and outputs: a pointer for each param, then scratch. */
+void *engine_jit_kernel(struct engine *, const struct kernel *, const void *const *inputs, void *const *outputs, void **arguments);
 #endif

@@ -1,5 +1,5 @@
 /* main.c: bench/jit: ahead of time and just in time, taking turns in one process: AOT time / JIT time of each model.
- *     jit_bench MODEL...
+ *     jit_bench [--kernels] MODEL...
  * Also: how long the JIT takes from the model's file to its first result, in a warm process; and whether the bits agree. */
 #include "engine.h"
 #include <stdio.h>
@@ -53,7 +53,48 @@ static double once(struct opened *o, int calls)
 
 static int ascending(const void *a, const void *b) { double x = *(const double *)a, y = *(const double *)b; return (x > y) - (x < y); }
 
-static int measure(const char *path)
+/* ---- kernel by kernel: both lower the model alike, so kernel n is kernel n ---- */
+enum { ARGUMENTS = 12 };
+typedef void aot_kernel();
+static void call(void *function, void **a, size_t count, long blocks, bool jit)
+{
+	union { void *at; void (*f)(void *, ...); aot_kernel *k; } u = { function };
+	(void)jit;
+	switch (count) {                      /* the last is scratch, or the blocks */
+	case 2: jit ? u.k(a[0], a[1], a[2]) : u.k(a[0], a[1], 0L, blocks); break;
+	case 3: jit ? u.k(a[0], a[1], a[2], a[3]) : u.k(a[0], a[1], a[2], 0L, blocks); break;
+	case 4: jit ? u.k(a[0], a[1], a[2], a[3], a[4]) : u.k(a[0], a[1], a[2], a[3], 0L, blocks); break;
+	case 5: jit ? u.k(a[0], a[1], a[2], a[3], a[4], a[5]) : u.k(a[0], a[1], a[2], a[3], a[4], 0L, blocks); break;
+	case 6: jit ? u.k(a[0], a[1], a[2], a[3], a[4], a[5], a[6]) : u.k(a[0], a[1], a[2], a[3], a[4], a[5], 0L, blocks); break;
+	}
+}
+
+static void kernels(struct opened *aot, struct opened *jit)
+{
+	for (size_t k = 0; k < jit->model->lowered->kernels.count; k++) {
+		const struct kernel *kernel = jit->model->lowered->kernels.at[k];
+		void *arguments[ARGUMENTS + 1];
+		if (kernel->params.count > 6 || kernel->params.count < 2)
+			continue;
+		void *f[2] = { engine_c_symbol(aot->engine, arena_printf(aot->build.arena, "%s_%s", aot->model->name, kernel->name)),
+			engine_jit_kernel(jit->engine, kernel, (const void *const *)jit->inputs, jit->outputs, arguments) };
+		double best[2] = { 1e9, 1e9 };
+		if (!f[0] || !f[1])
+			continue;
+		for (int round = 0; round < 15; round++)
+			for (int j = 0; j < 2; j++) {
+				int calls = round ? (int)(500 / best[j]) + 1 : 1;
+				double t = now();
+				for (int i = 0; i < calls; i++)
+					call(f[j], arguments, kernel->params.count, kernel->blocks, j);
+				t = (now() - t) / calls;
+				best[j] = t < best[j] ? t : best[j];
+			}
+		printf("    %-18s AOT %9.2f us, JIT %9.2f us, %.2f  tile %s\n", kernel->name, best[0], best[1], best[0] / best[1], kernel->tile);
+	}
+}
+
+static int measure(const char *path, bool each)
 {
 	struct opened aot = { 0 }, jit = { 0 }, warm = { 0 };
 	double a[ROUNDS], j[ROUNDS], ratio[ROUNDS], first[3];
@@ -92,6 +133,8 @@ static int measure(const char *path)
 	printf("%-60s AOT %10.2f us, JIT %10.2f us, AOT / JIT %.2f (%.2f to %.2f), bits %s, first result %.2f ms, scalar kernels %d\n", path, a[ROUNDS / 2],
 		j[ROUNDS / 2], ratio[ROUNDS / 2], ratio[ROUNDS / 4], ratio[3 * ROUNDS / 4], same ? "same" : "DIFFER", first[1] * 1e-3,
 		engine_jit_scalar_kernels(jit.engine));
+	if (each)
+		kernels(&aot, &jit);
 	engine_close(aot.engine), engine_close(jit.engine);
 	build_release(&aot.build), build_release(&jit.build);
 	return !same;
@@ -100,7 +143,8 @@ static int measure(const char *path)
 int main(int argc, char **argv)
 {
 	int bad = 0;
-	for (int i = 1; i < argc; i++)
-		bad |= measure(argv[i]);
+	bool each = argc > 1 && !strcmp(argv[1], "--kernels");
+	for (int i = 1 + each; i < argc; i++)
+		bad |= measure(argv[i], each);
 	return bad;
 }

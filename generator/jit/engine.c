@@ -72,4 +72,22 @@ static void jit_engine_run(struct engine *engine, const void *const *inputs, voi
 const char *engine_jit_text(struct engine *engine) { return ((struct state *)engine->state)->program.text; }
 int engine_jit_scalar_kernels(struct engine *engine) { return ((struct state *)engine->state)->program.scalar_kernels; }
 
+void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, const void *const *inputs, void *const *outputs, void **arguments)
+{
+	struct state *state = engine->state;
+	const struct program *program = engine->model->lowered->program;
+	for (size_t i = 0; i < kernel->params.count; i++) {
+		const struct definition *d = kernel->params.at[i].of;
+		arguments[i] = d->placed->mode == MODE_CONSTANT ? state->weights + d->placed->offset : state->workspace + d->placed->offset;
+		for (size_t k = 0; k < program->inputs.count; k++)
+			if (program->inputs.at[k] == d)
+				arguments[i] = (void *)(uintptr_t)inputs[k];
+		for (size_t k = 0; k < program->outputs.count; k++)
+			if (program->outputs.at[k] == d)
+				arguments[i] = outputs[k];
+	}
+	arguments[kernel->params.count] = state->scratch + JIT_LANES_MOST;
+	return jit_function(state->program.code, arena_printf(engine->model->build->arena, "%s_%s", engine->model->name, kernel->name));
+}
+
 const struct engine_kind engine_jit = { "jit", jit_open, jit_engine_run, jit_close };
