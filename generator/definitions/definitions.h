@@ -168,13 +168,14 @@ struct rewrite {                          /* of the convolution, and of the defi
  * definitions it reads are put before it.  Its bits change; it keeps its place, name, extents and readers.  False, and nothing
  * is changed, where it is no such convolution.  Call it before `placed` is set. */
 bool rewrite_winograd(struct program *, struct definition *conv, int m);
+
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);
 
 /* ---- interpret.c: the oracle ---- */
 enum math { MATH_STRICT, MATH_DOUBLE };
-/* inputs[i], outputs[i]: elements in C order of the program's inputs and outputs, in their own types (MATH_DOUBLE: computed in double,
- * rounded at the end).  Fails where a value used as an index lies outside its tensor (EXIT_INVALID). */
+/* inputs[i], outputs[i]: elements in C order of the program's inputs and outputs, in their own types and aligned for them (MATH_DOUBLE:
+ * computed in double, rounded at the end).  Fails where a value used as an index lies outside its tensor (EXIT_INVALID). */
 void interpret(const struct program *, enum math, const void *const *inputs, void *const *outputs);
 void interpret_one(const struct program *, const struct definition *, void *output);      /* strict; all that it reads is constant */
 

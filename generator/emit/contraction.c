@@ -94,6 +94,32 @@ static struct value call_result(struct template_call *call)
 		arena_printf(p->arena, "s%d_%d", (int)r, (int)v));
 }
 
+/* Addresses that the epilogue of row r will load: fetched while the sums are made. */
+struct touching { struct printing *p; struct printer *printer; struct value list; const struct index **with; };
+static void touch_load(void *user, const struct expr *load)
+{
+	struct touching *t = user;
+	const struct contraction *c = t->p->c;
+	if (load->of == c->root || load->of->source == SOURCE_CONSTANT)
+		return;
+	const struct index *at = index_substitute(t->p->arena, placed_address(t->p->arena, load->of, load->at), t->with);
+	if (index_factor(at, c->column) == 1)
+		value_list_add(t->list, value_string(printer_address(t->printer, load->of, at)));
+}
+static struct value call_touch(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct index *with[MAX_VARS];
+	struct printer printer = printer_of(p, NULL);
+	struct touching touching = { p, &printer, value_list(p->arena), with };
+	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8; v++) {
+		shift(p, index_constant(p->arena, call_int(call, 0, 0)), index_constant(p->arena, v), with);
+		expr_loads(p->c->value, touch_load, &touching);
+	}
+	return touching.list;
+}
+
 static struct value call_heavy(struct template_call *call)
 {
 	struct tile_user *user = call->user;
@@ -198,8 +224,8 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 	need_expr(&n, c->start);
 	need_expr(&n, c->value);
 	need_index(&n, c->out_at);
-	text_adds(&a, "const float *restrict a, const float *restrict w");
-	text_adds(&b, "a, w");
+	text_printf(&a, "const float *restrict a, const float *restrict w%s", c->next_lines ? ", const float *next" : "");
+	text_printf(&b, "a, w%s", c->next_lines ? ", next" : "");
 	if (p->row_stride.name) {
 		text_printf(&a, ", long %s", p->row_stride.name);
 		text_printf(&b, ", %s", p->row_stride.name);
@@ -469,7 +495,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	bool heavy = c->value && expr_cost(c->value) > HEAVY;
 	for (int i = 0; i < p.tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
-		int unroll = p.tiles[i].rows <= 2 && c->terms && c->extents[c->column + c->terms] % 4 == 0 ? 4 : 1;
+		int64_t inner = c->terms ? c->extents[c->column + c->terms] : 1;
+		int unroll = inner <= 4 ? (int)inner : p.tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
 		struct tile_user *user = new(arena, struct tile_user);
 		*user = (struct tile_user){ new(arena, struct printing), &p.tiles[i] };
 		*user->p = p;
@@ -482,6 +509,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(tile, "terms", extents_of(&p, c->column + 1, c->terms));
 		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : unroll * p.tiles[i].vecs * lanes));
 		value_dict_set(tile, "unroll", value_int(unroll));
+		value_dict_set(tile, "next_lines", value_int(c->next_lines * unroll));
+		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
 		value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
 		value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
 		value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
@@ -543,6 +572,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(row_value, "extent", value_int(rows));
 		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
 	}
+	value_dict_set(globals, "next_lines", value_int(c->next_lines));
+	value_dict_set(globals, "terms", value_int(terms));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);

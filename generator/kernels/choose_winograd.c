@@ -25,11 +25,17 @@ struct contraction *winograd_match(struct lowered *lowered, struct definition *r
 	return c;
 }
 
-struct finding { const struct expr *load; };
-static void find_load(void *user, const struct expr *load)
+/* The rows of a tile, 0 … m + 1, are the loads of the forward transform: the first and the last by address. */
+struct rows { struct arena *arena; const struct index *first; int64_t least, most; struct definition *of; bool same; };
+static void see_row(void *user, const struct expr *load)
 {
-	struct finding *f = user;
-	f->load = f->load ? f->load : load;
+	struct rows *r = user;
+	const struct index *address = placed_address(r->arena, load->of, load->at);
+	r->same &= !r->of || load->of == r->of;
+	if (!r->of || address->constant < r->least)
+		r->first = address, r->least = address->constant;
+	r->most = !r->of || address->constant > r->most ? address->constant : r->most;
+	r->of = load->of;
 }
 
 struct affine { struct arena *arena; const struct contraction *c; bool all; };
@@ -44,21 +50,19 @@ static void check_affine(void *user, const struct expr *load)
 
 bool winograd_arrange(struct arena *arena, struct contraction *c)
 {
-	/* The forward transform's first load is row 0 of the tile: n, channel, tile row, point, column are its variables. */
-	struct finding finding = { NULL };
-	struct affine affine = { arena, c, true };
-	expr_loads(c->parts.at[0]->body, find_load, &finding);
-	const struct index *x_at = placed_address(arena, finding.load->of, finding.load->at);
-	if (!index_is_affine(x_at) || (c->parts.at[0]->extents[1] > 1 && index_factor(x_at, 1) != 1))
-		return false;
-	int64_t m = c->rewrite->m, rows = index_factor(x_at, 2), columns = index_factor(x_at, 4);
+	/* n, channel, tile row, point, column are the variables of the forward transform. */
 	const struct definition *t = c->parts.at[0];
-	c->x = finding.load->of;
-	c->x_image = index_factor(x_at, 0);
-	c->x_pixel = columns;
-	/* One row of tiles has no variable for the row; then the address says it by its second load. */
-	c->x_row = t->extents[2] > 1 ? rows / m : c->x_pixel * c->rewrite->x->extents[3];
-	c->x_base = x_at->constant + c->rewrite->pad_top * c->x_row + c->rewrite->pad_left * c->x_pixel;
+	struct rows rows = { .arena = arena, .same = true };
+	struct affine affine = { arena, c, true };
+	expr_loads(t->body, see_row, &rows);
+	if (!rows.same || !index_is_affine(rows.first))
+		return false;
+	c->x = rows.of;
+	c->x_image = index_factor(rows.first, 0);
+	c->x_channel = t->extents[1] > 1 ? index_factor(rows.first, 1) : 1;
+	c->x_row = (rows.most - rows.least) / (c->rewrite->m + 1);
+	c->x_pixel = index_factor(rows.first, 4);
+	c->x_base = rows.least + c->rewrite->pad_top * c->x_row + c->rewrite->pad_left * c->x_pixel;
 	c->out_at = placed_address(arena, c->result, c->store_at);
 	affine.all &= index_is_affine(c->out_at);
 	c->start = c->root->original->start;

@@ -135,6 +135,7 @@ struct contraction {
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
 	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
+	int next_lines;                       /* cache lines of the next panel to fetch in each step; 0: b stays in L2 */
 	bool split_panels;                    /* threads share panels, not rows */
 	struct definition *packed;            /* the constant b as the blob holds it */
 
@@ -142,7 +143,7 @@ struct contraction {
 	struct rewrite *rewrite;
 	VECTOR(struct definition *) parts;    /* the definitions between: transforms and products */
 	struct definition *x;
-	int64_t x_image, x_row, x_pixel, x_base;      /* floats between neighbours of x, and to its element 0 */
+	int64_t x_image, x_row, x_pixel, x_channel, x_base;   /* floats between neighbours of x, and to its element 0 */
 	int lanes;
 	bool prefetch;
 };

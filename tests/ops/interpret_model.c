@@ -51,7 +51,8 @@ static struct npy read_input(struct build *build, const char *path)
 	if (length > 4 && !strcmp(path + length - 4, ".npy"))
 		return npy_read(build, path);
 	const struct tensor *tensor = tensor_read_proto(build, path);
-	struct npy npy = { .type = tensor->type, .rank = tensor->rank, .data = tensor->data, .bytes = tensor->bytes };
+	struct npy npy = { .type = tensor->type, .rank = tensor->rank, .bytes = tensor->bytes };
+	npy.data = arena_copy(build->arena, tensor->data, tensor->bytes);             /* aligned, as a file's bytes need not be */
 	for (int d = 0; d < tensor->rank; d++)
 		npy.extents[d] = tensor->dims[d].extent;
 	return npy;
