@@ -380,6 +380,9 @@ static void plan_patch(struct printing *p)
 	}
 	const struct index *a_base = index_substitute(p->arena, c->a_at, zero);
 	text_adds(&from, printer_address(&printer, c->a->of, a_base));
+	p->patch.others = there.count ? arena_copy(p->arena, there.at, there.count) : NULL;
+	p->patch.start = arena_copy(p->arena, from.at, from.count);
+	p->patch.dim_count = count;
 	for (int i = 0; i < count; i++) {
 		struct value dim = value_dict(p->arena);
 		const char *name = arena_printf(p->arena, "p%d", i);
@@ -387,9 +390,11 @@ static void plan_patch(struct printing *p)
 		value_dict_set(dim, "extent", value_int(dims[i].extent));
 		value_list_add(p->patch.dims, dim);
 		text_printf(&from, " + %" PRId64 " * %s", dims[i].stride, name);
+		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, 0, 0, 1, "0" };
 		if (dims[i].pad) {
 			const char *text = printer_index(&printer, index_substitute(p->arena, dims[i].pad->at, zero));
 			int64_t d = dims[i].window ? 1 : index_factor(dims[i].pad->at, c->column + 1 + dims[i].term);
+			p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, d, dims[i].pad->from, dims[i].pad->to, text };
 			text_printf(&there, "%s%s + %" PRId64 " * %s >= %" PRId64 " && %s + %" PRId64 " * %s < %" PRId64, there.count ? " && " : "",
 				text, d, name, dims[i].pad->from, text, d, name, dims[i].pad->to);
 		}

@@ -21,6 +21,10 @@ struct printing {
 		bool needed;
 		int64_t floats, run, run_step;
 		const char *inside, *there, *from;
+		/* the same for who copies it otherwise: `factor` * i + `base` lies in [from, to), and `others` holds */
+		struct patch_dim { int64_t extent, stride, factor, from, to; const char *base; } dim[MAX_VARS];
+		int dim_count;
+		const char *others, *start;
 		struct value dims;
 	} patch;
 };

@@ -5,7 +5,7 @@
 #include "jit/jit.h"
 #include <inttypes.h>
 
-enum { TILE_TERMS = 3 };
+enum { TILE_TERMS = 3, PATCH_DIMS = 4 };
 
 struct tiling { struct printing *p; struct blocks *b; struct operand sums; };
 
@@ -18,8 +18,6 @@ static bool place_root(void *user, const struct expr *load, const struct dims *d
 	*out = t->sums;
 	return true;
 }
-
-static bool is_root(const struct contraction *c, const struct expr *e) { return e->kind == EXPR_LOAD && e->of == c->root; }
 
 static const char *stride_text(struct arena *arena, const struct stride *s)
 {
@@ -96,6 +94,35 @@ static void add_terms(struct tiling *t, struct value globals)
 	set(globals, "w_at", w_at ? w_at : "");
 }
 
+/* The patch's dims for m_patch, the last ones last; none where there are too many. */
+static struct value copied_value(struct tiling *t)
+{
+	const struct patch *patch = &t->p->patch;
+	struct arena *arena = t->b->arena;
+	if (patch->dim_count > PATCH_DIMS)
+		return value_none();
+	struct value copied = value_dict(arena), dims = value_list(arena);
+	for (int i = 0; i < PATCH_DIMS; i++) {
+		int at = i - (PATCH_DIMS - patch->dim_count);
+		struct patch_dim dim = at < 0 ? (struct patch_dim){ 1, 0, 0, 0, 1, "0" } : patch->dim[at];
+		struct value value = value_dict(arena);
+		value_dict_set(value, "extent", value_int(dim.extent));
+		value_dict_set(value, "stride", value_int(dim.stride));
+		value_dict_set(value, "factor", value_int(dim.factor));
+		value_dict_set(value, "from", value_int(dim.from));
+		value_dict_set(value, "to", value_int(dim.to));
+		/* a pad that no dim of the patch moves through: none of it is there */
+		set(value, "base", at < 0 && i == 0 && patch->others ? arena_printf(arena, "%s ? 0 : 1", patch->others) : dim.base);
+		value_dict_set(value, "moves", value_bool(dim.factor != 0 || (i == 0 && patch->others)));
+		value_list_add(dims, value);
+	}
+	value_dict_set(copied, "dims", dims);
+	value_dict_set(copied, "run_step", value_int(patch->run_step));
+	set(copied, "from", patch->start);
+	set(copied, "others", patch->others && patch->dim_count == PATCH_DIMS ? patch->others : "");
+	return copied;
+}
+
 /* b that is no constant and whose columns are apart: a panel of it, term by term, in scratch. */
 static struct value gathered_value(struct tiling *t)
 {
@@ -145,8 +172,15 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 
 	int64_t step = index_factor(c->out_at, c->column), row_step = row >= 0 ? index_factor(c->out_at, row) : 0;
 	const struct expr *value = c->value;
-	bool relu = value && value->kind == EXPR_SCALAR && value->row == SCALAR_relu && is_root(c, value->arg[0]);
-	bool direct = step == 1 && (!value || relu || is_root(c, value)) && c->terms <= TILE_TERMS;
+	struct ending ending;
+	struct operand add = { .at = "0" };
+	bool plain = blocks_ending(value, c->root, &ending);
+	b->list = value_list(arena);
+	if (plain && ending.add) {
+		add = blocks_value(b, ending.add, &d, false);
+		plain = add.lane == 1;
+	}
+	bool direct = step == 1 && plain && c->terms <= TILE_TERMS;
 	const char *to = printer_address(&b->printer, c->result, c->out_at);
 	struct value tile = value_dict(arena);
 	t.sums = direct ? (struct operand){ to, row_step, 1, false } : (struct operand){ blocks_scratch(b, d.rows_most * width, NULL), row >= 0 ? width : 0, 1, false };
@@ -154,7 +188,9 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	add_start(&t, &d, tile);
 	set(tile, "out", t.sums.at);
 	value_dict_set(tile, "out_row", value_int(t.sums.row));
-	value_dict_set(tile, "act", value_int(direct && relu));
+	value_dict_set(tile, "act", value_int(direct && ending.relu));
+	set(tile, "add", direct ? add.at : "0");
+	value_dict_set(tile, "add_row", value_int(direct ? add.row : 0));
 	set(tile, "a_row", stride_text(arena, &p.row_stride));
 	if (!direct) {
 		b->list = result;
@@ -189,9 +225,14 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	struct value patch = value_dict_get(globals, "patch");
 	if (patch.kind == VALUE_DICT) {
 		set(patch, "at", blocks_scratch(b, value_dict_get(patch, "floats").integer, NULL));
-		blocks_uses(b, "m_copy_v", "map1");
-		blocks_uses(b, "m_copy_s", "map1");
-		blocks_uses(b, "m_gather", "gather");
+		value_dict_set(patch, "copied", copied_value(&t));
+		if (p.patch.dim_count <= PATCH_DIMS)
+			blocks_uses(b, "m_patch", "patch");
+		else {
+			blocks_uses(b, "m_copy_v", "map1");
+			blocks_uses(b, "m_copy_s", "map1");
+			blocks_uses(b, "m_gather", "gather");
+		}
 	}
 	value_dict_set(globals, "gathered", gathered_value(&t));
 	out->value = globals;

@@ -63,6 +63,9 @@ struct operand blocks_value(struct blocks *, const struct expr *, const struct d
 void blocks_into(struct blocks *, const struct expr *, const struct dims *, struct operand to);
 /* A load or number where it lies, without a call; false: it needs one. */
 bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, struct operand *out);
+/* What tiles do to their sums themselves: value is [relu] (root [+ add]); false: something else. */
+struct ending { bool relu; const struct expr *add; };
+bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out);
 
 /* ---- loops.c, contraction.c, winograd.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
 struct jit_kernel { struct value value; int64_t scratch; };

@@ -71,8 +71,6 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		}
 	blocks_uses(b, arena_printf(arena, "m_forward_%d", m), "forward");
 	blocks_uses(b, arena_printf(arena, "m_back_%d", m), "back");
-	blocks_uses(b, "m_copy_v", "map1");
-	blocks_uses(b, "m_copy_s", "map1");
 
 	set(globals, "values_at", blocks_scratch(b, values * n * n, NULL));
 	set(globals, "products_at", blocks_scratch(b, products * n * n, NULL));
@@ -95,29 +93,37 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 
 	/* outputs: straight to their place, or row by row of the tile through an epilogue */
 	const struct expr *value = c->value;
-	bool root_alone = !value || (value->kind == EXPR_LOAD && value->of == c->root);
-	bool relu = value && value->kind == EXPR_SCALAR && value->row == SCALAR_relu && value->arg[0]->kind == EXPR_LOAD && value->arg[0]->of == c->root;
+	struct ending ending;
+	struct operand add = { 0 };
+	bool plain = blocks_ending(value, c->root, &ending), root_alone = plain && !ending.add && !ending.relu;
+	struct dims ends = { COLUMN, CHANNEL, "wide", "channels", m, width };
+	if (plain && ending.add) {
+		add = blocks_value(b, ending.add, &ends, false);
+		plain = add.lane == 1;
+	}
 	int64_t step = co > 1 ? index_factor(c->out_at, CHANNEL) : 1;
-	bool direct = step == 1 && (root_alone || relu);
+	bool direct = step == 1 && plain;
+	set(globals, "add", direct && ending.add ? add.at : "");
+	set_int(globals, "add_row", direct && ending.add ? index_factor(placed_address(arena, ending.add->of, ending.add->at), ROW) : 0);
+	set_int(globals, "add_pixel", direct && ending.add ? add.row : 0);
 	if (direct) {
 		set(globals, "out", printer_address(&b->printer, c->result, c->out_at));
 		set_int(globals, "out_row", index_factor(c->out_at, ROW));
 		set_int(globals, "out_pixel", index_factor(c->out_at, COLUMN));
 	} else {
 		const char *square = blocks_scratch(b, (int64_t)m * m * width, NULL);
-		struct dims d = { COLUMN, CHANNEL, "wide", "channels", m, width };
 		struct expr *whole = new(arena, struct expr);
 		*whole = (struct expr){ .kind = EXPR_LOAD, .type = DTYPE_F32, .of = c->root };
 		w.sums = (struct operand){ arena_printf(arena, "%s + i * %" PRId64, square, m * width), width, 1, false };
 		b->list = calls;
 		struct operand to = { printer_address(&b->printer, c->result, c->out_at), index_factor(c->out_at, COLUMN), step, false };
-		blocks_into(b, root_alone ? whole : value, &d, to);
+		blocks_into(b, root_alone ? whole : value, &ends, to);
 		set(globals, "out", square);
 		set_int(globals, "out_row", m * width);
 		set_int(globals, "out_pixel", width);
 	}
 	value_dict_set(globals, "direct", value_bool(direct));
-	value_dict_set(globals, "act", value_int(direct && relu));
+	value_dict_set(globals, "act", value_int(direct && ending.relu));
 	value_dict_set(globals, "result", calls);
 	value_dict_set(globals, "rows", rows);
 	value_dict_set(globals, "wide", wide);
