@@ -422,6 +422,7 @@ const struct kernel_case kernel_cases[] = {
 	{ "outside", make_outside, { 19 } }, { "no_terms", make_empty, { 19, 0 } }, { "no_elements", make_empty, { 0, 5 } }, { "long", make_long, { 33, 2000 } },
 	{ "functions", make_functions, { 65 } },
 	{ "maxpool", make_maxpool, { 3, 15, 17, 3, 2, 1 } }, { "maxpool_last", make_maxpool, { 20, 15, 17, 3, 2 | LAST, 1 } },
+	{ "maxpool_small", make_maxpool, { 8, 3, 9, 2, 1 | LAST, 1 } },
 	{ "maxpool_plain", make_maxpool, { 16, 16, 16, 2, 2 | LAST, 0 } }, { "maxpool_wide", make_maxpool, { 17, 15, 13, 5, 1 | LAST, 2 } },
 	{ "maxpool_wide_nchw", make_maxpool, { 2, 15, 33, 5, 1, 2 } }, { "maxpool_one", make_maxpool, { 3, 8, 17, 3, 1, 1 } },
 	{ "avgpool", make_avgpool, { 64, 9, 7, 3, 1 | LAST, 0 } }, { "avgpool_pad", make_avgpool, { 7, 9, 17, 3, 1, 1 } },
