@@ -1,6 +1,7 @@
 /* split.c: cuts loops where a select on their variable changes its mind.  In each part the select is decided, and
  * expr_select drops it: pads, concats and borders cost nothing inside.  The variables of blocks are cut by IF. */
 #include "loops/loops.h"
+#include <math.h>
 
 enum {
 	PARTS_MOST = 40,                  /* of one loop */
@@ -179,4 +180,31 @@ static void split_block(struct loops *loops, struct block *block)
 	}
 }
 
-void loops_split(struct loops *loops) { split_block(loops, &loops->body); }
+/* A term outside that cannot win: the maximum of a sum and -inf is the sum, whatever it is. */
+static bool is_idle(const struct stmt *stmt)
+{
+	const struct expr *value = stmt->value;
+	if (stmt->kind != STMT_SET || stmt->declare || value->kind != EXPR_SCALAR || (value->row != SCALAR_max && value->row != SCALAR_min))
+		return false;
+	const struct expr *term = value->arg[0], *sum = value->arg[1];
+	return term->kind == EXPR_NUMBER && dtypes[term->type].class == CLASS_FLOAT && isinf(term->number)
+		&& (term->number < 0) == (value->row == SCALAR_max) && sum->kind == EXPR_LOAD && sum->of == &stmt->cell->of;
+}
+
+static void drop_idle(struct block *block)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < block->count; i++) {
+		drop_idle(&block->at[i]->body);
+		drop_idle(&block->at[i]->other);
+		if (!is_idle(block->at[i]))
+			block->at[kept++] = block->at[i];
+	}
+	block->count = kept;
+}
+
+void loops_split(struct loops *loops)
+{
+	split_block(loops, &loops->body);
+	drop_idle(&loops->body);
+}

@@ -52,6 +52,8 @@ int main(int argc, char **argv)
 	if (BUILD_TRY(&build))
 		for (size_t i = 0; i < COUNT(chosen); i++) {
 			const struct kernel_case *one = find(chosen[i][0]);
+			if (!one)
+				fail(&build, EXIT_USAGE, NULL, "no case %s", chosen[i][0]);
 			struct made made = { .program = program_new(&build, one->name), .arena = build.arena };
 			struct text text;
 			one->make(&made, one->n);
