@@ -4,9 +4,9 @@
 #include <math.h>
 
 enum {
-	PARTS_MOST = 40,                  /* of one loop */
+	PARTS_MOST = 160,                 /* of one loop */
 	LEAVES_MOST = 3000,               /* statements that a cut may make */
-	EXTENT_MOST = 1 << 20,            /* longer loops are not tried */
+	EXTENT_MOST = 1 << 16,            /* where each round must be tried: quotients */
 };
 
 /* ---- where the selects on one variable change ---- */
@@ -45,12 +45,30 @@ static bool only_of(const struct index *index, int var)         /* a function of
 	return index->count > 0;
 }
 
+static int64_t down(int64_t a, int64_t b) { return a / b - (a % b < 0); }     /* b > 0 */
+static int64_t up(int64_t a, int64_t b) { return -down(-a, b); }
+
 static void cuts_of_range(struct cutting *c, const struct range *range)
 {
 	int64_t *vars;
 	bool was = false;
 	if (!only_of(range->at, c->var))
 		return;
+	if (index_is_affine(range->at)) {
+		/* from <= f*v + k < to */
+		int64_t f = range->at->terms[0].factor, k = range->at->constant;
+		int64_t low = f > 0 ? up(range->from - k, f) : down(k - range->to, -f) + 1;
+		int64_t high = f > 0 ? up(range->to - k, f) : down(k - range->from, -f) + 1;
+		if (low > 0 && low < c->extent)
+			add_cut(c, low);
+		if (high > 0 && high < c->extent)
+			add_cut(c, high);
+		return;
+	}
+	if (c->extent > EXTENT_MOST) {
+		c->too_many = true;
+		return;
+	}
 	vars = new_array(c->loops->arena, int64_t, c->loops->vars.count);
 	for (int64_t v = 0; v < c->extent && !c->too_many; v++) {
 		vars[c->var] = v;
@@ -87,8 +105,6 @@ static size_t cuts_of_block(struct cutting *c, const struct block *block, size_t
 
 static bool find_cuts(struct cutting *c, const struct block *block, size_t from)
 {
-	if (c->extent > EXTENT_MOST)
-		return false;
 	size_t leaves = cuts_of_block(c, block, from);
 	return c->count && !c->too_many && leaves * (size_t)(c->count + 1) <= LEAVES_MOST;
 }

@@ -88,6 +88,20 @@ static void make_concat(struct made *made, const int64_t *n)
 	output(made, map(made, "y", 4, n[0], c, n[3], n[3], expr_select(A, &first, 1, load(made, a, i, k, h, w),
 		row1(made, SCALAR_neg, load(made, b, i, index_plus(A, k, -n[1]), h, w)))));
 }
+static void make_many(struct made *made, const int64_t *n)
+{
+	struct definition *x = input(made, "x", DTYPE_F32, 1, n[0], 0, 0, 0);
+	const struct index *i = var(made, 0, n[0] * n[1]);
+	const struct expr *value = number(made, 7);
+	for (int64_t k = 0; k < n[1]; k++) {               /* the parts in turn, every other one backwards */
+		const struct index *at = index_plus(A, i, -k * n[0]);
+		if (k % 2)
+			at = index_plus(A, index_scale(A, at, -1), n[0] - 1);
+		struct range part = { at, 0, n[0] };
+		value = expr_select(A, &part, 1, load(made, x, at, NULL, NULL, NULL), value);
+	}
+	output(made, map(made, "y", 1, n[0] * n[1], 0, 0, 0, value));
+}
 static void make_pad(struct made *made, const int64_t *n)
 {
 	struct definition *x = input(made, "x", DTYPE_F32, 4, 1, n[0], n[1], n[2]);
@@ -417,6 +431,7 @@ const struct kernel_case kernel_cases[] = {
 	{ "copy", make_copy, { 1000 } }, { "gelu", make_gelu, { 100 } },
 	{ "transpose", make_transpose, { 2, 17, 33 } }, { "transpose_big", make_transpose, { 3, 65, 63 } },
 	{ "concat", make_concat, { 2, 5, 9, 7 } }, { "concat_last", make_concat, { 1, 17, 16, 15, 1 } }, { "concat_many", make_concat, { 3, 40, 24, 9 } },
+	{ "many", make_many, { 17, 60 } },
 	{ "pad", make_pad, { 3, 15, 17 } }, { "pad_last", make_pad, { 20, 9, 7, 0, 1 } },
 	{ "resize", make_resize, { 1, 3, 17 } }, { "resize_last", make_resize, { 2, 17, 5, 0, 1 } },
 	{ "outside", make_outside, { 19 } }, { "no_terms", make_empty, { 19, 0 } }, { "no_elements", make_empty, { 0, 5 } }, { "long", make_long, { 33, 2000 } },
