@@ -1,31 +1,10 @@
 /* contraction.c: the values of templates/c/contraction.jinja: one kernel's indices and expressions as C text. */
-#include "emit/emit.h"
+#include "emit/contraction.h"
 #include "ingot/template.h"
 #include <inttypes.h>
 
 enum { HEAVY = 8, SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 };
 
-struct tile { int rows, vecs, left; bool last; const char *name; };           /* left: lanes of the last vector; 0: all */
-struct stride { const char *name; int64_t direct, patched; };
-
-struct printing {
-	struct emit *emit;
-	struct arena *arena;
-	const struct kernel *kernel;
-	const struct contraction *c;
-	const char *names[MAX_VARS];
-	const char *accumulator;                      /* text of the root's value, while an epilogue is printed */
-	struct tile *tiles;
-	int tile_count;
-	struct stride term_stride[MAX_VARS];          /* of a, by term */
-	struct stride row_stride;
-	struct patch {
-		bool needed;
-		int64_t floats, run, run_step;
-		const char *inside, *there, *from, *span_from, *span_to;      /* span: [from, to) of a run is there; NULL: all */
-		struct value dims;
-	} patch;
-};
 struct tile_user { struct printing *p; struct tile *tile; };
 
 static const char *buffer_name(void *user, const struct definition *of)
@@ -375,10 +354,9 @@ static void plan_patch(struct printing *p)
 	p->patch.run_step = 1;
 	const struct dim_of_patch *span = NULL;
 	if (count && dims[count - 1].pad && (dims[count - 1].window || index_factor(dims[count - 1].pad->at, c->column + 1 + dims[count - 1].term) == 1)) {
-		span = &dims[count - 1];
-		p->patch.run = span->extent;
-		p->patch.run_step = span->stride;
-		count--;
+		span = &dims[count - 1];                      /* still a dim for who copies element by element */
+		p->patch.span_run = span->extent;
+		p->patch.span_step = span->stride;
 	} else if (count && !dims[count - 1].pad) {
 		p->patch.run = dims[count - 1].extent;
 		p->patch.run_step = dims[count - 1].stride;
@@ -408,7 +386,7 @@ static void plan_patch(struct printing *p)
 			text_printf(&inside, " && %s + %" PRId64 " * (rows - 1) + %" PRId64 " < %" PRId64, text, s, high, pad->to);
 		else
 			text_printf(&inside, " && %s + %" PRId64 " < %" PRId64, text, high, pad->to);
-		bool in_dims = span && span->pad == pad;
+		bool in_dims = false;
 		for (int k = 0; k < count; k++)
 			in_dims |= dims[k].pad == pad;
 		if (span && span->pad == pad) {
@@ -420,16 +398,25 @@ static void plan_patch(struct printing *p)
 	}
 	const struct index *a_base = index_substitute(p->arena, c->a_at, zero);
 	text_adds(&from, printer_address(&printer, c->a->of, a_base));
+	p->patch.others = there.count ? arena_copy(p->arena, there.at, there.count) : NULL;
+	p->patch.start = arena_copy(p->arena, from.at, from.count);
+	p->patch.dim_count = count;
 	for (int i = 0; i < count; i++) {
 		struct value dim = value_dict(p->arena);
 		const char *name = arena_printf(p->arena, "p%d", i);
 		value_dict_set(dim, "name", value_string(name));
 		value_dict_set(dim, "extent", value_int(dims[i].extent));
 		value_list_add(p->patch.dims, dim);
+		if (span == &dims[i]) {
+			p->patch.span_there = there.count ? arena_copy(p->arena, there.at, there.count) : "1";
+			p->patch.span_base = arena_copy(p->arena, from.at, from.count);
+		}
 		text_printf(&from, " + %" PRId64 " * %s", dims[i].stride, name);
+		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, 0, 0, 1, "0" };
 		if (dims[i].pad) {
 			const char *text = printer_index(&printer, index_substitute(p->arena, dims[i].pad->at, zero));
 			int64_t d = dims[i].window ? 1 : index_factor(dims[i].pad->at, c->column + 1 + dims[i].term);
+			p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, d, dims[i].pad->from, dims[i].pad->to, text };
 			text_printf(&there, "%s%s + %" PRId64 " * %s >= %" PRId64 " && %s + %" PRId64 " * %s < %" PRId64, there.count ? " && " : "",
 				text, d, name, dims[i].pad->from, text, d, name, dims[i].pad->to);
 		}
@@ -464,8 +451,17 @@ static struct value patch_value(struct printing *p)
 	value_dict_set(patch, "dims", p->patch.dims);
 	value_dict_set(patch, "there", value_string(p->patch.there));
 	value_dict_set(patch, "from", value_string(p->patch.from));
-	value_dict_set(patch, "span_from", p->patch.span_from ? value_string(p->patch.span_from) : value_none());
-	value_dict_set(patch, "span_to", p->patch.span_to ? value_string(p->patch.span_to) : value_none());
+	struct value span = value_none();
+	if (p->patch.span_from) {
+		span = value_dict(p->arena);
+		value_dict_set(span, "from", value_string(p->patch.span_from));
+		value_dict_set(span, "to", value_string(p->patch.span_to));
+		value_dict_set(span, "there", value_string(p->patch.span_there));
+		value_dict_set(span, "base", value_string(p->patch.span_base));
+		value_dict_set(span, "run", value_int(p->patch.span_run));
+		value_dict_set(span, "step", p->patch.span_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.span_step));
+	}
+	value_dict_set(patch, "span", span);
 	value_dict_set(patch, "run", value_int(p->patch.run));
 	value_dict_set(patch, "run_step", p->patch.run_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.run_step));
 	return patch;
@@ -519,7 +515,7 @@ static struct value call_pool_store(struct template_call *call)
 		: value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", part->left ? "_n" : "", to, step, value, left);
 }
 
-static struct value pool_value(struct printing *p)
+static struct value pool_value(struct printing *p, struct printing *kept)
 {
 	const struct contraction *c = p->c;
 	if (!c->pool.d)
@@ -537,7 +533,7 @@ static struct value pool_value(struct printing *p)
 	for (int tail = 0; tail < 2; tail++) {
 		struct pool_part *user = new(p->arena, struct pool_part);
 		struct value part = value_dict(p->arena);
-		*user = (struct pool_part){ p, tail ? columns - whole : 0 };
+		*user = (struct pool_part){ kept, tail ? columns - whole : 0 };
 		if (tail ? columns == whole : !whole)
 			continue;
 		value_dict_set(part, "columns", value_int(tail ? columns : whole));
@@ -602,7 +598,7 @@ static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel), p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
 }
 
-void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *printing)
 {
 	const struct contraction *c = kernel->detail;
 	struct arena *arena = emit->arena;
@@ -722,8 +718,18 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	value_dict_set(globals, "outer", outer);
 	value_dict_set(globals, "row", row_value);
 	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
-	value_dict_set(globals, "pool", pool_value(&p));
+	value_dict_set(globals, "pool", pool_value(&p, printing));
 	value_dict_set(globals, "patch", patch_value(&p));
 	value_dict_set(globals, "gathered", gathered_value(&p, terms));
-	template_render(emit->templates, kernel->template_name, globals, out);
+	*printing = p;
+	return globals;
+}
+
+const char *contraction_buffer(void *user, const struct definition *of) { return buffer_name(user, of); }
+int contraction_row(const struct contraction *c) { return row_variable(c); }
+
+void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	struct printing printing;
+	template_render(emit->templates, kernel->template_name, contraction_values(emit, kernel, &printing), out);
 }
