@@ -507,10 +507,7 @@ enum ingot_status ingot_context_place(struct ingot_context handle, const struct 
 	struct ingot_command *last = stream->tail;
 	object_keep(&stream->object);
 	object_drop(&context->object);
-	leave_after(stream, last);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, last);
 	return status;
 }
 

@@ -67,7 +67,8 @@ struct ingot_command {
 	struct stream *stream;            /* NULL: a promise, or finished */
 	struct ingot_command *previous, *next;   /* in the queue */
 	uint32_t refs;
-	_Atomic int state;
+	_Atomic uint32_t state;           /* a futex */
+	_Atomic uint32_t sleepers;
 	uint32_t pending;                 /* edges from commands that are not done */
 	bool cancelled;
 	struct failure *cause;            /* of a predecessor: do not run */
@@ -205,6 +206,9 @@ struct stream {
 	uint32_t count;
 	struct failure *failure;
 	bool reported, closing;
+	bool to_wake;                     /* in the runtime's list */
+	struct stream *next_to_wake;
+	_Atomic uint32_t wakers;          /* threads that are about to wake its backend */
 	struct merge merge;
 	char name[NAME_ROOM];
 };
@@ -299,6 +303,8 @@ struct ingot_runtime {
 	pthread_mutex_t lock;
 	pthread_cond_t change;            /* something finished or was signalled */
 	uint32_t waiting;
+	struct stream *to_wake;           /* their backends are woken when the lock is given up, not under it */
+	uint32_t in_place_queued;         /* commands on streams that run in place */
 	struct ingot_runtime_options options;
 	struct backend *backends;
 	struct handle_entry *handles;
@@ -352,6 +358,7 @@ void  stream_finish(struct stream *);                                  /* waits 
 enum ingot_status stream_room(struct stream *);                        /* waits for room, reports a failure; may give up the lock */
 enum ingot_status submit(const struct request *, struct ingot_command **);    /* the queue's reference; alive until `leave` */
 void  leave_after(struct stream *, struct ingot_command *);            /* leave; on inline devices, runs it */
+void  leave_dropping(struct stream *, struct ingot_command *);         /* leave_after, and one reference of the stream less */
 void  command_keep(struct ingot_command *);
 void  command_drop(struct ingot_command *);
 void  command_wait(struct ingot_command *);                            /* locked; gives the lock up meanwhile */

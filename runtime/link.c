@@ -311,12 +311,8 @@ static const struct ingot_module_routine *routine_named(const struct library *li
 
 static void leave_stream(struct stream *stream)
 {
-	struct ingot_runtime *runtime = stream->object.runtime;
 	object_keep(&stream->object);
-	leave_after(stream, stream->tail);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, stream->tail);
 }
 
 enum ingot_status ingot_link(struct ingot_context handle, struct ingot_library library_handle, const char *name, struct ingot_routine *out)

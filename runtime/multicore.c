@@ -1,5 +1,6 @@
 /* multicore.c: a worker thread for each stream, and one intra-op pool for all of them. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "futex.h"
@@ -62,14 +63,14 @@ static const struct ingot_parallel *multicore_parallel(void *device)
 	return ((struct multicore *)device)->device.parallel;
 }
 
-/* Spins for some microseconds where a core is to spare, then sleeps.  `signal` is read before the queue was looked at, so
+/* Spins for a few microseconds where a core is to spare, giving way to who was just woken on this one, then sleeps.  `signal` is read before the queue was looked at, so
  * a wake in between is not lost. */
 static void wait_for_signal(struct multicore_queue *queue, uint32_t seen)
 {
 	struct multicore *multicore = queue->multicore;
 	if (atomic_fetch_add(&multicore->spinning, 1) < multicore->cores - 1)
-		for (int i = 0; i < 2000 && atomic_load_explicit(&queue->signal, memory_order_acquire) == seen; i++)
-			pause_briefly();
+		for (int i = 0; i < 200 && atomic_load_explicit(&queue->signal, memory_order_acquire) == seen; i++)
+			i % 16 == 15 ? (void)sched_yield() : pause_briefly();
 	atomic_fetch_sub(&multicore->spinning, 1);
 	if (atomic_load(&queue->signal) != seen)
 		return;

@@ -422,10 +422,7 @@ enum ingot_status ingot_routine_run(struct ingot_routine handle, struct ingot_ev
 			command_keep(command);
 	}
 	object_drop(&routine->object);
-	leave_after(stream, stream->tail);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, stream->tail);
 	return status;
 }
 

@@ -102,9 +102,35 @@ void enter(struct ingot_runtime *runtime)
 	pthread_mutex_lock(&runtime->lock);
 }
 
+/* A worker that is woken under the lock would only wait for it.  `wakers` keeps the queue until it was woken. */
 void leave(struct ingot_runtime *runtime)
 {
+	struct stream *list = runtime->to_wake, *next;
+	runtime->to_wake = NULL;
+	for (struct stream *stream = list; stream; stream = stream->next_to_wake) {
+		stream->to_wake = false;
+		atomic_fetch_add(&stream->wakers, 1);
+	}
+	if (!list) {
+		pthread_mutex_unlock(&runtime->lock);
+		return;
+	}
+	struct stream *few[8];
+	uint32_t count = 0;
+	for (; list && count < COUNT(few); list = next) {
+		next = list->next_to_wake;
+		few[count++] = list;
+	}
+	for (; list; list = next) {                       /* more than that at once: the others under the lock */
+		next = list->next_to_wake;
+		list->device->backend->table->wake(list->raw);
+		atomic_fetch_sub(&list->wakers, 1);
+	}
 	pthread_mutex_unlock(&runtime->lock);
+	for (uint32_t i = 0; i < count; i++) {
+		few[i]->device->backend->table->wake(few[i]->raw);
+		atomic_fetch_sub(&few[i]->wakers, 1);
+	}
 }
 
 enum ingot_status handle_new(struct ingot_runtime *runtime, struct object *object, enum kind kind)

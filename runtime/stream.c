@@ -4,7 +4,9 @@
  * and waits and always point at commands submitted before, so they cannot form a circle; only a promise, which somebody
  * keeps later, could, and that is looked for when the keeper is submitted.  No thread is parked for a wait: the last
  * predecessor to finish wakes the queue. */
+#include <sched.h>
 #include <stdlib.h>
+#include "futex.h"
 #include "inside.h"
 
 static _Thread_local struct stream *running;           /* the stream whose command this thread is in */
@@ -62,6 +64,24 @@ static bool progress(struct ingot_runtime *runtime)
 	return progressed;
 }
 
+/* Whether nothing depends on those who wait: all streams with work have threads of their own. */
+static bool runs_by_itself(const struct ingot_runtime *runtime)
+{
+	for (const struct backend *backend = runtime->backends; backend; backend = backend->next)
+		if (backend->table->progress)
+			return false;
+	return !runtime->in_place_queued;
+}
+
+static void command_sleep(struct ingot_command *command)
+{
+	uint32_t state;
+	atomic_fetch_add(&command->sleepers, 1);
+	while ((state = atomic_load(&command->state)) != COMMAND_DONE)
+		futex_wait(&command->state, state);
+	atomic_fetch_sub(&command->sleepers, 1);
+}
+
 void command_wait(struct ingot_command *command)
 {
 	struct ingot_runtime *runtime = command->runtime;
@@ -70,13 +90,19 @@ void command_wait(struct ingot_command *command)
 	if (!command_done(command)) {
 		leave(runtime);
 		for (int i = 0; i < 200 && !command_done(command); i++)
-			pause_briefly();
+			i % 16 == 15 ? (void)sched_yield() : pause_briefly();
 		enter(runtime);
 	}
 	while (!command_done(command)) {
 		bool progressed = progress(runtime);
 		if (progressed || command_done(command))
 			continue;
+		if (runs_by_itself(runtime)) {
+			leave(runtime);
+			command_sleep(command);
+			enter(runtime);
+			continue;
+		}
 		runtime->waiting++;
 		pthread_cond_wait(&runtime->change, &runtime->lock);
 		runtime->waiting--;
@@ -92,8 +118,12 @@ static void changed(struct ingot_runtime *runtime)
 
 static void wake(struct stream *stream)
 {
-	if (startable(stream))
-		stream->device->backend->table->wake(stream->raw);
+	struct ingot_runtime *runtime = stream->object.runtime;
+	if (!startable(stream) || stream->to_wake || stream->device->backend->table->waits_inline)
+		return;
+	stream->to_wake = true;
+	stream->next_to_wake = runtime->to_wake;
+	runtime->to_wake = stream;
 }
 
 /* ---- submitting ---- */
@@ -226,6 +256,7 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 		stream->head = command;
 	stream->tail = command;
 	stream->count++;
+	runtime->in_place_queued += stream->device->backend->table->waits_inline;
 	object_keep(&stream->object);
 	if (stream->head == command)
 		wake(stream);
@@ -257,6 +288,20 @@ void leave_after(struct stream *stream, struct ingot_command *command)
 			command_wait(stream->head);
 	}
 	command_drop(command);
+	object_drop(&stream->object);
+	leave(runtime);
+}
+
+void leave_dropping(struct stream *stream, struct ingot_command *command)
+{
+	struct ingot_runtime *runtime = stream->object.runtime;
+	if (!stream->device->backend->table->waits_inline || !command) {
+		object_drop(&stream->object);
+		leave(runtime);
+		return;
+	}
+	leave_after(stream, command);
+	enter(runtime);
 	object_drop(&stream->object);
 	leave(runtime);
 }
@@ -337,7 +382,9 @@ static void successors_free(struct ingot_command *command)
 
 static void done(struct ingot_command *command)
 {
-	atomic_store_explicit(&command->state, COMMAND_DONE, memory_order_release);
+	atomic_store(&command->state, COMMAND_DONE);
+	if (atomic_load(&command->sleepers))
+		futex_wake(&command->state, INT_MAX);
 	successors_free(command);
 	for (uint32_t i = 0; i < command->edge_count; i++)
 		command_drop(command->edges[i].from);
@@ -372,6 +419,7 @@ void ingot_command_finish(struct ingot_command *command, enum ingot_status statu
 	else
 		stream->tail = NULL;
 	stream->count--;
+	runtime->in_place_queued -= stream->device->backend->table->waits_inline;
 	command->next = NULL;
 	for (uint32_t i = 0; i < command->slab_count; i++)
 		slab_drop(command->slabs[i]);
@@ -568,10 +616,7 @@ enum ingot_status ingot_task_submit(struct ingot_stream handle, const struct ing
 			task->destroy(task->argument);
 		return status;
 	}
-	leave_after(stream, command);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, command);
 	return INGOT_OK;
 }
 
@@ -649,6 +694,8 @@ static void stream_end(struct stream *stream)
 			device->locations[i]->owner = NULL;
 	object_keep(&stream->object);
 	leave(runtime);
+	while (atomic_load(&stream->wakers))
+		sched_yield();
 	device->backend->table->queue_close(stream->raw);
 	enter(runtime);
 	device->streams[stream->number] = NULL;

@@ -70,10 +70,7 @@ static enum ingot_status host_transfer(struct ingot_context handle, struct ingot
 	else
 		event_bind(event, command, done);
 	object_drop(&context->object);
-	leave_after(stream, command);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, command);
 	return status;
 }
 
@@ -399,10 +396,7 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 	else if (!status)
 		*out = HANDLE(ingot_context, child);
 	object_drop(&context->object);
-	leave_after(stream, stream->tail);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, stream->tail);
 	return status;
 }
 
