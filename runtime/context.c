@@ -241,13 +241,9 @@ enum ingot_status ingot_context_finalize(struct ingot_context handle)
 		return INGOT_STALE;
 	enum ingot_status status = INGOT_OK;
 	object_keep(&context->object);
-	if (!context->finalized && context->children)
-		status = say(INGOT_BUSY, "the context has %u live children", context->children);
-	else if (!context->finalized) {
-		if (!inside_task())
-			stream_finish(context->stream);
-		status = context_finalize_locked(context);
-	}
+	if (!context->finalized && !context->children && !inside_task())
+		stream_finish(context->stream);
+	status = context_finalize_locked(context);
 	object_drop(&context->object);
 	leave(handle.runtime);
 	return status;

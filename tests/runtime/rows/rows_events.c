@@ -408,7 +408,7 @@ struct submitter { struct trial *t; _Atomic int *count; };
 static void *submit_many(void *argument)
 {
 	struct submitter *s = argument;
-	for (int i = 0; i < 500; i++)
+	for (int i = 0; i < 3000; i++)
 		OK(ingot_task_submit(s->t->stream, &(struct ingot_task){ .run = add_one, .argument = s->count }, NULL));
 	return NULL;
 }
@@ -431,12 +431,12 @@ static void c15(struct trial *t)
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
 	OK(ingot_stream_await(t->stream));
-	CHECK(count == 4000);
+	CHECK(count == 24000);
 	struct nested n = { t, other_stream(t), &count };     /* tasks may submit too */
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = submit_inside, .argument = &n }, NULL));
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_stream_await(n.other));
-	CHECK(count == 4002);
+	CHECK(count == 24002);
 }
 
 static void c17(struct trial *t)

@@ -29,6 +29,7 @@ static void g1(struct trial *t)
 	OK(ingot_routine_context(routine, &linked));
 	CHECK(linked.index != t->context.index);
 	ingot_routine_json(routine, text, sizeof text);
+	CHECK(strstr(text, "\"inputs\":[\"x\",\"s\"],\"outputs\":[\"y\",\"s\"]"));
 	CHECK(strstr(text, "\"merge_input\":null,\"symbols\":[{\"name\":\"n\",\"least\":1,\"most\":16},{\"name\":\"fixed\",\"least\":3,\"most\":3}]"));
 	ingot_library_json(library, text, sizeof text);
 	json_parses(text);

@@ -237,13 +237,13 @@ static void e9(struct trial *t)
 	struct ingot_stream other = other_stream(t);
 	struct ingot_context there;
 	struct ingot_node a = node_f32(t, "a", 4);
-	float v[4] = { 0 }, got[4];
+	float v[4] = { 0 }, got[2][4];                        /* of each stream its own */
 	uint64_t entries;
 	OK(ingot_context_place(t->context, &a, 1));
 	OK(ingot_context_child(t->context, other, &there));
 	write_f32(t->context, a, v, 4);
 	for (int i = 0; i < 3000; i++) {
-		OK(ingot_read(i % 2 ? there : t->context, a, got, 16, NULL));
+		OK(ingot_read(i % 2 ? there : t->context, a, got[i % 2], 16, NULL));
 		if (i % 100 == 99) {
 			OK(ingot_stream_await(t->stream));
 			OK(ingot_stream_await(other));
