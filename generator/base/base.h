@@ -46,6 +46,7 @@ struct build {
 	jmp_buf first;
 	enum exit_code code;
 	char message[1024];       /* one line, no newline at its end */
+	char detail[4096];        /* further lines, each with its newline; empty where there is nothing more to say */
 };
 
 void build_init(struct build *);
@@ -55,6 +56,10 @@ void build_release(struct build *);
 /* Ends the build: message is "where: format...", or "format..." where `where` is NULL.  Bytes of the message that are not
  * printable are escaped, as names come from files. */
 NORETURN void fail(struct build *, enum exit_code, const char *where, const char *format, ...) PRINTF(4, 5);
+
+/* Adds lines to `build->detail`, to be followed by fail(); a NULL format empties it.  Newlines and tabs stay, other
+ * unprintable bytes are escaped; what does not fit is dropped. */
+void fail_detail(struct build *, const char *format, ...) PRINTF(2, 3);
 
 /* ---- arena.c: memory that goes all at once ---- */
 /* Allocations are zeroed and aligned to 64 bytes if they are of 64 or more, else to 16.  When memory ends (or `limit`
@@ -74,8 +79,9 @@ char *arena_printf(struct arena *, const char *format, ...) PRINTF(2, 3);
 #define new(arena, type)              ((type *)arena_alloc(arena, sizeof(type)))
 #define new_array(arena, type, count) ((type *)arena_array(arena, count, sizeof(type)))
 
-/* For tests: the n-th allocation from now on fails, once (0: none does). */
+/* For tests: the n-th allocation of an arena or a text from now on fails, once (0: none does). */
 void arena_fail_after(long n);
+bool allocation_fails(void);                                               /* asked before each */
 
 /* ---- vector: struct { T *at; size_t count, room; } that grows in an arena ---- */
 #define VECTOR(type) struct { type *at; size_t count, room; }
@@ -103,6 +109,7 @@ void text_printf(struct text *, const char *format, ...) PRINTF(2, 3);
 struct names *names_new(struct arena *);
 const char   *name_of(struct names *, const char *text, size_t length);    /* text may hold any bytes but 0 */
 const char   *name_is(struct names *, const char *string);
+const char   *name_find(const struct names *, const char *text, size_t length);    /* NULL: no such name yet */
 
 /* ---- files.c ---- */
 struct mapped { const uint8_t *at; size_t bytes; };

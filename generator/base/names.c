@@ -43,3 +43,5 @@ const char *name_of(struct names *names, const char *text, size_t length)
 }
 
 const char *name_is(struct names *names, const char *string) { return name_of(names, string, strlen(string)); }
+
+const char *name_find(const struct names *names, const char *text, size_t length) { return names->at[slot_of(names, text, length)]; }

@@ -1,0 +1,27 @@
+/* backends.h: what turns sources into something that runs. */
+#ifndef BACKENDS_BACKENDS_H
+#define BACKENDS_BACKENDS_H
+#include "base/base.h"
+
+/* ---- cpu/cc.c: the system's compiler ---- */
+/* The compiler to use: `named`, else $CC, else cc, gcc or clang, found on the PATH; EXIT_ENVIRONMENT where there is none. */
+const char *cc_find(struct build *, const char *named);
+/* For a target of another architecture: its cross compiler (arm-none-eabi-gcc, aarch64-linux-gnu-gcc). */
+struct target;
+const char *cc_for_target(struct build *, const struct target *, const char *named);
+struct cc_job {
+	const char *cc;                   /* from cc_find */
+	const char *directory;            /* where it runs; sources and outputs are relative to it */
+	const char *flags;                /* separated by blanks */
+	const char *const *sources;
+	const char *const *objects;       /* one for each source */
+	int count;
+	int jobs;                         /* compilers at once */
+	void (*progress)(void *user, int done, int count);        /* NULL: silent */
+	void *user;
+};
+/* Compiles each source into its object.  EXIT_ENVIRONMENT with the compiler's first message where it refuses. */
+void cc_compile(struct build *, const struct cc_job *);
+/* Runs a program and waits; EXIT_ENVIRONMENT with the first line of its output where it fails. */
+void cc_run(struct build *, const char *directory, const char *const *arguments);
+#endif

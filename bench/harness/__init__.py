@@ -1,0 +1,1 @@
+"""What bench/race, bench/kernels and bench/limits share: the environment, the networks, the driver, the tables."""

@@ -1,0 +1,118 @@
+"""Single kernels as networks: each a few lines of ONNX text, made into the folder of a case with seeded constants.
+
+A row of KERNELS is (name, ONNX text, constants, oneDNN's words, ingot's extra options).  Constants are among the text's
+inputs, which is how it gives their types; they become initialisers.  "nhwc" rows hold activations with their channels
+last: the transposes around the kernel are layouts to ingot and to OpenVINO, not kernels; the "nchw" row beside is as
+networks come.
+"""
+import os
+
+import numpy as np
+import onnx
+import onnx.parser
+
+from . import environment, networks
+
+KERNELS = [
+	("gemm_256", "(float[256,256] x, float[256,256] weight) => (float[256,256] y) { y = MatMul (x, weight) }",
+	 ["weight"], "matmul 256 256 256", []),
+	("gemm_512", "(float[512,512] x, float[512,512] weight) => (float[512,512] y) { y = MatMul (x, weight) }",
+	 ["weight"], "matmul 512 512 512", []),
+	("gemm_128x3072x768",
+	 "(float[128,768] x, float[768,3072] weight) => (float[128,3072] y) { y = MatMul (x, weight) }",
+	 ["weight"], "matmul 128 3072 768", []),
+	("conv3x3_direct_nhwc", """(float[1,56,56,64] x, float[64,64,3,3] weight, float[64] bias) => (float[1,56,56,64] y) {
+		image = Transpose <perm = [0, 3, 1, 2]> (x)
+		sum = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, weight, bias)
+		y = Transpose <perm = [0, 2, 3, 1]> (sum) }""",
+	 ["weight", "bias"], "conv 64 56 56 64 3 1 1 1 direct nhwc", ["--optimise", "size"]),
+	("conv3x3_winograd_nhwc",
+	 """(float[1,56,56,64] x, float[64,64,3,3] weight, float[64] bias) => (float[1,56,56,64] y) {
+		image = Transpose <perm = [0, 3, 1, 2]> (x)
+		sum = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, weight, bias)
+		y = Transpose <perm = [0, 2, 3, 1]> (sum) }""",
+	 ["weight", "bias"], "conv 64 56 56 64 3 1 1 1 winograd nhwc", []),
+	("conv3x3_nchw", """(float[1,64,56,56] x, float[64,64,3,3] weight, float[64] bias) => (float[1,64,56,56] y) {
+		y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, weight, bias) }""",
+	 ["weight", "bias"], "conv 64 56 56 64 3 1 1 1 winograd nchw", []),
+	("depthwise3x3_nhwc",
+	 """(float[1,112,112,32] x, float[32,1,3,3] weight, float[32] bias) => (float[1,112,112,32] y) {
+		image = Transpose <perm = [0, 3, 1, 2]> (x)
+		sum = Conv <group = 32, kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, weight, bias)
+		y = Transpose <perm = [0, 2, 3, 1]> (sum) }""",
+	 ["weight", "bias"], "conv 32 112 112 32 3 1 1 32 direct nhwc", []),
+	("depthwise3x3_nchw",
+	 """(float[1,32,112,112] x, float[32,1,3,3] weight, float[32] bias) => (float[1,32,112,112] y) {
+		y = Conv <group = 32, kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, weight, bias) }""",
+	 ["weight", "bias"], "conv 32 112 112 32 3 1 1 32 direct nchw", []),
+	("maxpool3x3s2_nhwc", """(float[1,112,112,64] x) => (float[1,56,56,64] y) {
+		image = Transpose <perm = [0, 3, 1, 2]> (x)
+		top = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (image)
+		y = Transpose <perm = [0, 2, 3, 1]> (top) }""",
+	 [], "maxpool 64 112 112 3 2 1 nhwc", []),
+	("maxpool3x3s2_nchw", """(float[1,64,112,112] x) => (float[1,64,56,56] y) {
+		y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }""",
+	 [], "maxpool 64 112 112 3 2 1 nchw", []),
+	("elementwise_chain",
+	 """(float[1,64,56,56] x, float[1,64,56,56] skip, float[1,64,1,1] scale, float[1,64,1,1] shift) =>
+		(float[1,64,56,56] y) {
+		product = Mul (x, scale)  sum = Add (product, shift)  both = Add (sum, skip)  y = Relu (both) }""",
+	 ["scale", "shift"], "chain 64 56 56", []),
+	("copy", "(float[512,512] a, float[512,512] b) => (float[1024,512] y) { y = Concat <axis = 0> (a, b) }",
+	 [], None, []),
+	("transpose", "(float[1024,512] x) => (float[512,1024] y) { y = Transpose <perm = [1, 0]> (x) }",
+	 [], "transpose 1024 512", []),
+	("softmax", "(float[128,1024] x) => (float[128,1024] y) { y = Softmax <axis = -1> (x) }",
+	 [], "softmax 128 1024", []),
+	("layer_norm", """(float[128,768] x, float[768] scale, float[768] bias) => (float[128,768] y) {
+		y = LayerNormalization <axis = -1, epsilon = 0.00001> (x, scale, bias) }""",
+	 ["scale", "bias"], "layernorm 128 768", []),
+	("gelu",
+	 """(float[128,3072] x) => (float[128,3072] y)
+		<float sqrt_two = {1.4142135}, float one = {1.0}, float half = {0.5}> {
+		scaled = Div (x, sqrt_two)  erf = Erf (scaled)  above = Add (erf, one)  doubled = Mul (x, above)
+		y = Mul (doubled, half) }""",
+	 [], "gelu 393216", []),
+	("lstm_step", """(float[1,1,128] x, float[1,1,128] hidden, float[1,1,128] cell, float[1,512,128] weight,
+		float[1,512,128] recurrent, float[1,1024] bias) => (float[1,1,128] hidden_next, float[1,1,128] cell_next) {
+		steps, hidden_next, cell_next = LSTM <hidden_size = 128> (x, weight, recurrent, bias, none, hidden, cell) }""",
+	 ["weight", "recurrent", "bias"], "lstm 128 128", []),
+]
+# The matrices' rows and filters are summed: keep the sums near 1.
+SPREAD = {"weight": 0.1, "recurrent": 0.1, "bias": 0.1}
+
+
+class Kernel(networks.Case):
+	def __init__(self, folder, name, constants, onednn, options):
+		super().__init__(folder, os.path.join(folder, "model.onnx"), name)
+		self.constants, self.onednn, self.options = constants, onednn, options
+
+
+def make(folder, row):
+	"""Writes the case of a row and returns it."""
+	import sys
+	sys.path.insert(0, os.path.join(environment.ROOT, "examples"))
+	import seeded
+	name, text, constants, onednn, options = row
+	model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17], producer_name: "ingot">\n{name} {text}')
+	for node in model.graph.node:                       # the text has no word for an input that is left out
+		node.input[:] = ["" if i == "none" else i for i in node.input]
+	kept, arrays = [], {}
+	for value in model.graph.input:
+		dims = [d.dim_value for d in value.type.tensor_type.shape.dim]
+		spread = SPREAD.get(value.name, 1.0) if value.name in constants else 2.0
+		arrays[value.name] = seeded.tensor(value.name, dims, -spread, spread)
+		if value.name in constants:
+			model.graph.initializer.append(onnx.numpy_helper.from_array(arrays[value.name], value.name))
+		else:
+			kept.append(value)
+	del model.graph.input[:]
+	model.graph.input.extend(kept)
+	onnx.checker.check_model(model, full_check=True)
+	os.makedirs(folder)
+	path = os.path.join(folder, "model.onnx")
+	onnx.save(model, path)
+	feeds = {value.name: arrays[value.name] for value in kept}
+	outputs, made_by = seeded.reference(path, feeds)
+	seeded.write_case(folder, feeds, outputs, made_by)
+	return Kernel(folder, name, [arrays[c] for c in constants], onednn, options)

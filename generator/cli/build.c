@@ -1,0 +1,54 @@
+/* build.c: ingot build: a model becomes a folder with a static library. */
+#include "cli/cli.h"
+#include "emit/emit.h"
+#include "backends/backends.h"
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct command self = { "build", "MODEL", "cast a model into a static library", cli_build };
+
+static void progress(void *user, const char *step, int done, int count)
+{
+	(void)user;
+	if (isatty(2))
+		fprintf(stderr, "\r%s %d/%d\033[K%s", step, done, count, done == count ? "\r\033[K" : "");
+}
+
+static void body(struct build *build, int argc, char **argv)
+{
+	struct cli cli;
+	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_OUTPUT | TAKES_NAME | TAKES_NO_COMPILE | TAKES_CC | TAKES_JSON | TAKES_TARGET,
+		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.", argc, argv, 1, 1);
+	if (cli.target && strcmp(cli.target, "c"))
+		fail(build, strcmp(cli.target, "cuda") ? EXIT_USAGE : EXIT_UNSUPPORTED, NULL, "--target: \"%s\" is not there; c is", cli.target);
+	struct model *model = model_read(build, &cli.options);
+	model_prepare(model);
+	model_define(model);
+	model_lower(model);
+	const char *directory = cli.output ? cli.output : arena_printf(build->arena, "out/%s", model->name);
+	const char *base = strrchr(cli.options.model, '/');
+	struct emit emit = { .build = build, .arena = build->arena, .target = cli.options.target, .templates = model_templates(model), .name = model->name };
+	struct package package = { .lowered = model->lowered, .name = model->name, .model = base ? base + 1 : cli.options.model,
+		.input_names = model->input_names, .output_names = model->output_names, .threads = cli.options.threads,
+		.options = arena_printf(build->arena, "--cpu %s --threads %d --optimise %s", cli.options.target->name, cli.options.threads,
+			cli.options.optimise == OPTIMISE_SIZE ? "size" : "speed"),
+		.cc = NULL, .jobs = 2, .progress = progress };
+	if (!cli.no_compile)
+		package.cc = cc_for_target(build, cli.options.target, cli.cc);
+	package_write(&emit, &package, directory);
+	const struct lowered *lowered = model->lowered;
+	if (cli.json) {
+		json_t *out = json_pack("{s:s,s:s,s:i,s:I,s:I,s:I}", "directory", directory, "name", model->name, "kernels", (int)lowered->kernels.count,
+			"workspace_bytes", (json_int_t)lowered->workspace_bytes, "largest_live_set", (json_int_t)lowered->workspace_bound,
+			"weights_bytes", (json_int_t)lowered->weights_bytes);
+		json_dumpf(out, stdout, JSON_INDENT(2));
+		putchar('\n');
+		json_decref(out);
+	} else
+		printf("%s: %zu kernels, workspace %" PRId64 " bytes, weights %" PRId64 " bytes, for %s\n", directory, lowered->kernels.count,
+			lowered->workspace_bytes, lowered->weights_bytes, cli.options.target->name);
+}
+
+int cli_build(int argc, char **argv) { return cli_main(&self, argc, argv, body); }

@@ -1,0 +1,33 @@
+/* targets.c: ingot targets: the processors that --cpu names. */
+#include "cli/cli.h"
+#include <jansson.h>
+#include <stdio.h>
+
+static const struct command self = { "targets", "", "list the processors that can be built for", cli_targets };
+
+static void body(struct build *build, int argc, char **argv)
+{
+	struct cli cli;
+	cli_parse(&cli, build, &self, TAKES_JSON | TAKES_ENGINES, NULL, argc, argv, 0, 0);
+	const struct target *native = target_native(), *target;
+	if (cli.engines) {
+		for (int i = 0; engine_at(i); i++)
+			printf("%s\n", engine_at(i)->name);
+		return;
+	}
+	json_t *list = json_array();
+	for (int i = 0; (target = target_at(i)); i++) {
+		bool here = !strcmp(native->name, target->name);
+		if (!cli.json)
+			printf("%-10s  %2d floats a vector, %2d registers%s\n", target->name, target->lanes, target->registers, here ? "  (native)" : "");
+		json_array_append_new(list, json_pack("{s:s,s:i,s:i,s:b}", "name", target->name, "lanes", target->lanes, "registers", target->registers,
+			"native", here));
+	}
+	if (cli.json) {
+		json_dumpf(list, stdout, JSON_INDENT(2));
+		putchar('\n');
+	}
+	json_decref(list);
+}
+
+int cli_targets(int argc, char **argv) { return cli_main(&self, argc, argv, body); }

@@ -1,0 +1,146 @@
+/* check.c: what every program promises, asserted: definitions stand before their readers, indices lie inside what they read (given the
+ * selects around them), types fit. */
+#include "definitions/definitions.h"
+#include <assert.h>
+
+/* What the selects around an expression say: low <= at <= high. */
+struct fact { const struct index *at; int64_t low, high; const struct fact *before; };
+
+struct checking {
+	struct arena *arena;
+	const struct program *program;
+	const struct definition *definition;
+	int vars;
+};
+
+static void check_expr(const struct checking *, const struct expr *, const struct fact *);
+
+static void check_index(const struct checking *c, const struct index *index, const struct fact *facts)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		assert(index->terms[i].factor != 0 && atom->low <= atom->high);
+		if (atom->kind == ATOM_VAR) {
+			const struct definition *d = c->definition;
+			assert(atom->var >= 0 && atom->var < c->vars);
+			assert(atom->high < (atom->var < d->rank ? d->extents[atom->var] : d->reduced_extents[atom->var - d->rank]));
+		} else if (atom->kind == ATOM_VALUE) {
+			assert(dtypes[atom->value->type].class != CLASS_FLOAT);
+			check_expr(c, atom->value, facts);
+		} else {
+			assert(atom->by > 0);
+			check_index(c, atom->of, facts);
+		}
+	}
+}
+
+/* The range of an index where the facts hold: a fact about an index that differs by a constant is one about this. */
+static void known_range(const struct checking *c, const struct index *index, const struct fact *facts, int64_t *low, int64_t *high)
+{
+	index_range(index, low, high);
+	for (; facts; facts = facts->before) {
+		int64_t shift;
+		const struct index *difference = index_add(c->arena, index, index_scale(c->arena, facts->at, -1));
+		if (!index_is_constant(difference, &shift))
+			continue;
+		if (*low < facts->low + shift)
+			*low = facts->low + shift;
+		if (*high > facts->high + shift)
+			*high = facts->high + shift;
+	}
+}
+
+static void check_select(const struct checking *c, const struct expr *expr, const struct fact *facts)
+{
+	const struct fact *inside = facts;
+	assert(expr->arg[0]->type == expr->type && expr->arg[1]->type == expr->type && expr->range_count > 0);
+	for (int i = 0; i < expr->range_count; i++) {
+		struct fact *fact = new(c->arena, struct fact);
+		check_index(c, expr->ranges[i].at, facts);
+		*fact = (struct fact){ expr->ranges[i].at, expr->ranges[i].from, expr->ranges[i].to - 1, inside };
+		inside = fact;
+	}
+	check_expr(c, expr->arg[0], inside);
+	if (expr->range_count == 1) {                                     /* outside one range is below it or above it */
+		const struct range *range = expr->ranges;
+		int64_t low, high;
+		known_range(c, range->at, facts, &low, &high);
+		struct fact *fact = new(c->arena, struct fact);
+		*fact = (struct fact){ range->at, low >= range->from ? range->to : low, high < range->to ? range->from - 1 : high, facts };
+		facts = fact;
+	}
+	check_expr(c, expr->arg[1], facts);
+}
+
+static void check_expr(const struct checking *c, const struct expr *expr, const struct fact *facts)
+{
+	switch (expr->kind) {
+	case EXPR_NUMBER:
+		break;
+	case EXPR_LOAD:
+		assert(expr->of->number < c->definition->number && c->program->all.at[expr->of->number] == expr->of);
+		assert(expr->type == expr->of->type);
+		for (int d = 0; d < expr->of->rank; d++) {
+			int64_t low, high;
+			check_index(c, expr->at[d], facts);
+			known_range(c, expr->at[d], facts, &low, &high);
+			assert(low > high || (low >= 0 && high < expr->of->extents[d]));
+		}
+		break;
+	case EXPR_SCALAR:
+		for (int i = 0; i < 3; i++) {
+			assert((i < scalars[expr->row].arity) == (expr->arg[i] != NULL));
+			if (expr->arg[i]) {
+				assert(expr->arg[i]->type == expr->type);
+				check_expr(c, expr->arg[i], facts);
+			}
+		}
+		assert(dtypes[expr->type].class == CLASS_FLOAT ? scalars[expr->row].floats : scalars[expr->row].ints);
+		break;
+	case EXPR_SELECT:
+		check_select(c, expr, facts);
+		break;
+	case EXPR_INDEX:
+		assert(expr->type == DTYPE_I64);
+		check_index(c, expr->index, facts);
+		break;
+	case EXPR_CAST:
+		check_expr(c, expr->arg[0], facts);
+		break;
+	}
+}
+
+static void check_computed(struct checking *c)
+{
+	const struct definition *d = c->definition;
+	assert(d->body && d->body->type == d->type);
+	assert(d->reduce ? d->reduced >= 0 && d->reduced <= MAX_RANK : d->reduced == 0 && !d->start);
+	assert(!d->reduce || d->order == definition_order(d));
+	c->vars = d->rank;
+	if (d->start) {
+		assert(d->start->type == d->type);
+		check_expr(c, d->start, NULL);
+	}
+	c->vars = d->rank + d->reduced;
+	check_expr(c, d->body, NULL);
+}
+
+void program_check(const struct program *program)
+{
+	struct arena arena;
+	struct checking c = { .arena = &arena, .program = program };
+	arena_init(&arena, program->build);
+	for (size_t i = 0; i < program->all.count; i++) {
+		c.definition = program->all.at[i];
+		assert(c.definition->number == (int)i && c.definition->rank >= 0 && c.definition->rank <= MAX_RANK);
+		for (int d = 0; d < c.definition->rank; d++)
+			assert(c.definition->extents[d] >= 0);
+		assert((c.definition->source == SOURCE_CONSTANT) == (c.definition->data != NULL));
+		if (c.definition->source == SOURCE_COMPUTED)
+			check_computed(&c);
+	}
+	assert(program->outputs.count == program->output_names.count);
+	for (size_t i = 0; i < program->outputs.count; i++)
+		assert(program->all.at[program->outputs.at[i]->number] == program->outputs.at[i]);
+	arena_release(&arena);
+}

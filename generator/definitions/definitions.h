@@ -1,0 +1,182 @@
+/* definitions.h: what is computed.  A definition says each element of one tensor by one expression over its indices;
+ * a program is a list of definitions in the order in which they may be computed.
+ *
+ *     conv f32[1,16,32,32] = sum(kh < 3, kw < 3, c < 16 from b[o]) pad(x)[n, c, i+kh-1, j+kw-1] * w[o, c, kh, kw]
+ *
+ * It knows no op, no layout, no kernel.  Nodes become definitions in ops/; the interpreter runs them; kernels/ places and
+ * joins them.  Expressions and indices are immutable and shared freely; all live in the build's arena. */
+#ifndef DEFINITIONS_DEFINITIONS_H
+#define DEFINITIONS_DEFINITIONS_H
+#include "graph/graph.h"
+
+enum { MAX_VARS = 2 * MAX_RANK };          /* output variables, then reduced ones: the size of every `with` and `names` */
+struct expr;
+struct definition;
+
+/* ---- index.c: integers over index variables, kept in one normal form ----
+ * An index is constant + sum of factor * atom, atoms distinct and sorted, factors not 0.  An atom is a variable, a
+ * quotient or remainder (rounding down) of an index by a positive constant, or a value loaded from a tensor.
+ * Constructors normalise: (i*16 + j) / 16 is i where j < 16; (k/4)*4 + k%4 is k.  So two indices that are equal as far
+ * as the rules see are index_equal, and an address is affine in the loop variables wherever it can be. */
+enum atom_kind { ATOM_VAR, ATOM_DIV, ATOM_MOD, ATOM_VALUE };
+struct atom {
+	enum atom_kind kind;
+	int var;                          /* VAR: output variables are 0 … rank-1, reduced ones follow */
+	int64_t low, high;                /* its values lie in [low, high] */
+	const struct index *of;           /* DIV, MOD */
+	int64_t by;                       /* DIV, MOD: > 0 */
+	const struct expr *value;         /* VALUE: an integer expression, clamped to [low, high] by who made it */
+};
+struct index_term { int64_t factor; const struct atom *atom; };
+struct index { int64_t constant; int count; struct index_term terms[]; };
+
+const struct index *index_constant(struct arena *, int64_t);
+const struct index *index_var(struct arena *, int var, int64_t extent);            /* in [0, extent); 0 where extent is 1 */
+const struct index *index_value(struct arena *, const struct expr *, int64_t low, int64_t high);
+const struct index *index_add(struct arena *, const struct index *, const struct index *);
+const struct index *index_plus(struct arena *, const struct index *, int64_t);
+const struct index *index_scale(struct arena *, const struct index *, int64_t);
+const struct index *index_div(struct arena *, const struct index *, int64_t by);    /* rounds down; by > 0 */
+const struct index *index_mod(struct arena *, const struct index *, int64_t by);    /* in [0, by) */
+void index_range(const struct index *, int64_t *low, int64_t *high);                /* bounds, inclusive */
+bool index_equal(const struct index *, const struct index *);
+bool index_is_constant(const struct index *, int64_t *value);
+bool index_is_var(const struct index *, int *var);                                  /* exactly one variable, factor 1, constant 0 */
+int64_t index_factor(const struct index *, int var);                                /* of the plain variable; 0 where it is not there */
+bool index_uses(const struct index *, int var);                                     /* anywhere, also inside quotients and values */
+bool index_is_affine(const struct index *);                                         /* variables only */
+/* Each variable v becomes with[v] (NULL: stays).  Values inside are substituted too. */
+const struct index *index_substitute(struct arena *, const struct index *, const struct index *const *with);
+int64_t index_evaluate(const struct index *, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user);
+/* names[v] for variables; `load` prints a value (NULL: print.c's own).  C syntax when `c`: long arithmetic. */
+void index_print(const struct index *, const char *const *names, struct text *out);
+
+/* row-major offset of an element <-> its indices */
+const struct index *index_flatten(struct arena *, int rank, const struct index *const *at, const int64_t *extents);
+void index_unflatten(struct arena *, const struct index *flat, int rank, const int64_t *extents, const struct index **at);
+
+/* ---- expr.c: scalar expressions ---- */
+enum expr_kind {
+	EXPR_NUMBER,                      /* a constant: `number` for floats, `integer` for the rest */
+	EXPR_LOAD,                        /* of[at…]; every index lies inside the extents */
+	EXPR_SCALAR,                      /* a row of scalars.h over arguments of this type */
+	EXPR_SELECT,                      /* all ranges hold ? a : b; the one not chosen is not evaluated */
+	EXPR_INDEX,                       /* an index as an integer (I64) */
+	EXPR_CAST,                        /* a, converted as C does; floats to integers truncate; to BOOL: != 0 */
+};
+struct range { const struct index *at; int64_t from, to; };       /* from <= at < to */
+struct expr {
+	enum expr_kind kind;
+	enum dtype type;
+	double number;
+	int64_t integer;
+	struct definition *of;            /* LOAD */
+	const struct index **at;          /* LOAD: one for each dimension of `of` */
+	enum scalar row;                  /* SCALAR */
+	const struct expr *arg[3];        /* SCALAR; SELECT: yes, no; CAST: one */
+	const struct index *index;        /* INDEX */
+	const struct range *ranges;       /* SELECT */
+	int range_count;
+};
+const struct expr *expr_number(struct arena *, enum dtype, double);
+const struct expr *expr_integer(struct arena *, enum dtype, int64_t);
+const struct expr *expr_load(struct arena *, struct definition *, const struct index *const *at);
+const struct expr *expr_scalar(struct arena *, enum scalar, const struct expr *a, const struct expr *b, const struct expr *c);
+/* Ranges that always hold are dropped; one that never holds makes it `no`. */
+const struct expr *expr_select(struct arena *, const struct range *, int count, const struct expr *yes, const struct expr *no);
+const struct expr *expr_index(struct arena *, const struct index *);
+const struct expr *expr_cast(struct arena *, enum dtype, const struct expr *);
+const struct expr *expr_substitute(struct arena *, const struct expr *, const struct index *const *with);
+/* Every load of `of` becomes its body (a definition without reduction), indices substituted. */
+const struct expr *expr_inline(struct arena *, const struct expr *, const struct definition *of);
+bool expr_equal(const struct expr *, const struct expr *);
+bool expr_uses(const struct expr *, int var);
+int  expr_cost(const struct expr *);                               /* vector instructions for one vector of elements, loads 1 each */
+/* Calls visit for every load, also those inside indices. */
+void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
+
+/* ---- definitions ---- */
+enum reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD };
+enum order {                              /* of a reduction's terms; part of the meaning (design.md §5, Numbers) */
+	ORDER_CHAIN,                      /* ascending, row-major over the reduced variables, from `start` */
+	ORDER_LANES,                      /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
+};
+enum source { SOURCE_INPUT, SOURCE_CONSTANT, SOURCE_COMPUTED };
+
+struct definition {
+	const char *name;                 /* of the tensor; unique in the program */
+	enum source source;
+	enum dtype type;
+	int rank;
+	int64_t extents[MAX_RANK];        /* of the output variables 0 … rank-1 */
+	const void *data;                 /* CONSTANT: elements in C order; borrowed */
+
+	/* COMPUTED.  Without reduction: body over the output variables.  With: the term, over output and reduced variables
+	 * (numbers rank … rank+reduced-1).  A SUM whose body is the scalar mul(a, b) adds by fma(a, b, sum). */
+	enum reduce reduce;
+	enum order order;
+	int reduced;
+	int64_t reduced_extents[MAX_RANK];
+	const struct expr *start;         /* over output variables; NULL: +0 for a sum, -inf for a maximum, 1 for a product */
+	const struct expr *body;
+
+	const struct node *node;          /* where it came from, for messages and comments; NULL: made by a rewrite */
+	bool is_output;
+	struct rewrite *rewrite;          /* how it was rewritten (Winograd): read by kernels/choose.c; NULL: it was not */
+	struct definition *original;      /* what it computes, before the rewrite: for --math double; NULL: itself */
+	struct placed *placed;            /* kernels/place.c: mode, layout, buffer; NULL before */
+	int number;                       /* position in the program */
+};
+
+struct program_names;
+struct program {
+	struct build *build;
+	struct arena *arena;
+	const char *name;
+	VECTOR(struct definition *) all;      /* inputs, constants and computed ones; each before its readers */
+	VECTOR(struct definition *) inputs;   /* in the order of the graph */
+	VECTOR(struct definition *) outputs;  /* in the order of the graph; an output may be an input or a constant */
+	VECTOR(const char *) output_names;    /* the graph's names of the outputs */
+	struct program_names *names;          /* build.c: which are taken */
+};
+
+struct program    *program_new(struct build *, const char *name);
+/* Appends; the name is made unique.  extents: rank numbers. */
+struct definition *define_input(struct program *, const char *name, enum dtype, int rank, const int64_t *extents);
+struct definition *define_constant(struct program *, const char *name, enum dtype, int rank, const int64_t *extents, const void *data);
+struct definition *define_map(struct program *, const char *name, int rank, const int64_t *extents, const struct expr *body);
+/* The order is set by definition_order once start and body stand. */
+struct definition *define_reduction(struct program *, const char *name, int rank, const int64_t *extents, enum reduce,
+	int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
+enum order definition_order(const struct definition *);               /* the law of design.md §5, from the definition alone */
+int64_t definition_elements(const struct definition *);
+int64_t definition_terms(const struct definition *);                  /* of its reduction; 1 where there is none */
+bool    definition_is_contraction(const struct definition *);         /* a sum of products mul(a, b) that adds in a chain or few outputs */
+
+void program_check(const struct program *);                           /* asserts: order, ranges of indices, types */
+void program_print(const struct program *, struct text *out);         /* one line a definition, as in walk.md */
+void program_remove_dead(struct program *);                           /* what no output needs */
+
+/* ---- winograd.c: convolutions with fewer products ---- */
+struct rewrite {                          /* of the convolution, and of the definitions made for it: result tells which is which */
+	int m;                            /* F(m x m, 3x3): 2 or 4 */
+	struct definition *result;        /* the convolution; its `original` is what it was, in all variables the same */
+	struct definition *x, *w;         /* x[n, c, h, w], w[o, c, 3, 3] */
+	int64_t pad_top, pad_left;
+};
+/* The body of a 3x3 convolution (stride and dilation 1, one group, NCHW) becomes that of Winograd's F(m x m, 3x3), and the
+ * definitions it reads are put before it.  Its bits change; it keeps its place, name, extents and readers.  False, and nothing
+ * is changed, where it is no such convolution.  Call it before `placed` is set. */
+bool rewrite_winograd(struct program *, struct definition *conv, int m);
+
+/* ---- fold.c: what depends on constants alone becomes a constant ---- */
+void program_fold(struct program *);
+
+/* ---- interpret.c: the oracle ---- */
+enum math { MATH_STRICT, MATH_DOUBLE };
+/* inputs[i], outputs[i]: elements in C order of the program's inputs and outputs, in their own types and aligned for them (MATH_DOUBLE:
+ * computed in double, rounded at the end).  Fails where a value used as an index lies outside its tensor (EXIT_INVALID). */
+void interpret(const struct program *, enum math, const void *const *inputs, void *const *outputs);
+void interpret_one(const struct program *, const struct definition *, void *output);      /* strict; all that it reads is constant */
+
+#endif

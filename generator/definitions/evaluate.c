@@ -1,0 +1,559 @@
+/* evaluate.c: one definition -> its elements.  The expression becomes a graph of steps once; then each chunk of up to CHUNK elements
+ * that follow each other in the output is computed together, one step after the other, over all terms of the reduction.
+ *
+ * A value is one number for all lanes (step 0) or one for each.  A step that does not depend on the reduced variables is
+ * computed once a chunk.  Where a select holds for some lanes only, both sides run with a mask: what they read for lanes
+ * that are not theirs is cut to the tensor and then dropped. */
+#include "definitions/evaluate.h"
+#include "definitions/rows.h"
+#include <assert.h>
+#include <math.h>
+
+struct value { const void *at; int step; };
+
+/* An index over the lanes: fixed (by output variables: computed once a chunk) + moving (by reduced variables alone: one number
+ * a term) + mixed (the rest). */
+enum pattern { PATTERN_SAME, PATTERN_NEXT, PATTERN_ANY };
+struct lanes {
+	const struct index *fixed, *moving, *mixed;
+	int64_t *at;                      /* of fixed */
+	int64_t low, high;
+	enum pattern pattern;
+	uint64_t stamp, mask;
+};
+
+struct step {
+	const struct expr *expr;
+	enum system system;
+	bool varies;                      /* with the term */
+	struct step *arg[3];
+	struct lanes *index;              /* LOAD: the element's offset; INDEX */
+	struct lanes **ranges;            /* SELECT */
+	struct memory memory;             /* LOAD */
+	int64_t elements;
+	void *room, *spread[3];
+	struct value value;
+	uint64_t stamp, mask;             /* when and under which mask `value` was computed */
+	struct step *next;                /* in the table by expression */
+};
+
+enum { TABLE = 256 };
+struct machine {
+	struct arena *arena;
+	const struct memories *memories;
+	const struct definition *definition;
+	int n;                            /* lanes of this chunk */
+	int64_t vars[MAX_VARS];           /* the reduced ones count */
+	int64_t *lane[MAX_RANK];          /* output variables, lane by lane */
+	uint64_t chunk, term, mask, stamps;      /* mask 0: none */
+	struct step *table[TABLE];
+};
+
+static struct value run(struct machine *, struct step *);
+static struct step *compile(struct machine *, const struct expr *);
+
+/* ---- making steps ---- */
+static bool index_varies(const struct machine *machine, const struct index *index)
+{
+	for (int v = 0; v < machine->definition->reduced; v++)
+		if (index_uses(index, machine->definition->rank + v))
+			return true;
+	return false;
+}
+
+static bool index_is_moving(const struct index *index, int rank)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE || (atom->kind == ATOM_VAR ? atom->var < rank : !index_is_moving(atom->of, rank)))
+			return false;
+	}
+	return true;
+}
+
+static const struct index *pick(struct machine *machine, const struct index *index, int part)
+{
+	struct index *picked = arena_alloc(machine->arena, sizeof *picked + (size_t)index->count * sizeof *picked->terms);
+	for (int i = 0; i < index->count; i++) {
+		struct index one = { .count = 1 };
+		struct { struct index head; struct index_term term; } alone = { one, index->terms[i] };
+		const struct index *term = (const struct index *)&alone;
+		int kind = !index_varies(machine, term) ? 0 : index_is_moving(term, machine->definition->rank) ? 1 : 2;
+		if (kind == part)
+			picked->terms[picked->count++] = index->terms[i];
+	}
+	picked->constant = part == 0 ? index->constant : 0;
+	return picked;
+}
+
+static void compile_values(struct machine *machine, const struct index *index)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE)
+			compile(machine, atom->value);
+		else if (atom->kind != ATOM_VAR)
+			compile_values(machine, atom->of);
+	}
+}
+
+static struct lanes *lanes_new(struct machine *machine, const struct index *index)
+{
+	struct lanes *lanes = new(machine->arena, struct lanes);
+	compile_values(machine, index);
+	lanes->fixed = pick(machine, index, 0);
+	lanes->moving = pick(machine, index, 1);
+	lanes->mixed = pick(machine, index, 2);
+	lanes->at = new_array(machine->arena, int64_t, CHUNK);
+	return lanes;
+}
+
+static bool expr_varies(const struct machine *machine, const struct expr *expr)
+{
+	for (int v = 0; v < machine->definition->reduced; v++)
+		if (expr_uses(expr, machine->definition->rank + v))
+			return true;
+	return false;
+}
+
+static struct step *compile(struct machine *machine, const struct expr *expr)
+{
+	struct step **slot = &machine->table[((uintptr_t)expr >> 4) % TABLE], *step;
+	for (step = *slot; step; step = step->next)
+		if (step->expr == expr)
+			return step;
+	step = new(machine->arena, struct step);
+	step->expr = expr;
+	step->system = system_of(expr->type, machine->memories->math);
+	step->varies = expr_varies(machine, expr);
+	step->room = arena_alloc(machine->arena, CHUNK * sizeof(int64_t));
+	if (expr->kind == EXPR_LOAD) {
+		step->memory = memory_of(machine->memories, expr->of);
+		step->elements = definition_elements(expr->of);
+		step->index = lanes_new(machine, index_flatten(machine->arena, expr->of->rank, expr->at, expr->of->extents));
+	} else if (expr->kind == EXPR_INDEX) {
+		step->index = lanes_new(machine, expr->index);
+	} else if (expr->kind == EXPR_SELECT) {
+		step->ranges = new_array(machine->arena, struct lanes *, (size_t)expr->range_count);
+		for (int i = 0; i < expr->range_count; i++)
+			step->ranges[i] = lanes_new(machine, expr->ranges[i].at);
+	}
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i]) {
+			step->arg[i] = compile(machine, expr->arg[i]);
+			step->spread[i] = arena_alloc(machine->arena, CHUNK * sizeof(int64_t));
+		}
+	step->next = *slot;
+	return *slot = step;
+}
+
+/* ---- indices over the lanes ---- */
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+
+static void index_lanes(struct machine *machine, const struct index *index, int64_t *out)
+{
+	int n = machine->n, rank = machine->definition->rank;
+	int64_t inner[CHUNK], sum = index->constant;
+	for (int i = 0; i < n; i++)
+		out[i] = 0;
+	for (int t = 0; t < index->count; t++) {
+		const struct atom *atom = index->terms[t].atom;
+		int64_t factor = index->terms[t].factor;
+		const int64_t *values = inner;
+		if (atom->kind == ATOM_VAR && atom->var >= rank) {
+			sum += factor * machine->vars[atom->var];
+			continue;
+		}
+		if (atom->kind == ATOM_VAR) {
+			values = machine->lane[atom->var];
+		} else if (atom->kind == ATOM_VALUE) {
+			struct value value = run(machine, compile(machine, atom->value));
+			const int64_t *at = value.at;
+			for (int i = 0; i < n; i++) {
+				int64_t x = at[i * value.step];
+				inner[i] = x < atom->low ? atom->low : x > atom->high ? atom->high : x;
+			}
+		} else {
+			index_lanes(machine, atom->of, inner);
+			for (int i = 0; i < n; i++) {
+				int64_t quotient = floor_div(inner[i], atom->by);
+				inner[i] = atom->kind == ATOM_DIV ? quotient : inner[i] - quotient * atom->by;
+			}
+		}
+		for (int i = 0; i < n; i++)
+			out[i] += factor * values[i];
+	}
+	for (int i = 0; i < n; i++)
+		out[i] += sum;
+}
+
+static void find_pattern(const int64_t *at, int n, int64_t *low, int64_t *high, enum pattern *pattern)
+{
+	bool same = true, next = true;
+	*low = *high = at[0];
+	for (int i = 1; i < n; i++) {
+		*low = at[i] < *low ? at[i] : *low;
+		*high = at[i] > *high ? at[i] : *high;
+		same &= at[i] == at[0];
+		next &= at[i] == at[0] + i;
+	}
+	*pattern = same ? PATTERN_SAME : next ? PATTERN_NEXT : PATTERN_ANY;
+}
+
+/* One index for this term: at[] + *plus, with bounds and pattern.  at may be `room`. */
+struct place { const int64_t *at; int64_t plus, low, high; enum pattern pattern; };
+
+static struct place place_of(struct machine *machine, struct lanes *lanes, int64_t *room)
+{
+	if (lanes->stamp != machine->chunk || (lanes->mask && lanes->mask != machine->mask)) {
+		index_lanes(machine, lanes->fixed, lanes->at);
+		find_pattern(lanes->at, machine->n, &lanes->low, &lanes->high, &lanes->pattern);
+		lanes->stamp = machine->chunk;
+		lanes->mask = machine->mask;
+	}
+	struct place place = { lanes->at, 0, lanes->low, lanes->high, lanes->pattern };
+	if (lanes->moving->count)
+		place.plus = index_evaluate(lanes->moving, machine->vars, NULL, NULL);
+	if (lanes->mixed->count) {
+		index_lanes(machine, lanes->mixed, room);
+		for (int i = 0; i < machine->n; i++)
+			room[i] += lanes->at[i];
+		find_pattern(room, machine->n, &place.low, &place.high, &place.pattern);
+		place.at = room;
+	}
+	place.low += place.plus;
+	place.high += place.plus;
+	return place;
+}
+
+/* ---- steps ---- */
+static bool holds_directly(enum system system, enum dtype stored)
+{
+	return (system == SYSTEM_FLOAT && stored == DTYPE_F32) || (system == SYSTEM_DOUBLE && stored == DTYPE_F64)
+		|| (system == SYSTEM_INTEGER && stored == DTYPE_I64);
+}
+
+static struct value run_load(struct machine *machine, struct step *step)
+{
+	int64_t room[CHUNK];
+	struct place place = place_of(machine, step->index, room);
+	int n = machine->n;
+	if (place.low < 0 || place.high >= step->elements) {
+		if (!machine->mask)
+			fail(machine->arena->build, EXIT_INVALID, machine->definition->name, "reads outside %s", step->expr->of->name);
+		if (!step->elements) {
+			memset(step->room, 0, sizeof(int64_t));
+			return (struct value){ step->room, 0 };
+		}
+		for (int i = 0; i < n; i++) {
+			int64_t at = place.at[i] + place.plus;
+			room[i] = at < 0 ? 0 : at >= step->elements ? step->elements - 1 : at;
+		}
+		place = (struct place){ room, 0, 0, 0, PATTERN_ANY };
+	}
+	bool direct = holds_directly(step->system, step->memory.stored);
+	size_t size = system_bytes(step->system);
+	int64_t first = place.at[0] + place.plus;
+	if (direct && place.pattern != PATTERN_ANY)
+		return (struct value){ (const char *)step->memory.at + (size_t)first * size, place.pattern == PATTERN_NEXT };
+	if (place.pattern == PATTERN_ANY)
+		values_gather(step->system, step->room, step->memory.at, step->memory.stored, place.at, place.plus, n);
+	else
+		values_load(step->system, step->room, step->memory.at, step->memory.stored, first, place.pattern == PATTERN_SAME ? 1 : n);
+	return (struct value){ step->room, place.pattern != PATTERN_SAME };
+}
+
+static struct value run_number(struct step *step)
+{
+	const struct expr *expr = step->expr;
+	if (step->system == SYSTEM_FLOAT)
+		*(float *)step->room = (float)expr->number;
+	else if (step->system == SYSTEM_DOUBLE)
+		*(double *)step->room = expr->number;
+	else
+		*(int64_t *)step->room = expr->integer;
+	return (struct value){ step->room, 0 };
+}
+
+/* A value as one number for each lane. */
+static const void *spread(struct machine *machine, struct step *step, int i, struct value value, int n)
+{
+	if (value.step || n == 1)
+		return value.at;
+	values_spread(step->arg[i]->system, value.at, step->spread[i], machine->n);
+	return step->spread[i];
+}
+
+static struct value run_row(struct machine *machine, struct step *step)
+{
+	enum scalar row = step->expr->row;
+	struct value args[3] = { { NULL, 0 } };
+	const void *at[3] = { NULL };
+	int step_of_any = 0, arity = scalars[row].arity;
+	for (int i = 0; i < arity; i++) {
+		args[i] = run(machine, step->arg[i]);
+		step_of_any |= args[i].step;
+	}
+	int n = step_of_any ? machine->n : 1;
+	for (int i = 0; i < arity; i++)
+		at[i] = spread(machine, step, i, args[i], n);
+	if (step->system == SYSTEM_FLOAT && rows_float[row])
+		rows_float[row](n, at[0], at[1], at[2], step->room);
+	else if (step->system == SYSTEM_DOUBLE && rows_double[row])
+		rows_double[row](n, at[0], at[1], at[2], step->room);
+	else if (step->system == SYSTEM_INTEGER && rows_integer[row])
+		rows_integer[row](n, at[0], at[1], at[2], step->room), values_wrap(step->expr->type, step->room, n);
+	else
+		fail(machine->arena->build, EXIT_UNSUPPORTED, machine->definition->name, "%s of %s", scalars[row].name,
+			dtypes[step->expr->type].text);
+	return (struct value){ step->room, step_of_any };
+}
+
+static struct value run_select(struct machine *machine, struct step *step)
+{
+	bool chosen[CHUNK], some = true, all = true;
+	int64_t room[CHUNK];
+	int n = machine->n;
+	for (int r = 0; r < step->expr->range_count && some; r++) {
+		int64_t from = step->expr->ranges[r].from, to = step->expr->ranges[r].to;
+		struct place place = place_of(machine, step->ranges[r], room);
+		if (place.low >= from && place.high < to)
+			continue;
+		if (place.low >= to || place.high < from) {
+			some = false;
+			break;
+		}
+		for (int i = 0; i < n; i++) {
+			int64_t at = place.at[i] + place.plus;
+			chosen[i] = (all || chosen[i]) && from <= at && at < to;
+		}
+		all = false;
+	}
+	if (some && all)
+		return run(machine, step->arg[0]);
+	if (some) {
+		some = false;
+		for (int i = 0; i < n; i++)
+			some |= chosen[i];
+	}
+	if (!some)
+		return run(machine, step->arg[1]);
+	uint64_t around = machine->mask;
+	machine->mask = ++machine->stamps;
+	struct value yes = run(machine, step->arg[0]);
+	machine->mask = ++machine->stamps;
+	struct value no = run(machine, step->arg[1]);
+	machine->mask = around;
+	if (step->system == SYSTEM_FLOAT) {
+		const float *a = yes.at, *b = no.at;
+		for (int i = 0; i < n; i++)
+			((float *)step->room)[i] = chosen[i] ? a[i * yes.step] : b[i * no.step];
+	} else {
+		const int64_t *a = yes.at, *b = no.at;                    /* doubles too: 8 bytes */
+		for (int i = 0; i < n; i++)
+			((int64_t *)step->room)[i] = chosen[i] ? a[i * yes.step] : b[i * no.step];
+	}
+	return (struct value){ step->room, 1 };
+}
+
+static struct value run_index(struct machine *machine, struct step *step)
+{
+	int64_t room[CHUNK], *out = step->room;
+	struct place place = place_of(machine, step->index, room);
+	int n = place.pattern == PATTERN_SAME ? 1 : machine->n;
+	for (int i = 0; i < n; i++)
+		out[i] = place.at[i] + place.plus;
+	return (struct value){ out, place.pattern != PATTERN_SAME };
+}
+
+static struct value run_cast(struct machine *machine, struct step *step)
+{
+	struct step *arg = step->arg[0];
+	struct value value = run(machine, arg);
+	values_cast(arg->system, arg->expr->type, value.at, step->system, step->expr->type, step->room, value.step ? machine->n : 1);
+	return (struct value){ step->room, value.step };
+}
+
+static struct value run(struct machine *machine, struct step *step)
+{
+	uint64_t now = step->varies ? machine->term : machine->chunk;
+	if (step->stamp == now && (!step->mask || step->mask == machine->mask))
+		return step->value;
+	switch (step->expr->kind) {
+	case EXPR_NUMBER: step->value = run_number(step); break;
+	case EXPR_LOAD:   step->value = run_load(machine, step); break;
+	case EXPR_SCALAR: step->value = run_row(machine, step); break;
+	case EXPR_SELECT: step->value = run_select(machine, step); break;
+	case EXPR_INDEX:  step->value = run_index(machine, step); break;
+	case EXPR_CAST:   step->value = run_cast(machine, step); break;
+	}
+	step->stamp = now;
+	step->mask = machine->mask;
+	return step->value;
+}
+
+/* ---- reductions ---- */
+enum { SUMS = 64 };
+
+#define EACH(C, expression) do { \
+	C *y = acc; \
+	const C *v = value.at; \
+	for (int i = 0; i < n; i++) { \
+		C old = y[i], fresh = v[i * value.step]; \
+		y[i] = expression; \
+	} \
+} while (0)
+
+#define EACH_SYSTEM(expression, wrapping) do { \
+	if (system == SYSTEM_FLOAT) EACH(float, expression); \
+	else if (system == SYSTEM_DOUBLE) EACH(double, expression); \
+	else EACH(int64_t, wrapping); \
+} while (0)
+
+/* One more term, or the upper of two partial results, into acc. */
+static void accumulate(enum reduce reduce, enum system system, void *acc, struct value value, int n)
+{
+	switch (reduce) {
+	case REDUCE_SUM:
+		EACH_SYSTEM(old + fresh, (int64_t)((uint64_t)old + (uint64_t)fresh));
+		break;
+	case REDUCE_PROD:
+		EACH_SYSTEM(old * fresh, (int64_t)((uint64_t)old * (uint64_t)fresh));
+		break;
+	case REDUCE_MAX:
+		EACH_SYSTEM(fresh > old ? fresh : old, fresh > old ? fresh : old);
+		break;
+	case REDUCE_MIN:
+		EACH_SYSTEM(fresh < old ? fresh : old, fresh < old ? fresh : old);
+		break;
+	case REDUCE_NONE:
+		break;
+	}
+}
+
+static void accumulate_product(enum system system, void *acc, struct value a, struct value b, int n)
+{
+	if (system == SYSTEM_FLOAT) {
+		fma_float(n, a.at, a.step, b.at, b.step, acc);
+	} else if (system == SYSTEM_DOUBLE) {
+		fma_double(n, a.at, a.step, b.at, b.step, acc);
+	} else {
+		const uint64_t *x = a.at, *y = b.at;
+		for (int i = 0; i < n; i++)
+			((uint64_t *)acc)[i] += x[i * a.step] * y[i * b.step];
+	}
+}
+
+static void begin(enum reduce reduce, enum system system, enum dtype type, void *acc, int n)
+{
+	static const double first[] = { [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1 };
+	float f = (float)first[reduce];
+	int64_t k = reduce == REDUCE_PROD;
+	if (system == SYSTEM_INTEGER && (reduce == REDUCE_MAX || reduce == REDUCE_MIN))
+		values_cast(SYSTEM_DOUBLE, DTYPE_F64, &first[reduce], system, type, &k, 1);
+	values_spread(system, system == SYSTEM_FLOAT ? (void *)&f : system == SYSTEM_DOUBLE ? (void *)&first[reduce] : &k, acc, n);
+}
+
+/* The next term's reduced variables, row-major; false after the last. */
+static bool next_term(struct machine *machine)
+{
+	const struct definition *definition = machine->definition;
+	for (int v = definition->reduced - 1; v >= 0; v--) {
+		if (++machine->vars[definition->rank + v] < definition->reduced_extents[v])
+			return true;
+		machine->vars[definition->rank + v] = 0;
+	}
+	return false;
+}
+
+/* Steps of a definition: its body, or both factors where it sums products. */
+struct body { struct step *whole, *factor[2], *start; };
+
+static void reduce_chunk(struct machine *machine, const struct body *body, char *acc)
+{
+	const struct definition *definition = machine->definition;
+	enum system system = system_of(definition->type, machine->memories->math);
+	bool lanes = definition->order == ORDER_LANES;
+	size_t bytes = CHUNK * system_bytes(system);
+	int n = machine->n;
+	for (int s = 0; s < (lanes ? SUMS : 1); s++)
+		begin(definition->reduce, system, definition->type, acc + (size_t)s * bytes, n);
+	if (body->start && !lanes) {
+		struct value start = run(machine, body->start);
+		values_spread(system, start.at, acc, n);
+		if (start.step)
+			memcpy(acc, start.at, (size_t)n * system_bytes(system));
+	}
+	memset(machine->vars, 0, sizeof machine->vars);
+	int64_t term = 0, terms = definition_terms(definition);
+	for (bool more = terms > 0; more; more = next_term(machine), term++) {
+		char *sum = acc + (lanes ? (size_t)(term % SUMS) * bytes : 0);
+		machine->term = ++machine->stamps;
+		if (body->factor[0]) {
+			struct value a = run(machine, body->factor[0]), b = run(machine, body->factor[1]);
+			accumulate_product(system, sum, a, b, n);
+		} else {
+			accumulate(definition->reduce, system, sum, run(machine, body->whole), n);
+		}
+	}
+	for (int half = lanes ? SUMS / 2 : 0; half; half /= 2)
+		for (int s = 0; s < half; s++)
+			accumulate(definition->reduce, system, acc + (size_t)s * bytes, (struct value){ acc + (size_t)(s + half) * bytes, 1 }, n);
+	if (body->start && lanes)
+		accumulate(definition->reduce, system, acc, run(machine, body->start), n);
+}
+
+/* ---- chunks ---- */
+static void place_lanes(struct machine *machine, int64_t from)
+{
+	const struct definition *definition = machine->definition;
+	int64_t at[MAX_RANK], rest = from;
+	for (int d = definition->rank - 1; d >= 0; d--) {
+		at[d] = rest % definition->extents[d];
+		rest /= definition->extents[d];
+	}
+	for (int i = 0; i < machine->n; i++) {
+		for (int d = 0; d < definition->rank; d++)
+			machine->lane[d][i] = at[d];
+		for (int d = definition->rank - 1; d >= 0; d--) {
+			if (++at[d] < definition->extents[d])
+				break;
+			at[d] = 0;
+		}
+	}
+}
+
+void definition_evaluate(struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
+{
+	struct machine *machine = new(scratch, struct machine);
+	struct body body = { NULL, { NULL, NULL }, NULL };
+	enum system system = system_of(definition->type, memories->math);
+	int64_t elements = definition_elements(definition);
+	bool products = definition->reduce == REDUCE_SUM && definition->body->kind == EXPR_SCALAR && definition->body->row == SCALAR_mul;
+	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = definition };
+	for (int d = 0; d < definition->rank; d++)
+		machine->lane[d] = new_array(scratch, int64_t, CHUNK);
+	for (int i = 0; products && i < 2; i++)
+		body.factor[i] = compile(machine, definition->body->arg[i]);
+	if (!products)
+		body.whole = compile(machine, definition->body);
+	if (definition->start)
+		body.start = compile(machine, definition->start);
+	char *acc = arena_alloc(scratch, CHUNK * sizeof(int64_t) * (definition->order == ORDER_LANES ? SUMS : 1));
+	for (int64_t from = 0; from < elements; from += CHUNK) {
+		machine->n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
+		machine->chunk = machine->term = ++machine->stamps;
+		place_lanes(machine, from);
+		if (definition->reduce) {
+			reduce_chunk(machine, &body, acc);
+			values_store(system, acc, into.at, into.stored, from, machine->n);
+			continue;
+		}
+		struct value value = run(machine, body.whole);
+		if (!value.step) {
+			values_spread(system, value.at, acc, machine->n);
+			value.at = acc;
+		}
+		values_store(system, value.at, into.at, into.stored, from, machine->n);
+	}
+}

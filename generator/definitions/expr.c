@@ -1,0 +1,245 @@
+/* expr.c: scalar expressions over loads: made, simplified on the way, substituted, compared. */
+#include "definitions/definitions.h"
+
+static struct expr *expr_new(struct arena *arena, enum expr_kind kind, enum dtype type)
+{
+	struct expr *expr = new(arena, struct expr);
+	expr->kind = kind;
+	expr->type = type;
+	return expr;
+}
+
+const struct expr *expr_number(struct arena *arena, enum dtype type, double number)
+{
+	struct expr *expr = expr_new(arena, EXPR_NUMBER, type);
+	expr->number = number;
+	expr->integer = number > -0x1p63 && number < 0x1p63 ? (int64_t)number : 0;
+	return expr;
+}
+
+const struct expr *expr_integer(struct arena *arena, enum dtype type, int64_t integer)
+{
+	struct expr *expr = expr_new(arena, EXPR_NUMBER, type);
+	expr->integer = integer;
+	expr->number = (double)integer;
+	return expr;
+}
+
+const struct expr *expr_load(struct arena *arena, struct definition *of, const struct index *const *at)
+{
+	struct expr *expr = expr_new(arena, EXPR_LOAD, of->type);
+	expr->of = of;
+	expr->at = new_array(arena, const struct index *, (size_t)of->rank + 1);
+	for (int d = 0; d < of->rank; d++)
+		expr->at[d] = at[d];
+	return expr;
+}
+
+const struct expr *expr_scalar(struct arena *arena, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
+{
+	struct expr *expr = expr_new(arena, EXPR_SCALAR, a->type);
+	expr->row = row;
+	expr->arg[0] = a;
+	expr->arg[1] = b;
+	expr->arg[2] = c;
+	return expr;
+}
+
+const struct expr *expr_select(struct arena *arena, const struct range *ranges, int count, const struct expr *yes, const struct expr *no)
+{
+	struct range *kept = new_array(arena, struct range, (size_t)count + 1);
+	int n = 0;
+	for (int i = 0; i < count; i++) {
+		int64_t low, high;
+		index_range(ranges[i].at, &low, &high);
+		if (low >= ranges[i].to || high < ranges[i].from)
+			return no;
+		if (low < ranges[i].from || high >= ranges[i].to)
+			kept[n++] = ranges[i];
+	}
+	if (!n)
+		return yes;
+	struct expr *expr = expr_new(arena, EXPR_SELECT, yes->type);
+	expr->ranges = kept;
+	expr->range_count = n;
+	expr->arg[0] = yes;
+	expr->arg[1] = no;
+	return expr;
+}
+
+const struct expr *expr_index(struct arena *arena, const struct index *index)
+{
+	int64_t value;
+	if (index_is_constant(index, &value))
+		return expr_integer(arena, DTYPE_I64, value);
+	struct expr *expr = expr_new(arena, EXPR_INDEX, DTYPE_I64);
+	expr->index = index;
+	return expr;
+}
+
+const struct expr *expr_cast(struct arena *arena, enum dtype type, const struct expr *a)
+{
+	if (a->type == type)
+		return a;
+	struct expr *expr = expr_new(arena, EXPR_CAST, type);
+	expr->arg[0] = a;
+	return expr;
+}
+
+/* Rebuilds an expression: indices through `with` (NULL: kept), loads of `of` (NULL: none) replaced by its body. */
+struct rewriting { struct arena *arena; const struct index *const *with; const struct definition *of; };
+
+static const struct expr *rewrite(const struct rewriting *, const struct expr *);
+
+static const struct index *rewrite_index(const struct rewriting *r, const struct index *index)
+{
+	bool values = false;
+	if (r->with)
+		index = index_substitute(r->arena, index, r->with);
+	for (int i = 0; r->of && i < index->count; i++)
+		values |= index->terms[i].atom->kind != ATOM_VAR;
+	if (!values)
+		return index;
+	const struct index *sum = index_constant(r->arena, index->constant);
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		const struct index *becomes;
+		if (atom->kind == ATOM_VALUE)
+			becomes = index_value(r->arena, rewrite(&(struct rewriting){ r->arena, NULL, r->of }, atom->value), atom->low, atom->high);
+		else if (atom->kind == ATOM_DIV)
+			becomes = index_div(r->arena, rewrite_index(&(struct rewriting){ r->arena, NULL, r->of }, atom->of), atom->by);
+		else if (atom->kind == ATOM_MOD)
+			becomes = index_mod(r->arena, rewrite_index(&(struct rewriting){ r->arena, NULL, r->of }, atom->of), atom->by);
+		else
+			becomes = index_var(r->arena, atom->var, atom->high + 1);
+		sum = index_add(r->arena, sum, index_scale(r->arena, becomes, index->terms[i].factor));
+	}
+	return sum;
+}
+
+static const struct expr *rewrite(const struct rewriting *r, const struct expr *expr)
+{
+	const struct expr *a = expr->arg[0], *b = expr->arg[1], *c = expr->arg[2];
+	switch (expr->kind) {
+	case EXPR_NUMBER:
+		return expr;
+	case EXPR_LOAD: {
+		const struct index *at[MAX_VARS] = { 0 };
+		for (int d = 0; d < expr->of->rank; d++)
+			at[d] = rewrite_index(r, expr->at[d]);
+		return expr->of == r->of ? expr_substitute(r->arena, r->of->body, at) : expr_load(r->arena, expr->of, at);
+	}
+	case EXPR_SCALAR:
+		return expr_scalar(r->arena, expr->row, rewrite(r, a), b ? rewrite(r, b) : NULL, c ? rewrite(r, c) : NULL);
+	case EXPR_SELECT: {
+		struct range *ranges = new_array(r->arena, struct range, (size_t)expr->range_count);
+		for (int i = 0; i < expr->range_count; i++)
+			ranges[i] = (struct range){ rewrite_index(r, expr->ranges[i].at), expr->ranges[i].from, expr->ranges[i].to };
+		return expr_select(r->arena, ranges, expr->range_count, rewrite(r, a), rewrite(r, b));
+	}
+	case EXPR_INDEX:
+		return expr_index(r->arena, rewrite_index(r, expr->index));
+	case EXPR_CAST:
+		return expr_cast(r->arena, expr->type, rewrite(r, a));
+	}
+	return expr;
+}
+
+const struct expr *expr_substitute(struct arena *arena, const struct expr *expr, const struct index *const *with)
+{
+	return rewrite(&(struct rewriting){ arena, with, NULL }, expr);
+}
+
+const struct expr *expr_inline(struct arena *arena, const struct expr *expr, const struct definition *of)
+{
+	return rewrite(&(struct rewriting){ arena, NULL, of }, expr);
+}
+
+bool expr_equal(const struct expr *a, const struct expr *b)
+{
+	if (a == b)
+		return true;
+	if (!a || !b || a->kind != b->kind || a->type != b->type)
+		return false;
+	switch (a->kind) {
+	case EXPR_NUMBER:
+		return a->integer == b->integer && !memcmp(&a->number, &b->number, sizeof a->number);
+	case EXPR_LOAD:
+		for (int d = 0; a->of == b->of && d < a->of->rank; d++)
+			if (!index_equal(a->at[d], b->at[d]))
+				return false;
+		return a->of == b->of;
+	case EXPR_SELECT:
+		if (a->range_count != b->range_count)
+			return false;
+		for (int i = 0; i < a->range_count; i++)
+			if (a->ranges[i].from != b->ranges[i].from || a->ranges[i].to != b->ranges[i].to
+				|| !index_equal(a->ranges[i].at, b->ranges[i].at))
+				return false;
+		break;
+	case EXPR_INDEX:
+		return index_equal(a->index, b->index);
+	case EXPR_SCALAR:
+		if (a->row != b->row)
+			return false;
+		break;
+	case EXPR_CAST:
+		break;
+	}
+	for (int i = 0; i < 3; i++)
+		if (a->arg[i] != b->arg[i] && !expr_equal(a->arg[i], b->arg[i]))
+			return false;
+	return true;
+}
+
+bool expr_uses(const struct expr *expr, int var)
+{
+	if (expr->kind == EXPR_LOAD)
+		for (int d = 0; d < expr->of->rank; d++)
+			if (index_uses(expr->at[d], var))
+				return true;
+	if (expr->kind == EXPR_INDEX && index_uses(expr->index, var))
+		return true;
+	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
+		if (index_uses(expr->ranges[i].at, var))
+			return true;
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && expr_uses(expr->arg[i], var))
+			return true;
+	return false;
+}
+
+int expr_cost(const struct expr *expr)
+{
+	int cost = expr->kind == EXPR_SCALAR ? scalars[expr->row].cost : expr->kind == EXPR_LOAD || expr->kind == EXPR_SELECT;
+	for (int i = 0; i < 3; i++)
+		cost += expr->arg[i] ? expr_cost(expr->arg[i]) : 0;
+	return cost;
+}
+
+static void index_loads(const struct index *index, void (*visit)(void *, const struct expr *), void *user)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE)
+			expr_loads(atom->value, visit, user);
+		else if (atom->kind != ATOM_VAR)
+			index_loads(atom->of, visit, user);
+	}
+}
+
+void expr_loads(const struct expr *expr, void (*visit)(void *user, const struct expr *load), void *user)
+{
+	if (expr->kind == EXPR_LOAD) {
+		visit(user, expr);
+		for (int d = 0; d < expr->of->rank; d++)
+			index_loads(expr->at[d], visit, user);
+	}
+	if (expr->kind == EXPR_INDEX)
+		index_loads(expr->index, visit, user);
+	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
+		index_loads(expr->ranges[i].at, visit, user);
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i])
+			expr_loads(expr->arg[i], visit, user);
+}

@@ -1,0 +1,53 @@
+/* fold.c: program -> program.  What depends on constants alone becomes a constant, computed strictly: the factors of a norm, for example.
+ * What it was stays as its original, for --math double.  A map of numbers that reads nothing stays: it costs no memory. */
+#include "definitions/definitions.h"
+
+enum { FOLD_BYTES = 1 << 20 };            /* of a result that is larger than all it reads */
+static const double fold_terms = 1e8;
+
+struct reads { bool constant; int count; double bytes; };
+
+static double bytes_of(const struct definition *definition)
+{
+	return (double)definition_elements(definition) * dtypes[definition->type].bits / 8;
+}
+
+static void read(void *user, const struct expr *load)
+{
+	struct reads *reads = user;
+	reads->constant &= load->of->source == SOURCE_CONSTANT;
+	reads->count++;
+	reads->bytes += bytes_of(load->of);
+}
+
+static bool is_worth_folding(const struct definition *definition)
+{
+	struct reads reads = { .constant = true };
+	if (definition->source != SOURCE_COMPUTED || definition->rewrite)
+		return false;
+	expr_loads(definition->body, read, &reads);
+	if (definition->start)
+		expr_loads(definition->start, read, &reads);
+	return reads.constant && reads.count && (double)definition_elements(definition) * (double)definition_terms(definition) <= fold_terms
+		&& (bytes_of(definition) <= FOLD_BYTES || bytes_of(definition) <= reads.bytes);
+}
+
+void program_fold(struct program *program)
+{
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *definition = program->all.at[i];
+		if (!is_worth_folding(definition))
+			continue;
+		struct definition *original = new(program->arena, struct definition);
+		*original = *definition;
+		void *data = arena_alloc(program->arena, dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
+		interpret_one(program, definition, data);
+		definition->source = SOURCE_CONSTANT;
+		definition->data = data;
+		definition->reduce = REDUCE_NONE;
+		definition->order = ORDER_CHAIN;
+		definition->reduced = 0;
+		definition->start = definition->body = NULL;
+		definition->original = original;
+	}
+}

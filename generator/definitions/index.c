@@ -1,0 +1,395 @@
+/* index.c: integers over index variables in one normal form: constant + sum of factor * atom, atoms distinct and sorted.
+ * The rules are those that reshapes, slices and layouts need; each keeps the value for every assignment of the variables. */
+#include "definitions/definitions.h"
+#include <inttypes.h>
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+static int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
+static int64_t gcd(int64_t a, int64_t b)
+{
+	a = a < 0 ? -a : a;
+	b = b < 0 ? -b : b;
+	for (int64_t t; b; a = b, b = t)
+		t = a % b;
+	return a;
+}
+
+static int compare_index(const struct index *, const struct index *);
+
+static int compare_atom(const struct atom *a, const struct atom *b)
+{
+	int order;
+	if (a == b)
+		return 0;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	switch (a->kind) {
+	case ATOM_VAR:
+		return (a->var > b->var) - (a->var < b->var);
+	case ATOM_DIV:
+	case ATOM_MOD:
+		if (a->by != b->by)
+			return a->by < b->by ? -1 : 1;
+		return compare_index(a->of, b->of);
+	case ATOM_VALUE:
+		if (expr_equal(a->value, b->value))
+			return 0;
+		order = (a->low > b->low) - (a->low < b->low);            /* any order will do that does not depend on addresses … */
+		return order ? order : (uintptr_t)a->value < (uintptr_t)b->value ? -1 : 1;   /* … and arenas grow upwards mostly */
+	}
+	return 0;
+}
+
+static int compare_index(const struct index *a, const struct index *b)
+{
+	if (a == b)
+		return 0;
+	if (a->count != b->count)
+		return a->count < b->count ? -1 : 1;
+	for (int i = 0; i < a->count; i++) {
+		int order = compare_atom(a->terms[i].atom, b->terms[i].atom);
+		if (order)
+			return order;
+		if (a->terms[i].factor != b->terms[i].factor)
+			return a->terms[i].factor < b->terms[i].factor ? -1 : 1;
+	}
+	return (a->constant > b->constant) - (a->constant < b->constant);
+}
+
+bool index_equal(const struct index *a, const struct index *b) { return compare_index(a, b) == 0; }
+
+static struct index *index_room(struct arena *arena, int count)
+{
+	struct index *index = arena_alloc(arena, sizeof *index + (size_t)count * sizeof *index->terms);
+	index->count = count;
+	return index;
+}
+
+const struct index *index_constant(struct arena *arena, int64_t value)
+{
+	struct index *index = index_room(arena, 0);
+	index->constant = value;
+	return index;
+}
+
+static const struct index *index_of_atom(struct arena *arena, struct atom atom, int64_t factor)
+{
+	struct index *index = index_room(arena, 1);
+	struct atom *kept = new(arena, struct atom);
+	*kept = atom;
+	index->terms[0] = (struct index_term){ factor, kept };
+	return index;
+}
+
+const struct index *index_var(struct arena *arena, int var, int64_t extent)
+{
+	if (extent == 1)
+		return index_constant(arena, 0);
+	return index_of_atom(arena, (struct atom){ .kind = ATOM_VAR, .var = var, .low = 0, .high = extent - 1 }, 1);
+}
+
+const struct index *index_value(struct arena *arena, const struct expr *value, int64_t low, int64_t high)
+{
+	return index_of_atom(arena, (struct atom){ .kind = ATOM_VALUE, .value = value, .low = low, .high = high }, 1);
+}
+
+void index_range(const struct index *index, int64_t *low, int64_t *high)
+{
+	*low = *high = index->constant;
+	for (int i = 0; i < index->count; i++) {
+		int64_t f = index->terms[i].factor;
+		const struct atom *atom = index->terms[i].atom;
+		*low += f * (f > 0 ? atom->low : atom->high);
+		*high += f * (f > 0 ? atom->high : atom->low);
+	}
+}
+
+/* a + b * factor, merged and sorted */
+static const struct index *merge(struct arena *arena, const struct index *a, const struct index *b, int64_t factor)
+{
+	struct index *sum = index_room(arena, a->count + b->count);
+	int i = 0, j = 0, n = 0;
+	sum->constant = a->constant + factor * b->constant;
+	while (i < a->count || j < b->count) {
+		int order = i == a->count ? 1 : j == b->count ? -1 : compare_atom(a->terms[i].atom, b->terms[j].atom);
+		struct index_term term;
+		if (order < 0)
+			term = a->terms[i++];
+		else if (order > 0)
+			term = (struct index_term){ factor * b->terms[j].factor, b->terms[j].atom }, j++;
+		else
+			term = (struct index_term){ a->terms[i].factor + factor * b->terms[j].factor, a->terms[i].atom }, i++, j++;
+		if (term.factor)
+			sum->terms[n++] = term;
+	}
+	sum->count = n;
+	return sum;
+}
+
+static const struct index *without(struct arena *arena, const struct index *a, int i, int j)
+{
+	struct index *rest = index_room(arena, a->count - 2);
+	int n = 0;
+	rest->constant = a->constant;
+	for (int k = 0; k < a->count; k++)
+		if (k != i && k != j)
+			rest->terms[n++] = a->terms[k];
+	return rest;
+}
+
+/* f*n*(x/n) + f*(x%n) = f*x;  f*n*((x/n)%m) + f*(x%n) = f*(x%(n*m)) */
+static const struct index *combine(struct arena *arena, const struct index *a)
+{
+	for (int j = 0; j < a->count; j++) {
+		const struct atom *low = a->terms[j].atom;
+		int64_t f = a->terms[j].factor;
+		if (low->kind != ATOM_MOD)
+			continue;
+		for (int i = 0; i < a->count; i++) {
+			const struct atom *high = a->terms[i].atom;
+			if (a->terms[i].factor != f * low->by)
+				continue;
+			if (high->kind == ATOM_DIV && high->by == low->by && index_equal(high->of, low->of))
+				return combine(arena, merge(arena, without(arena, a, i, j), low->of, f));
+			if (high->kind == ATOM_MOD && index_equal(high->of, index_div(arena, low->of, low->by)))
+				return combine(arena, merge(arena, without(arena, a, i, j), index_mod(arena, low->of, low->by * high->by), f));
+		}
+	}
+	return a;
+}
+
+const struct index *index_add(struct arena *arena, const struct index *a, const struct index *b)
+{
+	return combine(arena, merge(arena, a, b, 1));
+}
+
+const struct index *index_plus(struct arena *arena, const struct index *a, int64_t b)
+{
+	struct index *sum;
+	if (!b)
+		return a;
+	sum = index_room(arena, a->count);
+	memcpy(sum->terms, a->terms, (size_t)a->count * sizeof *a->terms);
+	sum->constant = a->constant + b;
+	return sum;
+}
+
+const struct index *index_scale(struct arena *arena, const struct index *a, int64_t factor)
+{
+	return merge(arena, index_constant(arena, 0), a, factor);
+}
+
+/* x = by * quotient + rest, the rest with a constant in [0, by) and without terms that `by` divides */
+static void split(struct arena *arena, const struct index *x, int64_t by, const struct index **quotient, const struct index **rest)
+{
+	struct index *q = index_room(arena, x->count), *r = index_room(arena, x->count);
+	q->count = r->count = 0;
+	q->constant = floor_div(x->constant, by);
+	r->constant = floor_mod(x->constant, by);
+	for (int i = 0; i < x->count; i++)
+		if (x->terms[i].factor % by == 0)
+			q->terms[q->count++] = (struct index_term){ x->terms[i].factor / by, x->terms[i].atom };
+		else
+			r->terms[r->count++] = x->terms[i];
+	*quotient = q;
+	*rest = r;
+}
+
+/* The largest g > 1 dividing n with x = g*s + b, b in [0, g); 1 where there is none. */
+static int64_t coarse(struct arena *arena, const struct index *x, int64_t n, const struct index **s, const struct index **b)
+{
+	int64_t best = 1;
+	for (int i = 0; i < x->count; i++) {
+		int64_t g = gcd(x->terms[i].factor, n), low, high;
+		const struct index *q, *r;
+		if (g <= best)
+			continue;
+		split(arena, x, g, &q, &r);
+		index_range(r, &low, &high);
+		if (low >= 0 && high < g)
+			best = g, *s = q, *b = r;
+	}
+	return best;
+}
+
+const struct index *index_div(struct arena *arena, const struct index *x, int64_t by)
+{
+	const struct index *q, *r, *s, *b;
+	int64_t low, high, g;
+	if (by == 1)
+		return x;
+	split(arena, x, by, &q, &r);
+	index_range(r, &low, &high);
+	if (floor_div(low, by) == floor_div(high, by))
+		return index_plus(arena, q, floor_div(low, by));
+	if ((g = coarse(arena, r, by, &s, &b)) > 1)
+		return index_add(arena, q, index_div(arena, s, by / g));
+	if (r->count == 1 && r->terms[0].factor == 1 && r->constant == 0) {
+		const struct atom *atom = r->terms[0].atom;
+		if (atom->kind == ATOM_DIV)
+			return index_add(arena, q, index_div(arena, atom->of, atom->by * by));
+		if (atom->kind == ATOM_MOD && atom->by % by == 0)
+			return index_add(arena, q, index_mod(arena, index_div(arena, atom->of, by), atom->by / by));
+	}
+	return index_add(arena, q, index_of_atom(arena, (struct atom){ .kind = ATOM_DIV, .of = r, .by = by,
+		.low = floor_div(low, by), .high = floor_div(high, by) }, 1));
+}
+
+const struct index *index_mod(struct arena *arena, const struct index *x, int64_t by)
+{
+	const struct index *q, *r, *s, *b;
+	int64_t low, high, g;
+	if (by == 1)
+		return index_constant(arena, 0);
+	split(arena, x, by, &q, &r);
+	index_range(r, &low, &high);
+	if (floor_div(low, by) == floor_div(high, by))
+		return index_plus(arena, r, -by * floor_div(low, by));
+	if ((g = coarse(arena, r, by, &s, &b)) > 1)
+		return index_add(arena, index_scale(arena, index_mod(arena, s, by / g), g), b);
+	if (r->count == 1 && r->terms[0].factor == 1 && r->constant == 0) {
+		const struct atom *atom = r->terms[0].atom;
+		if (atom->kind == ATOM_MOD && atom->by % by == 0)
+			return index_mod(arena, atom->of, by);
+	}
+	return index_of_atom(arena, (struct atom){ .kind = ATOM_MOD, .of = r, .by = by, .low = 0, .high = by - 1 }, 1);
+}
+
+bool index_is_constant(const struct index *index, int64_t *value)
+{
+	*value = index->constant;
+	return index->count == 0;
+}
+
+bool index_is_var(const struct index *index, int *var)
+{
+	if (index->count != 1 || index->constant || index->terms[0].factor != 1 || index->terms[0].atom->kind != ATOM_VAR)
+		return false;
+	*var = index->terms[0].atom->var;
+	return true;
+}
+
+int64_t index_factor(const struct index *index, int var)
+{
+	for (int i = 0; i < index->count; i++)
+		if (index->terms[i].atom->kind == ATOM_VAR && index->terms[i].atom->var == var)
+			return index->terms[i].factor;
+	return 0;
+}
+
+bool index_uses(const struct index *index, int var)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VAR ? atom->var == var : atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : index_uses(atom->of, var))
+			return true;
+	}
+	return false;
+}
+
+bool index_is_affine(const struct index *index)
+{
+	for (int i = 0; i < index->count; i++)
+		if (index->terms[i].atom->kind != ATOM_VAR)
+			return false;
+	return true;
+}
+
+const struct index *index_substitute(struct arena *arena, const struct index *index, const struct index *const *with)
+{
+	const struct index *sum = index_constant(arena, index->constant);
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		const struct index *becomes = NULL;
+		switch (atom->kind) {
+		case ATOM_VAR:
+			becomes = with[atom->var] ? with[atom->var] : index_of_atom(arena, *atom, 1);
+			break;
+		case ATOM_DIV:
+			becomes = index_div(arena, index_substitute(arena, atom->of, with), atom->by);
+			break;
+		case ATOM_MOD:
+			becomes = index_mod(arena, index_substitute(arena, atom->of, with), atom->by);
+			break;
+		case ATOM_VALUE:
+			becomes = index_value(arena, expr_substitute(arena, atom->value, with), atom->low, atom->high);
+			break;
+		}
+		sum = index_add(arena, sum, index_scale(arena, becomes, index->terms[i].factor));
+	}
+	return sum;
+}
+
+int64_t index_evaluate(const struct index *index, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user)
+{
+	int64_t sum = index->constant;
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		int64_t x = atom->kind == ATOM_VAR ? vars[atom->var]
+			: atom->kind == ATOM_DIV ? floor_div(index_evaluate(atom->of, vars, value, user), atom->by)
+			: atom->kind == ATOM_MOD ? floor_mod(index_evaluate(atom->of, vars, value, user), atom->by)
+			: value(user, atom->value);
+		sum += atom->kind == ATOM_VALUE ? (x < atom->low ? atom->low : x > atom->high ? atom->high : x) * index->terms[i].factor
+			: x * index->terms[i].factor;
+	}
+	return sum;
+}
+
+static void print_atom(const struct atom *atom, const char *const *names, struct text *out)
+{
+	switch (atom->kind) {
+	case ATOM_VAR:
+		text_adds(out, names[atom->var]);
+		break;
+	case ATOM_DIV:
+	case ATOM_MOD:
+		text_addc(out, '(');
+		index_print(atom->of, names, out);
+		text_printf(out, ")%c%" PRId64, atom->kind == ATOM_DIV ? '/' : '%', atom->by);
+		break;
+	case ATOM_VALUE:
+		text_adds(out, "[]");                         /* who prints values substitutes them first: emit/expression.c */
+		break;
+	}
+}
+
+void index_print(const struct index *index, const char *const *names, struct text *out)
+{
+	for (int i = 0; i < index->count; i++) {
+		int64_t f = index->terms[i].factor;
+		if (f < 0)
+			text_adds(out, i ? " - " : "-");
+		else if (i)
+			text_adds(out, " + ");
+		f = f < 0 ? -f : f;
+		if (f != 1)
+			text_printf(out, "%" PRId64 "*", f);
+		bool wrap = f != 1 && index->terms[i].atom->kind != ATOM_VAR;
+		if (wrap)
+			text_addc(out, '(');
+		print_atom(index->terms[i].atom, names, out);
+		if (wrap)
+			text_addc(out, ')');
+	}
+	if (!index->count)
+		text_printf(out, "%" PRId64, index->constant);
+	else if (index->constant)
+		text_printf(out, " %c %" PRId64, index->constant < 0 ? '-' : '+', index->constant < 0 ? -index->constant : index->constant);
+}
+
+const struct index *index_flatten(struct arena *arena, int rank, const struct index *const *at, const int64_t *extents)
+{
+	const struct index *flat = index_constant(arena, 0);
+	for (int64_t d = rank - 1, step = 1; d >= 0; step *= extents[d], d--)
+		flat = index_add(arena, flat, index_scale(arena, at[d], step));
+	return flat;
+}
+
+void index_unflatten(struct arena *arena, const struct index *flat, int rank, const int64_t *extents, const struct index **at)
+{
+	int64_t step = 1;
+	for (int d = rank - 1; d >= 0; step *= extents[d], d--) {
+		const struct index *whole = index_div(arena, flat, step);
+		at[d] = extents[d] == 1 ? index_constant(arena, 0) : d == 0 ? whole : index_mod(arena, whole, extents[d]);
+	}
+}

@@ -1,0 +1,221 @@
+/* interpret.c: a program -> the values of its outputs.  Definitions run in order; each has memory of its own from its computation to its
+ * last reader.  This is the oracle of every target (strict) and the judge of accuracy (double, before any rewrite). */
+#include "definitions/evaluate.h"
+#include <stdlib.h>
+
+struct run {
+	struct memories memories;
+	struct arena arena, scratch;      /* the run's own; one definition's */
+	void **owned;                     /* by number: what to free */
+	bool *needed;
+	int *last;                        /* by number: who reads it last */
+	int *dying, *next_dying;          /* by number of the reader: a list of what it reads last, ended by -1 */
+	int reader;                       /* while readers are counted */
+};
+
+static const struct definition *meaning(const struct definition *definition, enum math math)
+{
+	return math == MATH_DOUBLE && definition->original ? definition->original : definition;
+}
+
+static bool is_of(const struct program *program, const struct definition *definition)
+{
+	return (size_t)definition->number < program->all.count && program->all.at[definition->number] == definition;
+}
+
+/* A large constant may be borrowed from a file at any address: then its elements are copied to where they can be read. */
+static struct memory constant_memory(struct run *run, const struct definition *definition)
+{
+	struct memory memory = { (void *)(uintptr_t)definition->data, definition->type };
+	size_t bytes = dtype_bytes(definition->type, (size_t)definition_elements(definition));
+	if ((uintptr_t)definition->data % (size_t)(dtypes[definition->type].bits / 8) == 0)
+		return memory;
+	if (!(memory.at = run->owned[definition->number] = malloc(bytes + 1)))
+		fail(run->memories.program->build, EXIT_LIMIT, definition->name, "no memory for %zu bytes", bytes);
+	memcpy(memory.at, definition->data, bytes);
+	return memory;
+}
+
+struct memory memory_of(const struct memories *memories, const struct definition *definition)
+{
+	struct memory memory = { (void *)(uintptr_t)definition->data, definition->type };
+	if (is_of(memories->program, definition))
+		return memories->at[definition->number];
+	if (definition->source != SOURCE_CONSTANT)
+		fail(memories->program->build, EXIT_INVALID, definition->name, "is read but not computed");
+	return memory;
+}
+
+static void count_reader(void *user, const struct expr *load)
+{
+	struct run *run = user;
+	if (!is_of(run->memories.program, load->of))
+		return;
+	run->needed[load->of->number] = true;
+	if (run->last[load->of->number] < run->reader)
+		run->last[load->of->number] = run->reader;
+}
+
+/* From the end: only what an output needs is computed. */
+static void count_readers(struct run *run)
+{
+	const struct program *program = run->memories.program;
+	for (size_t i = 0; i < program->outputs.count; i++) {
+		run->needed[program->outputs.at[i]->number] = true;
+		run->last[program->outputs.at[i]->number] = (int)program->all.count;
+	}
+	for (size_t i = program->all.count; i-- > 0;) {
+		const struct definition *definition = meaning(program->all.at[i], run->memories.math);
+		if (!run->needed[i] || definition->source != SOURCE_COMPUTED)
+			continue;
+		run->reader = (int)i;
+		expr_loads(definition->body, count_reader, run);
+		if (definition->start)
+			expr_loads(definition->start, count_reader, run);
+	}
+}
+
+static void compute(struct run *run, const struct definition *definition)
+{
+	struct build *build = run->memories.program->build;
+	const struct definition *what = meaning(definition, run->memories.math);
+	enum dtype stored = system_of(definition->type, run->memories.math) == SYSTEM_DOUBLE ? DTYPE_F64 : definition->type;
+	size_t bytes;
+	if (!size_mul((size_t)definition_elements(definition), (size_t)dtypes[stored].bits / 8, &bytes)
+		|| !(run->owned[definition->number] = malloc(bytes + 1)))
+		fail(build, EXIT_LIMIT, definition->name, "no memory for %lld elements", (long long)definition_elements(definition));
+	run->memories.at[definition->number] = (struct memory){ run->owned[definition->number], stored };
+	definition_evaluate(&run->scratch, &run->memories, what, run->memories.at[definition->number]);
+	arena_release(&run->scratch);
+}
+
+static void drop(struct run *run, int number)            /* nothing for inputs and constants */
+{
+	free(run->owned[number]);
+	run->owned[number] = NULL;
+}
+
+static void list_dying(struct run *run, int count)
+{
+	for (int i = 0; i < count; i++)
+		run->dying[i] = -1;
+	for (int i = 0; i < count; i++)
+		if (run->needed[i] && run->last[i] < count) {
+			run->next_dying[i] = run->dying[run->last[i]];
+			run->dying[run->last[i]] = i;
+		}
+}
+
+static void store_output(struct run *run, const struct definition *definition, void *output)
+{
+	struct memory memory = run->memories.at[definition->number];
+	enum system system = system_of(memory.stored, MATH_STRICT);
+	int64_t values[CHUNK], elements = definition_elements(definition);
+	for (int64_t from = 0; from < elements; from += CHUNK) {
+		int n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
+		values_load(system, values, memory.at, memory.stored, from, n);
+		values_store(system, values, output, definition->type, from, n);
+	}
+}
+
+static void run_all(struct run *run, const void *const *inputs, void *const *outputs)
+{
+	const struct program *program = run->memories.program;
+	struct memory *at = run->memories.at;
+	int count = (int)program->all.count;
+	for (int i = 0; i < count; i++)
+		program->all.at[i]->number = i;
+	count_readers(run);
+	list_dying(run, count);
+	for (size_t i = 0; i < program->inputs.count; i++)
+		at[program->inputs.at[i]->number] = (struct memory){ (void *)(uintptr_t)inputs[i], program->inputs.at[i]->type };
+	for (int i = 0; i < count; i++) {
+		const struct definition *definition = program->all.at[i];
+		enum source source = meaning(definition, run->memories.math)->source;
+		if (run->needed[i] && source == SOURCE_CONSTANT)
+			at[i] = constant_memory(run, definition);
+		if (run->needed[i] && source == SOURCE_COMPUTED)
+			compute(run, definition);
+		for (int dead = run->dying[i]; dead >= 0; dead = run->next_dying[dead])
+			drop(run, dead);
+	}
+	for (size_t i = 0; i < program->outputs.count; i++)
+		store_output(run, program->outputs.at[i], outputs[i]);
+}
+
+static struct run *run_new(const struct program *program, enum math math)
+{
+	struct run *run = calloc(1, sizeof *run);
+	if (!run)
+		fail(program->build, EXIT_LIMIT, NULL, "no memory for the interpreter");
+	run->memories.program = program;
+	run->memories.math = math;
+	arena_init(&run->arena, program->build);
+	arena_init(&run->scratch, program->build);
+	return run;
+}
+
+static void run_free(struct run *run)
+{
+	for (size_t i = 0; run->owned && i < run->memories.program->all.count; i++)
+		free(run->owned[i]);
+	arena_release(&run->scratch);
+	arena_release(&run->arena);
+	free(run);
+}
+
+static void place_constant(void *user, const struct expr *load)
+{
+	struct run *run = user;
+	if (is_of(run->memories.program, load->of) && !run->memories.at[load->of->number].at)
+		run->memories.at[load->of->number] = constant_memory(run, load->of);
+}
+
+static void run_one(struct run *run, const struct definition *definition, void *output)
+{
+	for (size_t i = 0; i < run->memories.program->all.count; i++)
+		run->memories.program->all.at[i]->number = (int)i;
+	expr_loads(definition->body, place_constant, run);
+	if (definition->start)
+		expr_loads(definition->start, place_constant, run);
+	definition_evaluate(&run->scratch, &run->memories, definition, (struct memory){ output, definition->type });
+}
+
+/* All of a program, or one definition.  What fails inside passes by here, so that the run's memory goes in any case. */
+static void run_safely(const struct program *program, const struct definition *one, enum math math, const void *const *inputs,
+	void *const *outputs)
+{
+	struct build *build = program->build;
+	struct run *const run = run_new(program, math);
+	jmp_buf *const out = build->out;
+	jmp_buf here;
+	build->out = &here;
+	bool failed = setjmp(here) != 0;
+	if (!failed) {
+		size_t count = program->all.count + 1;
+		run->memories.at = new_array(&run->arena, struct memory, count);
+		run->owned = new_array(&run->arena, void *, count);
+		run->needed = new_array(&run->arena, bool, count);
+		run->last = new_array(&run->arena, int, count);
+		run->dying = new_array(&run->arena, int, count);
+		run->next_dying = new_array(&run->arena, int, count);
+		if (one)
+			run_one(run, one, outputs[0]);
+		else
+			run_all(run, inputs, outputs);
+	}
+	run_free(run);
+	build->out = out;
+	if (failed)
+		longjmp(*out, 1);
+}
+
+void interpret(const struct program *program, enum math math, const void *const *inputs, void *const *outputs)
+{
+	run_safely(program, NULL, math, inputs, outputs);
+}
+
+void interpret_one(const struct program *program, const struct definition *definition, void *output)
+{
+	run_safely(program, definition, MATH_STRICT, NULL, &output);
+}

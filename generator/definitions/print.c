@@ -1,0 +1,181 @@
+/* print.c: a program as text, one line a definition:
+ *
+ *     conv float[1,16,32,32] = sum(k0 < 3, k1 < 3, k2 < 16 from b[i1]) x[i0, k2, i2 + k0 - 1, i3 + k1 - 1] * w[i1, k2, k0, k1]
+ *
+ * Output variables are named i0, i1 … and reduced ones k0, k1 …: a definition does not remember names. */
+#include "definitions/definitions.h"
+#include <inttypes.h>
+
+static const char *const output_variables[MAX_RANK] = {
+	"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7", "i8", "i9", "i10", "i11", "i12", "i13", "i14", "i15",
+};
+static const char *const reduced_variables[MAX_RANK] = {
+	"k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8", "k9", "k10", "k11", "k12", "k13", "k14", "k15",
+};
+
+struct printing { struct text *out; const char *names[MAX_VARS]; };
+
+/* How tightly text binds: a sum inside a product needs parentheses. */
+enum { BIND_SUM = 1, BIND_PRODUCT, BIND_ATOM };
+
+static void print_expr(const struct printing *, const struct expr *, int bind);
+
+static void print_index(const struct printing *p, const struct index *index, int bind)
+{
+	struct text *out = p->out;
+	int parts = index->count + (index->constant != 0);
+	if (parts > 1 && bind > BIND_SUM)
+		text_addc(out, '(');
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		int64_t factor = index->terms[i].factor;
+		text_adds(out, factor < 0 ? i ? " - " : "-" : i ? " + " : "");
+		if (factor != 1 && factor != -1)
+			text_printf(out, "%" PRIu64 "*", factor < 0 ? -(uint64_t)factor : (uint64_t)factor);
+		if (atom->kind == ATOM_VAR) {
+			text_adds(out, p->names[atom->var]);
+		} else if (atom->kind == ATOM_VALUE) {
+			text_adds(out, "at(");
+			print_expr(p, atom->value, 0);
+			text_addc(out, ')');
+		} else {
+			bool wrap = factor != 1;
+			text_adds(out, wrap ? "(" : "");
+			print_index(p, atom->of, BIND_PRODUCT);
+			text_printf(out, "%c%" PRId64, atom->kind == ATOM_DIV ? '/' : '%', atom->by);
+			text_adds(out, wrap ? ")" : "");
+		}
+	}
+	if (!index->count)
+		text_printf(out, "%" PRId64, index->constant);
+	else if (index->constant)
+		text_printf(out, " %c %" PRIu64, index->constant < 0 ? '-' : '+',
+			index->constant < 0 ? -(uint64_t)index->constant : (uint64_t)index->constant);
+	if (parts > 1 && bind > BIND_SUM)
+		text_addc(out, ')');
+}
+
+static void print_number(const struct printing *p, const struct expr *expr)
+{
+	if (dtypes[expr->type].class != CLASS_FLOAT)
+		text_printf(p->out, "%" PRId64, expr->integer);
+	else
+		text_printf(p->out, "%.9g", expr->number);
+}
+
+static void print_scalar(const struct printing *p, const struct expr *expr, int bind)
+{
+	static const struct { const char *text; int bind; } infix[SCALAR_COUNT] = {
+		[SCALAR_add] = { " + ", BIND_SUM },     [SCALAR_sub] = { " - ", BIND_SUM },
+		[SCALAR_mul] = { " * ", BIND_PRODUCT }, [SCALAR_div] = { " / ", BIND_PRODUCT },
+	};
+	int own = infix[expr->row].bind;
+	if (!own) {
+		text_printf(p->out, "%s(", scalars[expr->row].name);
+		for (int i = 0; i < scalars[expr->row].arity; i++) {
+			text_adds(p->out, i ? ", " : "");
+			print_expr(p, expr->arg[i], 0);
+		}
+		text_addc(p->out, ')');
+		return;
+	}
+	text_adds(p->out, own < bind ? "(" : "");
+	print_expr(p, expr->arg[0], own);
+	text_adds(p->out, infix[expr->row].text);
+	print_expr(p, expr->arg[1], own + 1);
+	text_adds(p->out, own < bind ? ")" : "");
+}
+
+static void print_expr(const struct printing *p, const struct expr *expr, int bind)
+{
+	switch (expr->kind) {
+	case EXPR_NUMBER:
+		print_number(p, expr);
+		break;
+	case EXPR_LOAD:
+		text_adds(p->out, expr->of->name);
+		text_addc(p->out, '[');
+		for (int d = 0; d < expr->of->rank; d++) {
+			text_adds(p->out, d ? ", " : "");
+			print_index(p, expr->at[d], 0);
+		}
+		text_addc(p->out, ']');
+		break;
+	case EXPR_SCALAR:
+		print_scalar(p, expr, bind);
+		break;
+	case EXPR_SELECT:
+		text_adds(p->out, "select(");
+		for (int i = 0; i < expr->range_count; i++) {
+			text_printf(p->out, "%s%" PRId64 " <= ", i ? " and " : "", expr->ranges[i].from);
+			print_index(p, expr->ranges[i].at, BIND_SUM);
+			text_printf(p->out, " < %" PRId64, expr->ranges[i].to);
+		}
+		text_adds(p->out, ", ");
+		print_expr(p, expr->arg[0], 0);
+		text_adds(p->out, ", ");
+		print_expr(p, expr->arg[1], 0);
+		text_addc(p->out, ')');
+		break;
+	case EXPR_INDEX:
+		text_adds(p->out, "index(");
+		print_index(p, expr->index, 0);
+		text_addc(p->out, ')');
+		break;
+	case EXPR_CAST:
+		text_printf(p->out, "%s(", dtypes[expr->type].text);
+		print_expr(p, expr->arg[0], 0);
+		text_addc(p->out, ')');
+		break;
+	}
+}
+
+static void print_type(const struct definition *definition, struct text *out)
+{
+	text_printf(out, "%s %s[", definition->name, dtypes[definition->type].text);
+	for (int d = 0; d < definition->rank; d++)
+		text_printf(out, "%s%" PRId64, d ? "," : "", definition->extents[d]);
+	text_addc(out, ']');
+}
+
+static void print_computed(const struct definition *definition, struct text *out)
+{
+	static const char *const words[] = { "", "sum", "max", "min", "product" };
+	struct printing p = { .out = out };
+	for (int v = 0; v < definition->rank; v++)
+		p.names[v] = output_variables[v];
+	for (int v = 0; v < definition->reduced; v++)
+		p.names[definition->rank + v] = reduced_variables[v];
+	text_adds(out, " = ");
+	if (definition->reduce) {
+		text_printf(out, "%s(", words[definition->reduce]);
+		for (int d = 0; d < definition->reduced; d++)
+			text_printf(out, "%sk%d < %" PRId64, d ? ", " : "", d, definition->reduced_extents[d]);
+		if (definition->order == ORDER_LANES)
+			text_adds(out, " by 64");
+		if (definition->start) {
+			text_adds(out, " from ");
+			print_expr(&p, definition->start, 0);
+		}
+		text_adds(out, ") ");
+	}
+	print_expr(&p, definition->body, 0);
+}
+
+void program_print(const struct program *program, struct text *out)
+{
+	text_printf(out, "program %s\n", program->name);
+	for (size_t i = 0; i < program->all.count; i++) {
+		const struct definition *definition = program->all.at[i];
+		print_type(definition, out);
+		if (definition->source == SOURCE_INPUT)
+			text_adds(out, "    input");
+		else if (definition->source == SOURCE_CONSTANT)
+			text_adds(out, "    constant");
+		else
+			print_computed(definition, out);
+		text_addc(out, '\n');
+	}
+	for (size_t i = 0; i < program->outputs.count; i++)
+		text_printf(out, "output %s = %s\n", program->output_names.at[i], program->outputs.at[i]->name);
+}

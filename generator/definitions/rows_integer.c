@@ -1,0 +1,54 @@
+/* rows_integer.c: the rows of scalars.h over 64-bit integers, defined for every input: sums and products wrap around, x / 0 is 0. */
+#include "definitions/rows.h"
+
+typedef int64_t integer;
+
+/* Arithmetic of the rows' own + - * is on this type, which wraps; values are taken back to signed ones. */
+static integer k_div(uint64_t a, uint64_t b)
+{
+	integer x = (integer)a, y = (integer)b;
+	return y == 0 ? 0 : y == -1 ? (integer)-a : x / y;
+}
+static integer k_neg(uint64_t a) { return (integer)-a; }
+static integer k_abs(uint64_t a) { return (integer)a < 0 ? (integer)-a : (integer)a; }
+static integer k_max(uint64_t a, uint64_t b) { return (integer)a > (integer)b ? (integer)a : (integer)b; }
+static integer k_min(uint64_t a, uint64_t b) { return (integer)a < (integer)b ? (integer)a : (integer)b; }
+static integer k_relu(uint64_t a) { return (integer)a < 0 ? 0 : (integer)a; }
+static integer k_zero(uint64_t a) { return (void)a, 0; }
+static integer k_one(uint64_t a) { return (void)a, 1; }
+static int k_less(uint64_t a, uint64_t b) { return (integer)a < (integer)b; }
+static int k_equal(uint64_t a, uint64_t b) { return a == b; }
+static integer k_select(int which, uint64_t a, uint64_t b) { return (integer)(which ? a : b); }
+
+/* Powers below 0 are 1 / a^-b, which is 0 unless a is 1 or -1. */
+static integer k_pow(uint64_t a, uint64_t b)
+{
+	uint64_t y = 1;
+	if ((integer)b < 0)
+		return a == 1 ? 1 : (integer)a == -1 ? (b & 1 ? -1 : 1) : 0;
+	for (; b; b >>= 1, a *= a)
+		y *= b & 1 ? a : 1;
+	return (integer)y;
+}
+
+#define ROW_0(name, ...)
+#define ROW_1(name, ...) \
+	static void row_##name(int n, const int64_t *pa, const int64_t *pb, const int64_t *pc, int64_t *y) \
+	{ \
+		for (int i = 0; i < n; i++) { \
+			uint64_t a = (uint64_t)pa[i], b = pb ? (uint64_t)pb[i] : 0, c = pc ? (uint64_t)pc[i] : 0; \
+			(void)a, (void)b, (void)c; \
+			y[i] = (int64_t)(__VA_ARGS__); \
+		} \
+	}
+#define S(name, arity, floats, ints, cost, error, ...) ROW_##ints(name, __VA_ARGS__)
+#include "tables/scalars.h"
+#undef S
+
+#define ENTRY_0(name)
+#define ENTRY_1(name) [SCALAR_##name] = row_##name,
+row_integer *const rows_integer[SCALAR_COUNT] = {
+#define S(name, arity, floats, ints, ...) ENTRY_##ints(name)
+#include "tables/scalars.h"
+#undef S
+};

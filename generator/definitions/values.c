@@ -1,0 +1,123 @@
+/* values.c: elements of every type as floats, doubles or int64, and back. */
+#include "definitions/evaluate.h"
+#include <math.h>
+
+enum system system_of(enum dtype type, enum math math)
+{
+	if (dtypes[type].class != CLASS_FLOAT)
+		return SYSTEM_INTEGER;
+	return type == DTYPE_F64 || math == MATH_DOUBLE ? SYSTEM_DOUBLE : SYSTEM_FLOAT;
+}
+
+/* X(element type, C type): what memory may hold */
+#define STORED(X) \
+	X(F32, float) X(F64, double) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) X(I32, int32_t) X(U32, uint32_t) \
+	X(I64, int64_t) X(U64, uint64_t) X(BOOL, uint8_t)
+
+#define LOAD_AS(C, Y, PLACE) do { const C *e = elements; Y *y = values; for (int i = 0; i < n; i++) y[i] = (Y)e[PLACE]; } while (0)
+
+/* From a float only to floats: a system's values come from elements of its own class. */
+#define LOAD_CASES(C, PLACE) \
+	if (system == SYSTEM_FLOAT) LOAD_AS(C, float, PLACE); \
+	else if (system == SYSTEM_DOUBLE) LOAD_AS(C, double, PLACE); \
+	else LOAD_AS(C, int64_t, PLACE);
+
+void values_load(enum system system, void *values, const void *elements, enum dtype stored, int64_t first, int n)
+{
+	switch (stored) {
+#define X(type, C) case DTYPE_##type: LOAD_CASES(C, first + i) break;
+	STORED(X)
+#undef X
+	default: break;
+	}
+}
+
+void values_gather(enum system system, void *values, const void *elements, enum dtype stored, const int64_t *at, int64_t plus, int n)
+{
+	switch (stored) {
+#define X(type, C) case DTYPE_##type: LOAD_CASES(C, at[i] + plus) break;
+	STORED(X)
+#undef X
+	default: break;
+	}
+}
+
+#define STORE_AS(C, V) do { C *e = elements; const V *v = values; for (int i = 0; i < n; i++) e[first + i] = (C)v[i]; } while (0)
+
+void values_store(enum system system, const void *values, void *elements, enum dtype stored, int64_t first, int n)
+{
+	switch (stored) {
+#define X(type, C) case DTYPE_##type: \
+	if (system == SYSTEM_FLOAT) STORE_AS(C, float); \
+	else if (system == SYSTEM_DOUBLE) STORE_AS(C, double); \
+	else STORE_AS(C, int64_t); \
+	break;
+	STORED(X)
+#undef X
+	default: break;
+	}
+}
+
+static int64_t lowest(enum dtype type) { return dtypes[type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[type].bits) : 0; }
+static int64_t highest(enum dtype type)
+{
+	int bits = dtypes[type].bits - (dtypes[type].class == CLASS_INT);
+	return bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+}
+
+void values_wrap(enum dtype type, int64_t *values, int n)
+{
+	int unused = 64 - dtypes[type].bits;
+	bool is_signed = dtypes[type].class == CLASS_INT;
+	if (dtypes[type].class == CLASS_BOOL)
+		for (int i = 0; i < n; i++)
+			values[i] = values[i] != 0;
+	else if (unused)
+		for (int i = 0; i < n; i++)
+			values[i] = is_signed ? (int64_t)((uint64_t)values[i] << unused) >> unused
+				: (int64_t)((uint64_t)values[i] << unused >> unused);
+}
+
+static int64_t cut(double x, enum dtype type)
+{
+	if (isnan(x))
+		return 0;
+	if (x <= (double)lowest(type))
+		return lowest(type);
+	if (x >= (double)highest(type))
+		return highest(type);
+	return (int64_t)x;
+}
+
+void values_cast(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, void *y, int n)
+{
+	const float *f = a;
+	const double *d = a;
+	const int64_t *k = a;
+	if (to != SYSTEM_INTEGER) {
+		for (int i = 0; i < n; i++) {
+			double x = from == SYSTEM_FLOAT ? f[i] : from == SYSTEM_DOUBLE ? d[i] : 0;
+			if (to == SYSTEM_DOUBLE)
+				((double *)y)[i] = from != SYSTEM_INTEGER ? x : from_type == DTYPE_U64 ? (double)(uint64_t)k[i] : (double)k[i];
+			else
+				((float *)y)[i] = from != SYSTEM_INTEGER ? (float)x : from_type == DTYPE_U64 ? (float)(uint64_t)k[i] : (float)k[i];
+		}
+		return;
+	}
+	for (int i = 0; i < n; i++) {
+		double x = from == SYSTEM_FLOAT ? f[i] : from == SYSTEM_DOUBLE ? d[i] : 0;
+		int64_t *out = y;
+		out[i] = from == SYSTEM_INTEGER ? k[i] : to_type == DTYPE_BOOL ? x != 0 : cut(x, to_type);
+	}
+	values_wrap(to_type, y, n);
+}
+
+void values_spread(enum system system, const void *value, void *y, int n)
+{
+	if (system == SYSTEM_FLOAT)
+		for (int i = 0; i < n; i++)
+			((float *)y)[i] = *(const float *)value;
+	else
+		for (int i = 0; i < n; i++)
+			((int64_t *)y)[i] = *(const int64_t *)value;
+}

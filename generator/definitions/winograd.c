@@ -1,0 +1,277 @@
+/* winograd.c: one definition -> six.  A 3x3 convolution of stride 1 becomes Winograd's F(m x m, 3x3), m = 2 or 4: transforms
+ * of m + 2 points, a sum of products for each pair of points, and a transform back.
+ *
+ *     u  f32[p, p, o, c]            constant: the filters, transformed in double
+ *     t  f32[n, c, ty, p, x]        columns of the tiles forward: p points from m + 2 rows of x with its zeros around
+ *     v  f32[n, c, ty, tx, p, p]    rows forward
+ *     s  f32[n, o, ty, tx, p, p]    = sum(c from +0) v[n, c, ty, tx, i, j] * u[i, j, o, c]
+ *     b  f32[n, o, ty, tx, m, p]    columns back
+ *     y  f32[n, o, h, w]            rows back, and what the sum of the convolution starts from
+ *
+ * The points are 0, 1, -1, infinity, or 0, p1, -p1, p2, -p2, infinity with p1 = 5/8 and p2 = 3/2, whose squares and products
+ * are floats.  templates/c/winograd.jinja computes these very roundings; templates and definitions change together. */
+#include "definitions/definitions.h"
+#include "definitions/winograd.h"
+#include <math.h>
+
+struct winograd {
+	struct program *program;
+	struct arena *arena;
+	const struct expr *x, *w;                 /* the loads of the convolution */
+	struct definition *conv;
+	int64_t pad_top, pad_left, channels, tiles_y, tiles_x, m, n;
+};
+
+/* ---- does it fit? ---- */
+static bool is_zero(const struct expr *e) { return e->kind == EXPR_NUMBER && e->number == 0 && !signbit(e->number); }
+
+static bool is_pad(const struct winograd *w, const struct range *range)
+{
+	for (int d = 2; d < 4; d++)
+		if (index_equal(range->at, w->x->at[d]) && range->from <= 0 && range->to >= w->x->of->extents[d])
+			return true;
+	return false;
+}
+
+/* The index is plus(i + k, -pad), 0 <= pad <= 2. */
+static bool slides(const struct winograd *w, int d, int64_t *pad)
+{
+	const struct definition *conv = w->conv;
+	const struct index *i = index_var(w->arena, d, conv->extents[d]), *k = index_var(w->arena, conv->rank + d - 2, 3);
+	*pad = -w->x->at[d]->constant;
+	return *pad >= 0 && *pad <= 2 && index_equal(w->x->at[d], index_plus(w->arena, index_add(w->arena, i, k), -*pad));
+}
+
+static bool is_variable(const struct winograd *w, const struct index *at, int var, int64_t extent)
+{
+	return index_equal(at, index_var(w->arena, var, extent));
+}
+
+static bool match(struct winograd *w)
+{
+	const struct definition *conv = w->conv;
+	if (conv->source != SOURCE_COMPUTED || conv->type != DTYPE_F32 || conv->reduce != REDUCE_SUM || conv->order != ORDER_CHAIN
+		|| conv->rank != 4 || conv->reduced != 3 || conv->reduced_extents[0] != 3 || conv->reduced_extents[1] != 3
+		|| definition_elements(conv) == 0 || conv->body->kind != EXPR_SCALAR || conv->body->row != SCALAR_mul)
+		return false;
+	const struct expr *data = conv->body->arg[0];
+	bool select = data->kind == EXPR_SELECT;
+	w->x = select ? data->arg[0] : data;
+	w->w = conv->body->arg[1];
+	if (w->x->kind != EXPR_LOAD || w->x->of->rank != 4 || w->w->kind != EXPR_LOAD || w->w->of->rank != 4
+		|| w->w->of->source != SOURCE_CONSTANT || w->w->of->type != DTYPE_F32 || w->x->type != DTYPE_F32 || !w->w->of->data)
+		return false;
+	for (int i = 0; select && i < data->range_count; i++)
+		if (!is_zero(data->arg[1]) || !is_pad(w, &data->ranges[i]))
+			return false;
+	w->channels = conv->reduced_extents[2];
+	return slides(w, 2, &w->pad_top) && slides(w, 3, &w->pad_left) && is_variable(w, w->x->at[0], 0, conv->extents[0])
+		&& is_variable(w, w->x->at[1], 6, w->channels) && w->x->of->extents[1] == w->channels
+		&& is_variable(w, w->w->at[0], 1, conv->extents[1]) && is_variable(w, w->w->at[1], 6, w->channels)
+		&& is_variable(w, w->w->at[2], 4, 3) && is_variable(w, w->w->at[3], 5, 3);
+}
+
+/* ---- building ---- */
+static const struct expr *number(const struct winograd *w, double value) { return expr_number(w->arena, DTYPE_F32, value); }
+
+static const struct expr *add(const struct winograd *w, const struct expr *a, const struct expr *b)
+{
+	return expr_scalar(w->arena, SCALAR_add, a, b, NULL);
+}
+
+static const struct expr *sub(const struct winograd *w, const struct expr *a, const struct expr *b)
+{
+	return expr_scalar(w->arena, SCALAR_sub, a, b, NULL);
+}
+
+static const struct expr *mul(const struct winograd *w, double a, const struct expr *b)
+{
+	return expr_scalar(w->arena, SCALAR_mul, number(w, a), b, NULL);
+}
+
+static const struct expr *fma_of(const struct winograd *w, double a, const struct expr *b, const struct expr *c)
+{
+	return expr_scalar(w->arena, SCALAR_fma, number(w, a), b, c);
+}
+
+static const double P1 = 0.625, P2 = 1.5, S1 = 0.390625, S2 = 2.25, SUM = 2.640625, PRODUCT = 0.87890625, Q1 = 0.244140625, Q2 = 3.375;
+
+/* m + 2 values forward: point `i` of d[0 … m+1]. */
+static const struct expr *forward(const struct winograd *w, int i, const struct expr *const *d)
+{
+	if (w->m == 2)
+		return i == 0 ? sub(w, d[2], d[0]) : i == 1 ? add(w, d[1], d[2]) : i == 2 ? sub(w, d[2], d[1]) : sub(w, d[3], d[1]);
+	if (i == 0 || i == 5)
+		return fma_of(w, PRODUCT, d[i == 5], fma_of(w, -SUM, d[2 + (i == 5)], d[4 + (i == 5)]));
+	double s = i < 3 ? S2 : S1, p = i < 3 ? P1 : P2;
+	const struct expr *even = fma_of(w, -s, d[2], d[4]), *odd = fma_of(w, -s, d[1], d[3]);
+	return fma_of(w, i == 1 || i == 3 ? p : -p, odd, even);
+}
+
+/* Output `r` of the points d[0 … m+1] back; the second time with what the sum starts from, first NULL. */
+static const struct expr *back(const struct winograd *w, int r, const struct expr *const *d, const struct expr *start)
+{
+	const struct expr *first = d[0], *last = d[w->n - 1];
+	if (start)
+		first = add(w, first, start), last = add(w, last, start);
+	if (w->m == 2)
+		return r == 0 ? add(w, add(w, first, d[1]), d[2])
+			: start ? sub(w, add(w, last, d[1]), d[2]) : add(w, sub(w, d[1], d[2]), last);
+	const struct expr *e = add(w, d[1], d[2]), *f = sub(w, d[1], d[2]), *g = add(w, d[3], d[4]), *h = sub(w, d[3], d[4]);
+	if (r == 0)
+		return add(w, add(w, first, e), g);
+	if (r == 1)
+		return fma_of(w, P2, h, start ? fma_of(w, P1, f, start) : mul(w, P1, f));
+	if (r == 2)
+		return fma_of(w, S2, g, start ? fma_of(w, S1, e, start) : mul(w, S1, e));
+	return fma_of(w, Q2, h, fma_of(w, Q1, f, last));
+}
+
+/* of[0] where at is 0, of[1] where it is 1 … */
+static const struct expr *one_of(const struct winograd *w, const struct index *at, const struct expr *const *of, int count)
+{
+	const struct expr *result = of[count - 1];
+	for (int i = count - 1; i-- > 0;) {
+		struct range *range = new(w->arena, struct range);
+		*range = (struct range){ at, i, i + 1 };
+		result = expr_select(w->arena, range, 1, of[i], result);
+	}
+	return result;
+}
+
+static const struct expr *forwards(const struct winograd *w, const struct index *at, const struct expr *const *d)
+{
+	const struct expr *of[6];
+	for (int i = 0; i < w->n; i++)
+		of[i] = forward(w, i, d);
+	return one_of(w, at, of, (int)w->n);
+}
+
+static const struct expr *backs(const struct winograd *w, const struct index *at, const struct expr *const *d, const struct expr *start)
+{
+	const struct expr *of[4];
+	for (int r = 0; r < w->m; r++)
+		of[r] = back(w, r, d, start);
+	return one_of(w, at, of, (int)w->m);
+}
+
+static struct definition *define(const struct winograd *w, const char *what, int rank, const int64_t *extents, const struct expr *body)
+{
+	return define_map(w->program, arena_printf(w->arena, "%s.%s", w->conv->name, what), rank, extents, body);
+}
+
+static struct definition *define_filters(const struct winograd *w)
+{
+	int64_t extents[] = { w->n, w->n, w->conv->extents[1], w->channels }, filters = extents[2] * extents[3];
+	float *u = arena_array(w->arena, (size_t)(w->n * w->n * filters), sizeof *u);
+	const float *from = w->w->of->data;
+	for (int64_t f = 0; f < filters; f++)
+		winograd_filter((int)w->m, from + f * 9, u + f, filters);
+	return define_constant(w->program, arena_printf(w->arena, "%s.u", w->conv->name), DTYPE_F32, 4, extents, u);
+}
+
+static struct definition *define_forward_columns(const struct winograd *w)
+{
+	const struct definition *x = w->x->of;
+	int64_t extents[] = { w->conv->extents[0], w->channels, w->tiles_y, w->n, w->tiles_x * w->m + 2 };
+	const struct index *var[5];
+	const struct expr *d[6];
+	for (int i = 0; i < 5; i++)
+		var[i] = index_var(w->arena, i, extents[i]);
+	for (int r = 0; r < w->n; r++) {
+		const struct index *row = index_plus(w->arena, index_scale(w->arena, var[2], w->m), r - w->pad_top);
+		const struct index *column = index_plus(w->arena, var[4], -w->pad_left), *at[] = { var[0], var[1], row, column };
+		struct range *ranges = new_array(w->arena, struct range, 2);
+		ranges[0] = (struct range){ row, 0, x->extents[2] };
+		ranges[1] = (struct range){ column, 0, x->extents[3] };
+		d[r] = expr_select(w->arena, ranges, 2, expr_load(w->arena, w->x->of, at), number(w, 0));
+	}
+	return define(w, "t", 5, extents, forwards(w, var[3], d));
+}
+
+static struct definition *define_forward_rows(const struct winograd *w, struct definition *t)
+{
+	int64_t extents[] = { t->extents[0], w->channels, w->tiles_y, w->tiles_x, w->n, w->n };
+	const struct index *var[6];
+	const struct expr *d[6];
+	for (int i = 0; i < 6; i++)
+		var[i] = index_var(w->arena, i, extents[i]);
+	for (int c = 0; c < w->n; c++) {
+		const struct index *at[] = { var[0], var[1], var[2], var[4], index_plus(w->arena, index_scale(w->arena, var[3], w->m), c) };
+		d[c] = expr_load(w->arena, t, at);
+	}
+	return define(w, "v", 6, extents, forwards(w, var[5], d));
+}
+
+static struct definition *define_products(const struct winograd *w, struct definition *v, struct definition *u)
+{
+	int64_t extents[] = { v->extents[0], w->conv->extents[1], w->tiles_y, w->tiles_x, w->n, w->n };
+	const struct index *var[6], *c = index_var(w->arena, 6, w->channels);
+	for (int i = 0; i < 6; i++)
+		var[i] = index_var(w->arena, i, extents[i]);
+	const struct index *v_at[] = { var[0], c, var[2], var[3], var[4], var[5] }, *u_at[] = { var[4], var[5], var[1], c };
+	return define_reduction(w->program, arena_printf(w->arena, "%s.s", w->conv->name), 6, extents, REDUCE_SUM, 1, &w->channels, NULL,
+		expr_scalar(w->arena, SCALAR_mul, expr_load(w->arena, v, v_at), expr_load(w->arena, u, u_at), NULL));
+}
+
+static struct definition *define_back_columns(const struct winograd *w, struct definition *s)
+{
+	int64_t extents[] = { s->extents[0], s->extents[1], w->tiles_y, w->tiles_x, w->m, w->n };
+	const struct index *var[6];
+	const struct expr *d[6];
+	for (int i = 0; i < 6; i++)
+		var[i] = index_var(w->arena, i, extents[i]);
+	for (int i = 0; i < w->n; i++) {
+		const struct index *at[] = { var[0], var[1], var[2], var[3], index_constant(w->arena, i), var[5] };
+		d[i] = expr_load(w->arena, s, at);
+	}
+	return define(w, "b", 6, extents, backs(w, var[4], d, NULL));
+}
+
+static const struct expr *back_rows(const struct winograd *w, struct definition *b)
+{
+	const struct definition *conv = w->conv;
+	const struct index *var[4];
+	const struct expr *d[6];
+	for (int i = 0; i < 4; i++)
+		var[i] = index_var(w->arena, i, conv->extents[i]);
+	for (int i = 0; i < w->n; i++) {
+		const struct index *at[] = { var[0], var[1], index_div(w->arena, var[2], w->m), index_div(w->arena, var[3], w->m),
+			index_mod(w->arena, var[2], w->m), index_constant(w->arena, i) };
+		d[i] = expr_load(w->arena, b, at);
+	}
+	return backs(w, index_mod(w->arena, var[3], w->m), d, conv->start ? conv->start : number(w, 0));
+}
+
+bool rewrite_winograd(struct program *program, struct definition *conv, int m)
+{
+	struct winograd w = { .program = program, .arena = program->arena, .conv = conv, .m = m, .n = m + 2 };
+	size_t before = program->all.count, at = 0;
+	if (conv->rewrite || !match(&w))
+		return false;
+	w.tiles_y = (conv->extents[2] + m - 1) / m, w.tiles_x = (conv->extents[3] + m - 1) / m;
+	/* The sum over the channels must be a chain too, whatever their number. */
+	if (conv->extents[0] * conv->extents[1] * w.tiles_y * w.tiles_x * w.n * w.n <= 32)
+		return false;
+	struct rewrite *rewrite = new(program->arena, struct rewrite);
+	rewrite->m = m, rewrite->result = conv, rewrite->pad_top = w.pad_top, rewrite->pad_left = w.pad_left;
+	rewrite->x = w.x->of, rewrite->w = w.w->of;
+	struct definition *t = define_forward_columns(&w), *v = define_forward_rows(&w, t), *u = define_filters(&w);
+	struct definition *s = define_products(&w, v, u), *b = define_back_columns(&w, s);
+	const struct expr *body = back_rows(&w, b);
+	struct definition *original = new(program->arena, struct definition), *const parts[] = { t, v, u, s, b };
+	*original = *conv;
+	conv->original = original;
+	conv->reduce = REDUCE_NONE, conv->reduced = 0, conv->start = NULL, conv->body = body;
+	conv->rewrite = rewrite;
+	for (size_t i = 0; i < COUNT(parts); i++)
+		parts[i]->rewrite = rewrite;
+	/* They were added at the end; they belong before the convolution. */
+	while (program->all.at[at] != conv)
+		at++;
+	memmove(program->all.at + at + COUNT(parts), program->all.at + at, (before - at) * sizeof *program->all.at);
+	memcpy(program->all.at + at, parts, sizeof parts);
+	for (size_t i = 0; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
+	return true;
+}

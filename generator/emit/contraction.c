@@ -1,0 +1,735 @@
+/* contraction.c: the values of templates/c/contraction.jinja: one kernel's indices and expressions as C text. */
+#include "emit/contraction.h"
+#include "ingot/template.h"
+#include <inttypes.h>
+
+enum { HEAVY = 8, SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 };
+
+struct tile_user { struct printing *p; struct tile *tile; };
+
+static const char *buffer_name(void *user, const struct definition *of)
+{
+	const struct printing *p = user;
+	return p->c->pool.d && of == p->c->result ? "y" : emit_buffer((void *)(uintptr_t)p->kernel, of);
+}
+
+static struct held hold_root(void *user, const struct expr *load)
+{
+	const struct printing *p = user;
+	if (load->of == p->c->root && p->c->result != p->c->root)
+		return (struct held){ .text = p->accumulator, .vector = true, .changes = true };
+	return (struct held){ 0 };
+}
+
+static struct printer printer_of(struct printing *p, const char *left)
+{
+	return (struct printer){ .arena = p->arena, .target = p->emit->target, .lane = p->c->column, .left = left, .names = p->names,
+		.buffer = buffer_name, .held = hold_root, .user = p };
+}
+
+static int row_variable(const struct contraction *c) { return c->rows ? c->batches + c->rows - 1 : -1; }
+
+/* Indices shifted to row r and vector v of a tile. */
+static void shift(const struct printing *p, const struct index *row, const struct index *vec, const struct index **with)
+{
+	const struct contraction *c = p->c;
+	memset(with, 0, MAX_VARS * sizeof *with);
+	if (row_variable(c) >= 0)
+		with[row_variable(c)] = index_add(p->arena, index_var(p->arena, row_variable(c), INT32_MAX), row);
+	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_scale(p->arena, vec, p->emit->target->lanes));
+}
+
+static const char *left_of(struct printing *p, const struct tile *tile, int64_t v)
+{
+	return tile->left && v == tile->vecs - 1 ? arena_printf(p->arena, "%d", tile->left) : NULL;
+}
+
+/* {lets, store}: the element (row, vec) of a tile, whose sum stands in `accumulator`. */
+static struct value result_of(struct printing *p, const struct index *row, const struct index *vec, const char *left, const char *accumulator)
+{
+	const struct contraction *c = p->c;
+	const struct index *with[MAX_VARS];
+	struct printer printer = printer_of(p, left);
+	struct value result = value_dict(p->arena);
+	const char *value = accumulator;
+	shift(p, row, vec, with);
+	if (c->value) {
+		const struct expr *moved = expr_substitute(p->arena, c->value, with);
+		p->accumulator = accumulator;
+		printer_share(&printer, &moved, 1);
+		value = printer_value(&printer, moved);
+	}
+	const struct index *at = index_substitute(p->arena, c->out_at, with);
+	int64_t step = index_factor(at, c->column);
+	const char *to = printer_address(&printer, c->result, at), *store;
+	if (step == 1)
+		store = left ? arena_printf(p->arena, "vec_store_n(%s, %s, %s)", to, value, left) : arena_printf(p->arena, "vec_store(%s, %s)", to, value);
+	else
+		store = left ? arena_printf(p->arena, "vec_scatter_n(%s, %" PRId64 ", %s, %s)", to, step, value, left)
+			: arena_printf(p->arena, "vec_scatter(%s, %" PRId64 ", %s)", to, step, value);
+	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
+	value_dict_set(result, "store", value_string(store));
+	return result;
+}
+
+static struct value call_start(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct index *with[MAX_VARS];
+	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
+	if (!p->c->start)
+		return value_string("vec_set(0.f)");
+	struct printer printer = printer_of(p, left_of(p, user->tile, v));
+	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
+	return value_string(printer_value(&printer, expr_substitute(p->arena, p->c->start, with)));
+}
+
+static struct value call_result(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
+	return result_of(p, index_constant(p->arena, r), index_constant(p->arena, v), left_of(p, user->tile, v),
+		arena_printf(p->arena, "s%d_%d", (int)r, (int)v));
+}
+
+/* Addresses that the epilogue of row r will load: fetched while the sums are made. */
+struct touching { struct printing *p; struct printer *printer; struct value list; const struct index **with; };
+static void touch_load(void *user, const struct expr *load)
+{
+	struct touching *t = user;
+	const struct contraction *c = t->p->c;
+	if (load->of == c->root || load->of->source == SOURCE_CONSTANT)
+		return;
+	const struct index *at = index_substitute(t->p->arena, placed_address(t->p->arena, load->of, load->at), t->with);
+	if (index_factor(at, c->column) == 1)
+		value_list_add(t->list, value_string(printer_address(t->printer, load->of, at)));
+}
+static struct value call_touch(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct index *with[MAX_VARS];
+	struct printer printer = printer_of(p, NULL);
+	struct touching touching = { p, &printer, value_list(p->arena), with };
+	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8; v++) {
+		shift(p, index_constant(p->arena, call_int(call, 0, 0)), index_constant(p->arena, v), with);
+		expr_loads(p->c->value, touch_load, &touching);
+	}
+	return touching.list;
+}
+
+static struct value call_heavy(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	bool tail = call_int(call, 0, 0) != 0;
+	int lanes = p->emit->target->lanes, width = user->tile->vecs * lanes;
+	return result_of(p, index_var(p->arena, SPARE_ROW, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX),
+		tail ? left_of(p, user->tile, user->tile->vecs - 1) : NULL, arena_printf(p->arena, "vec_load(sums + %d * r + %d * v)", width, lanes));
+}
+
+/* The innermost term is `u` steps on in an unrolled loop. */
+static const char *step_name(struct printing *p, int term, int64_t u)
+{
+	const char *name = p->names[p->c->column + 1 + term];
+	return u && term == p->c->terms - 1 ? arena_printf(p->arena, "(%s + %" PRId64 ")", name, u) : name;
+}
+
+/* a at row r of the tile: the terms, by their names or the strides that were passed. */
+static struct value call_a(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct contraction *c = p->c;
+	int64_t r = call_int(call, 0, 0), u = call_int(call, 1, 0), constant = 0;
+	struct text text;
+	text_init(&text, p->emit->build);
+	if (p->row_stride.name && r)
+		text_printf(&text, "%s%" PRId64 " * %s", text.count ? " + " : "", r, p->row_stride.name);
+	else
+		constant = r * p->row_stride.direct;
+	for (int t = 0; t < c->terms; t++) {
+		const struct stride *s = &p->term_stride[t];
+		const char *name = step_name(p, t, u);
+		if (s->name)
+			text_printf(&text, "%s%s * %s", text.count ? " + " : "", s->name, name);
+		else if (s->direct == 1)
+			text_printf(&text, "%s%s", text.count ? " + " : "", name);
+		else if (s->direct)
+			text_printf(&text, "%s%" PRId64 " * %s", text.count ? " + " : "", s->direct, name);
+	}
+	if (constant || !text.count)
+		text_printf(&text, "%s%" PRId64, text.count ? " + " : "", constant);
+	struct value value = value_printf(p->arena, "a[%s]", text.at);
+	text_release(&text);
+	return value;
+}
+
+static struct value call_b(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct contraction *c = p->c;
+	int64_t v = call_int(call, 0, 0), u = call_int(call, 1, 0), lanes = p->emit->target->lanes, at = (u * user->tile->vecs + v) * lanes;
+	if (c->b_mode != B_DIRECT)
+		return at ? value_printf(p->arena, "vec_load(w + %" PRId64 ")", at) : value_string("vec_load(w)");
+	struct text text;
+	text_init(&text, p->emit->build);
+	text_adds(&text, "w");
+	if (v)
+		text_printf(&text, " + %" PRId64, v * lanes);
+	for (int t = 0; t < c->terms; t++)
+		text_printf(&text, " + %" PRId64 " * %s", index_factor(c->b_at, c->column + 1 + t), step_name(p, t, u));
+	const char *left = left_of(p, user->tile, v);
+	struct value value = left ? value_printf(p->arena, "vec_load_n(%s, %s, 0.f)", text.at, left) : value_printf(p->arena, "vec_load(%s)", text.at);
+	text_release(&text);
+	return value;
+}
+
+/* ---- what a tile is given ---- */
+struct needs { struct printing *p; bool param[64], var[MAX_VARS]; };
+static void need_index(struct needs *n, const struct index *at)
+{
+	for (int v = 0; v <= n->p->c->column; v++)
+		n->var[v] |= index_uses(at, v);
+}
+static void need_load(void *user, const struct expr *load)
+{
+	struct needs *n = user;
+	if (load->of == n->p->c->root)
+		return;
+	for (size_t i = 0; i < n->p->kernel->params.count; i++)
+		if (n->p->kernel->params.at[i].of == load->of)
+			n->param[i] = true;
+	need_index(n, placed_address(n->p->arena, load->of, load->at));
+}
+static void need_expr(struct needs *n, const struct expr *expr)
+{
+	if (!expr)
+		return;
+	expr_loads(expr, need_load, n);
+	for (int v = 0; v <= n->p->c->column; v++)
+		n->var[v] |= expr_uses(expr, v);
+}
+
+static void tile_arguments(struct printing *p, const char **params, const char **arguments)
+{
+	const struct contraction *c = p->c;
+	struct needs n = { .p = p };
+	struct text a, b;
+	text_init(&a, p->emit->build);
+	text_init(&b, p->emit->build);
+	need_expr(&n, c->start);
+	need_expr(&n, c->value);
+	need_index(&n, c->out_at);
+	text_printf(&a, "const float *restrict a, const float *restrict w%s", c->next_lines ? ", const float *next" : "");
+	text_printf(&b, "a, w%s", c->next_lines ? ", next" : "");
+	if (p->row_stride.name) {
+		text_printf(&a, ", long %s", p->row_stride.name);
+		text_printf(&b, ", %s", p->row_stride.name);
+	}
+	for (int t = 0; t < c->terms; t++)
+		if (p->term_stride[t].name) {
+			text_printf(&a, ", long %s", p->term_stride[t].name);
+			text_printf(&b, ", %s", p->term_stride[t].name);
+		}
+	for (size_t i = 0; i < p->kernel->params.count; i++) {
+		const struct param *param = &p->kernel->params.at[i];
+		if (!n.param[i] && !param->written)
+			continue;
+		if (c->pool.d && param->written) {
+			text_adds(&a, ", float *restrict y");
+			text_adds(&b, ", pooled");
+			continue;
+		}
+		text_printf(&a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
+		text_printf(&b, ", %s", param->name);
+	}
+	if (c->pool.d) {
+		text_printf(&a, ", long %s", p->names[POOL_VAR]);
+		text_printf(&b, ", %s", p->names[POOL_VAR]);
+	}
+	for (int v = 0; v <= c->column; v++)
+		if (n.var[v]) {
+			text_printf(&a, ", long %s", p->names[v]);
+			text_printf(&b, ", %s", p->names[v]);
+		}
+	*params = arena_copy(p->arena, a.at, a.count);
+	*arguments = arena_copy(p->arena, b.at, b.count);
+	text_release(&a);
+	text_release(&b);
+}
+
+static struct value extents_of(struct printing *p, int first, int count)
+{
+	struct value list = value_list(p->arena);
+	for (int v = first; v < first + count; v++) {
+		struct value axis = value_dict(p->arena);
+		value_dict_set(axis, "name", value_string(p->names[v]));
+		value_dict_set(axis, "extent", value_int(p->c->extents[v]));
+		value_list_add(list, axis);
+	}
+	return list;
+}
+
+/* ---- padding: the part of a that a tile reads, copied with its zeros ----
+ * The patch has a dim for each term, in the order of a's strides; the term that shares a pad with the tile's row becomes the window
+ * that the whole tile sees. */
+struct dim_of_patch { int term; int64_t extent, stride, patched; const struct range *pad; bool window; };
+
+static void plan_patch(struct printing *p)
+{
+	const struct contraction *c = p->c;
+	struct dim_of_patch dims[MAX_VARS];
+	int count = 0, row = row_variable(c), lanes = p->emit->target->lanes;
+	int64_t row_direct = row >= 0 ? index_factor(c->a_at, row) : 0, unit = 0;
+	(void)lanes;
+	p->row_stride = (struct stride){ .direct = row_direct, .patched = row_direct };
+	for (int t = 0; t < c->terms; t++)
+		p->term_stride[t] = (struct stride){ .direct = index_factor(c->a_at, c->column + 1 + t) };
+	if (!c->pad_count)
+		return;
+	p->patch.needed = true;
+	bool row_done = false;
+	for (int t = 0; t < c->terms; t++) {
+		int v = c->column + 1 + t;
+		struct dim_of_patch dim = { .term = t, .extent = c->extents[v], .stride = p->term_stride[t].direct };
+		for (int i = 0; i < c->pad_count; i++)
+			if (index_uses(c->arranged_pads[i].at, v))
+				dim.pad = &c->arranged_pads[i];
+		if (dim.pad && row >= 0 && index_uses(dim.pad->at, row)) {
+			int64_t d = index_factor(dim.pad->at, v), s = index_factor(dim.pad->at, row);
+			dim.window = true;
+			dim.extent = (c->tile_rows - 1) * s + (c->extents[v] - 1) * d + 1;
+			dim.stride /= d;
+			row_done = true;
+		}
+		dims[count++] = dim;
+	}
+	/* A row whose window no term shares: a 1-wide kernel, or rows without pads. */
+	if (row >= 0 && !row_done) {
+		struct dim_of_patch dim = { .term = -1, .extent = c->tile_rows, .stride = row_direct, .window = true };
+		for (int i = 0; i < c->pad_count; i++)
+			if (index_uses(c->arranged_pads[i].at, row)) {
+				int64_t s = index_factor(c->arranged_pads[i].at, row);
+				dim.pad = &c->arranged_pads[i];
+				dim.extent = (c->tile_rows - 1) * s + 1;
+				dim.stride = row_direct / s;
+			}
+		dims[count++] = dim;
+	}
+	for (int i = 1; i < count; i++)                       /* outermost: the largest stride; stable */
+		for (int k = i; k > 0 && dims[k].stride > dims[k - 1].stride; k--) {
+			struct dim_of_patch t = dims[k];
+			dims[k] = dims[k - 1];
+			dims[k - 1] = t;
+		}
+	int64_t floats = 1;
+	for (int i = count - 1; i >= 0; i--) {
+		dims[i].patched = floats;
+		floats *= dims[i].extent;
+	}
+	p->patch.floats = floats;
+	/* strides inside the tile: the direct ones where patch and tensor agree, else parameters */
+	for (int i = 0; i < count; i++) {
+		struct dim_of_patch *dim = &dims[i];
+		int64_t d = dim->window && dim->pad && dim->term >= 0 ? index_factor(dim->pad->at, c->column + 1 + dim->term) : 1;
+		if (dim->term >= 0) {
+			struct stride *s = &p->term_stride[dim->term];
+			s->patched = dim->patched * d;
+			if (s->patched != s->direct)
+				s->name = arena_printf(p->arena, "a_%s", p->names[c->column + 1 + dim->term]);
+		}
+		if (dim->window) {
+			unit = dim->pad ? index_factor(dim->pad->at, row) : 1;
+			p->row_stride.patched = dim->patched * unit;
+			if (p->row_stride.patched != p->row_stride.direct)
+				p->row_stride.name = "a_row";
+		}
+	}
+	/* the innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros */
+	p->patch.run = 1;
+	p->patch.run_step = 1;
+	const struct dim_of_patch *span = NULL;
+	if (count && dims[count - 1].pad && (dims[count - 1].window || index_factor(dims[count - 1].pad->at, c->column + 1 + dims[count - 1].term) == 1)) {
+		span = &dims[count - 1];                      /* still a dim for who copies element by element */
+		p->patch.span_run = span->extent;
+		p->patch.span_step = span->stride;
+	} else if (count && !dims[count - 1].pad) {
+		p->patch.run = dims[count - 1].extent;
+		p->patch.run_step = dims[count - 1].stride;
+		count--;
+	}
+	/* conditions and the address */
+	struct text inside, there, from;
+	text_init(&inside, p->emit->build);
+	text_init(&there, p->emit->build);
+	text_init(&from, p->emit->build);
+	p->patch.dims = value_list(p->arena);
+	struct printer printer = printer_of(p, NULL);
+	printer.lane = -1;
+	const struct index *zero[MAX_VARS] = { 0 };
+	for (int t = 0; t < c->terms; t++)
+		zero[c->column + 1 + t] = index_constant(p->arena, 0);
+	for (int i = 0; i < c->pad_count; i++) {
+		const struct range *pad = &c->arranged_pads[i];
+		const struct index *base = index_substitute(p->arena, pad->at, zero);
+		int64_t high = 0;
+		for (int t = 0; t < c->terms; t++)
+			high += index_factor(pad->at, c->column + 1 + t) * (c->extents[c->column + 1 + t] - 1);
+		const char *text = printer_index(&printer, base);
+		int64_t s = row >= 0 ? index_factor(pad->at, row) : 0;
+		text_printf(&inside, "%s%s >= %" PRId64, inside.count ? " && " : "", text, pad->from);
+		if (s)
+			text_printf(&inside, " && %s + %" PRId64 " * (rows - 1) + %" PRId64 " < %" PRId64, text, s, high, pad->to);
+		else
+			text_printf(&inside, " && %s + %" PRId64 " < %" PRId64, text, high, pad->to);
+		bool in_dims = false;
+		for (int k = 0; k < count; k++)
+			in_dims |= dims[k].pad == pad;
+		if (span && span->pad == pad) {
+			p->patch.span_from = arena_printf(p->arena, "%" PRId64 " - (%s)", pad->from, text);
+			p->patch.span_to = arena_printf(p->arena, "%" PRId64 " - (%s)", pad->to, text);
+		}
+		if (!in_dims)
+			text_printf(&there, "%s%s >= %" PRId64 " && %s < %" PRId64, there.count ? " && " : "", text, pad->from, text, pad->to);
+	}
+	const struct index *a_base = index_substitute(p->arena, c->a_at, zero);
+	text_adds(&from, printer_address(&printer, c->a->of, a_base));
+	p->patch.others = there.count ? arena_copy(p->arena, there.at, there.count) : NULL;
+	p->patch.start = arena_copy(p->arena, from.at, from.count);
+	p->patch.dim_count = count;
+	for (int i = 0; i < count; i++) {
+		struct value dim = value_dict(p->arena);
+		const char *name = arena_printf(p->arena, "p%d", i);
+		value_dict_set(dim, "name", value_string(name));
+		value_dict_set(dim, "extent", value_int(dims[i].extent));
+		value_list_add(p->patch.dims, dim);
+		if (span == &dims[i]) {
+			p->patch.span_there = there.count ? arena_copy(p->arena, there.at, there.count) : "1";
+			p->patch.span_base = arena_copy(p->arena, from.at, from.count);
+		}
+		text_printf(&from, " + %" PRId64 " * %s", dims[i].stride, name);
+		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, 0, 0, 1, "0" };
+		if (dims[i].pad) {
+			const char *text = printer_index(&printer, index_substitute(p->arena, dims[i].pad->at, zero));
+			int64_t d = dims[i].window ? 1 : index_factor(dims[i].pad->at, c->column + 1 + dims[i].term);
+			p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, d, dims[i].pad->from, dims[i].pad->to, text };
+			text_printf(&there, "%s%s + %" PRId64 " * %s >= %" PRId64 " && %s + %" PRId64 " * %s < %" PRId64, there.count ? " && " : "",
+				text, d, name, dims[i].pad->from, text, d, name, dims[i].pad->to);
+		}
+	}
+	p->patch.inside = arena_copy(p->arena, inside.at, inside.count);
+	p->patch.there = there.count ? arena_copy(p->arena, there.at, there.count) : "1";
+	p->patch.from = arena_copy(p->arena, from.at, from.count);
+	text_release(&inside);
+	text_release(&there);
+	text_release(&from);
+}
+
+static struct value patch_value(struct printing *p)
+{
+	const struct contraction *c = p->c;
+	struct value patch = value_dict(p->arena), strides = value_list(p->arena);
+	if (!p->patch.needed)
+		return value_none();
+	for (int t = -1; t < c->terms; t++) {
+		const struct stride *s = t < 0 ? &p->row_stride : &p->term_stride[t];
+		struct value stride = value_dict(p->arena);
+		if (!s->name)
+			continue;
+		value_dict_set(stride, "name", value_string(s->name));
+		value_dict_set(stride, "direct", value_int(s->direct));
+		value_dict_set(stride, "patched", value_int(s->patched));
+		value_list_add(strides, stride);
+	}
+	value_dict_set(patch, "floats", value_int(p->patch.floats));
+	value_dict_set(patch, "strides", strides);
+	value_dict_set(patch, "inside", value_string(p->patch.inside));
+	value_dict_set(patch, "dims", p->patch.dims);
+	value_dict_set(patch, "there", value_string(p->patch.there));
+	value_dict_set(patch, "from", value_string(p->patch.from));
+	struct value span = value_none();
+	if (p->patch.span_from) {
+		span = value_dict(p->arena);
+		value_dict_set(span, "from", value_string(p->patch.span_from));
+		value_dict_set(span, "to", value_string(p->patch.span_to));
+		value_dict_set(span, "there", value_string(p->patch.span_there));
+		value_dict_set(span, "base", value_string(p->patch.span_base));
+		value_dict_set(span, "run", value_int(p->patch.span_run));
+		value_dict_set(span, "step", p->patch.span_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.span_step));
+	}
+	value_dict_set(patch, "span", span);
+	value_dict_set(patch, "run", value_int(p->patch.run));
+	value_dict_set(patch, "run_step", p->patch.run_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.run_step));
+	return patch;
+}
+
+/* ---- a maximum over windows of the rows that stand in scratch ---- */
+struct pool_part { struct printing *p; int64_t left; };
+
+static struct value call_pool_load(struct template_call *call)
+{
+	const struct pool_part *part = call->user;
+	const struct contraction *c = part->p->c;
+	const int64_t *stride = c->result->placed->stride;
+	int64_t tap = call_int(call, 0, 0), up = tap / c->pool.size[1], across = tap % c->pool.size[1], of_row = 0, of_column = 0;
+	for (int k = 0, v; k < c->result->rank; k++)
+		if (index_is_var(c->store_at[k], &v)) {
+			of_row = v == c->pool.row ? stride[k] : of_row;
+			of_column = v == c->pool.across ? stride[k] : of_column;
+		}
+	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + c", up * of_row + across * of_column, c->pool.stride[1] * of_column);
+	return part->left ? value_printf(part->p->arena, "vec_load_n(%s, %" PRId64 ", 0.f)", at, part->left) : value_printf(part->p->arena, "vec_load(%s)", at);
+}
+
+static struct value call_pool_store(struct template_call *call)
+{
+	const struct pool_part *part = call->user;
+	struct printing *p = part->p;
+	const struct contraction *c = p->c;
+	const struct definition *d = c->pool.d;
+	const struct index *at[MAX_RANK];
+	const char *value = call_string(call, 0, ""), *names[MAX_VARS];
+	struct printer printer = printer_of(p, NULL);
+	for (int v = 0; v < MAX_VARS; v++)
+		names[v] = "0";
+	int lane = -1;
+	for (int v = 0; v < d->rank; v++) {
+		int root = c->pool.of[v], var = -1;
+		at[v] = index_var(p->arena, v, d->extents[v]);
+		if (root >= 0 && root != c->pool.row && root != c->pool.across && index_is_var(c->of_root[root], &var)) {
+			names[v] = p->names[var];
+			lane = var == c->column ? v : lane;
+		}
+		names[v] = root == c->pool.row ? "q" : root == c->pool.across ? "l" : names[v];
+	}
+	printer.names = names;
+	printer.lane = -1;
+	const struct index *address = placed_address(p->arena, d, at);
+	int64_t step = lane >= 0 ? index_factor(address, lane) : 1;
+	const char *to = printer_address(&printer, d, address), *left = part->left ? arena_printf(p->arena, ", %" PRId64, part->left) : "";
+	return step == 1 ? value_printf(p->arena, "vec_store%s(%s, %s%s)", part->left ? "_n" : "", to, value, left)
+		: value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", part->left ? "_n" : "", to, step, value, left);
+}
+
+static struct value pool_value(struct printing *p, struct printing *kept)
+{
+	const struct contraction *c = p->c;
+	if (!c->pool.d)
+		return value_none();
+	struct value pool = value_dict(p->arena), parts = value_list(p->arena), taps = value_list(p->arena);
+	int64_t columns = c->extents[c->column], lanes = p->emit->target->lanes, whole = columns / lanes * lanes, floats = 0;
+	for (int k = 0; k < c->result->rank; k++)
+		if (c->result->placed->stride[k]) {
+			int v = -1;
+			index_is_var(c->store_at[k], &v);
+			floats += c->result->placed->stride[k] * ((v == c->pool.row ? c->pool.size[0] : c->result->extents[k]) - 1);
+		}
+	for (int64_t t = 0; t < c->pool.size[0] * c->pool.size[1]; t++)
+		value_list_add(taps, value_int(t));
+	for (int tail = 0; tail < 2; tail++) {
+		struct pool_part *user = new(p->arena, struct pool_part);
+		struct value part = value_dict(p->arena);
+		*user = (struct pool_part){ kept, tail ? columns - whole : 0 };
+		if (tail ? columns == whole : !whole)
+			continue;
+		value_dict_set(part, "columns", value_int(tail ? columns : whole));
+		value_dict_set(part, "first", value_int(tail ? whole : 0));
+		value_dict_set(part, "load", value_function(p->arena, "load", "tap", call_pool_load, user));
+		value_dict_set(part, "store", value_function(p->arena, "store", "value", call_pool_store, user));
+		value_list_add(parts, part);
+	}
+	value_dict_set(pool, "floats", value_int(floats + 1));
+	value_dict_set(pool, "size", value_int(c->pool.size[0]));
+	value_dict_set(pool, "stride", value_int(c->pool.stride[0]));
+	value_dict_set(pool, "across", value_int(c->pool.d->extents[c->pool.d->rank - 1]));
+	value_dict_set(pool, "row", value_string(p->names[c->batches + c->rows - 2]));
+	value_dict_set(pool, "scratch_row", value_string(p->names[POOL_VAR]));
+	value_dict_set(pool, "out_row", value_string("q"));
+	value_dict_set(pool, "out_column", value_string("l"));
+	value_dict_set(pool, "taps", taps);
+	value_dict_set(pool, "parts", parts);
+	return pool;
+}
+
+/* b that is no constant and whose columns are apart: packed panel by panel into scratch. */
+static struct value gathered_value(struct printing *p, int64_t terms)
+{
+	const struct contraction *c = p->c;
+	if (c->b_mode != B_GATHERED)
+		return value_none();
+	struct value gathered = value_dict(p->arena);
+	const struct index *with[MAX_VARS] = { 0 };
+	struct printer printer = printer_of(p, NULL);
+	printer.lane = -1;
+	p->names[SPARE_VEC] = "q";
+	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
+	value_dict_set(gathered, "floats", value_int(terms * c->tile_vecs * p->emit->target->lanes));
+	value_dict_set(gathered, "terms", extents_of(p, c->column + 1, c->terms));
+	value_dict_set(gathered, "columns", value_int(c->extents[c->column]));
+	value_dict_set(gathered, "element", value_string(printer_element(&printer, c->b->of, index_substitute(p->arena, c->b_at, with))));
+	p->names[SPARE_VEC] = "v";
+	return gathered;
+}
+
+static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
+{
+	const struct contraction *c = p->c;
+	int lanes = p->emit->target->lanes, left = (int)(c->extents[c->column] % lanes), heights[2], widths[2], height_count = 0, width_count = 0;
+	heights[height_count++] = (int)((rows + c->row_blocks - 1) / c->row_blocks);
+	if (rows % c->row_blocks)
+		heights[height_count++] = (int)(rows / c->row_blocks);
+	widths[width_count++] = (int)((vecs + c->panels - 1) / c->panels);
+	if (vecs % c->panels)
+		widths[width_count++] = (int)(vecs / c->panels);
+	int last_width = (int)(vecs - vecs * (c->panels - 1) / c->panels);
+	p->tiles = new_array(p->arena, struct tile, 6);
+	for (int h = 0; h < height_count; h++) {
+		if (left)                                     /* the last panel: part of its last vector is not there */
+			p->tiles[p->tile_count++] = (struct tile){ heights[h], last_width, left, true, NULL };
+		for (int w = 0; w < width_count; w++)
+			if (!(left && c->panels == 1))
+				p->tiles[p->tile_count++] = (struct tile){ heights[h], widths[w], 0, false, NULL };
+	}
+	for (int i = 0; i < p->tile_count; i++)
+		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel), p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
+}
+
+struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *printing)
+{
+	const struct contraction *c = kernel->detail;
+	struct arena *arena = emit->arena;
+	struct printing p = { .emit = emit, .arena = arena, .kernel = kernel, .c = c };
+	int lanes = emit->target->lanes, row = row_variable(c);
+	int64_t rows = row >= 0 ? c->extents[row] : 1, vecs = (c->extents[c->column] + lanes - 1) / lanes, terms = 1, packed = 1;
+	for (int v = 0; v < MAX_VARS; v++)
+		p.names[v] = arena_printf(arena, v < c->batches ? "n%d" : v < c->column ? "i%d" : v == c->column ? "c" : "k%d",
+			v < c->batches ? v : v < c->column ? v - c->batches : v - c->column - 1);
+	p.names[SPARE_ROW] = "r";
+	p.names[SPARE_VEC] = "v";
+	p.names[POOL_VAR] = "z";
+	for (int t = 0; t < c->terms; t++)
+		terms *= c->extents[c->column + 1 + t];
+	plan_patch(&p);
+	list_tiles(&p, rows, vecs);
+
+	const char *params, *arguments;
+	tile_arguments(&p, &params, &arguments);
+	struct value globals = value_dict(arena), tiles = value_list(arena), choices = value_list(arena);
+	bool heavy = c->value && expr_cost(c->value) > HEAVY;
+	for (int i = 0; i < p.tile_count; i++) {
+		struct value tile = value_dict(arena), choice = value_dict(arena);
+		int64_t inner = c->terms ? c->extents[c->column + c->terms] : 1;
+		int unroll = inner <= 4 ? (int)inner : p.tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
+		struct tile_user *user = new(arena, struct tile_user);
+		*user = (struct tile_user){ new(arena, struct printing), &p.tiles[i] };
+		*user->p = p;
+		value_dict_set(tile, "name", value_string(p.tiles[i].name));
+		value_dict_set(tile, "params", value_string(params));
+		value_dict_set(tile, "rows", value_int(p.tiles[i].rows));
+		value_dict_set(tile, "vecs", value_int(p.tiles[i].vecs));
+		value_dict_set(tile, "whole", value_int(p.tiles[i].vecs - (p.tiles[i].left != 0)));
+		value_dict_set(tile, "heavy", value_bool(heavy));
+		value_dict_set(tile, "terms", extents_of(&p, c->column + 1, c->terms));
+		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : unroll * p.tiles[i].vecs * lanes));
+		value_dict_set(tile, "unroll", value_int(unroll));
+		value_dict_set(tile, "next_lines", value_int(c->next_lines * unroll));
+		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
+		value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
+		value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
+		value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
+		value_dict_set(tile, "result", value_function(arena, "result", "r v", call_result, user));
+		value_dict_set(tile, "heavy_result", value_function(arena, "heavy_result", "tail", call_heavy, user));
+		value_list_add(tiles, tile);
+		/* the last choice needs no condition */
+		struct text when;
+		text_init(&when, emit->build);
+		if (i < p.tile_count - 1) {
+			if (row >= 0 && rows % c->row_blocks)
+				text_printf(&when, "rows == %d", p.tiles[i].rows);
+			if (p.tiles[i].last && c->panels > 1)
+				text_printf(&when, "%spanel == %" PRId64, when.count ? " && " : "", c->panels - 1);
+			else if (vecs % c->panels)
+				text_printf(&when, "%svecs == %d", when.count ? " && " : "", p.tiles[i].vecs);
+		}
+		value_dict_set(choice, "when", value_copy(arena, when.count ? when.at : "", when.count));
+		value_dict_set(choice, "tile", value_string(p.tiles[i].name));
+		value_dict_set(choice, "arguments", value_string(arguments));
+		value_list_add(choices, choice);
+		text_release(&when);
+	}
+
+	struct printer printer = printer_of(&p, NULL);
+	printer.lane = -1;
+	const struct index *zero[MAX_VARS] = { 0 };
+	for (int t = 0; t < c->terms; t++)
+		zero[c->column + 1 + t] = index_constant(arena, 0);
+	value_dict_set(globals, "a_base", value_string(printer_address(&printer, c->a->of, index_substitute(arena, c->a_at, zero))));
+	const char *w_base;
+	if (c->b_mode == B_PACKED) {
+		const struct index *at = index_scale(arena, index_var(arena, c->column, INT32_MAX), terms);
+		packed = terms * vecs * lanes;
+		for (int b = c->batches - 1; b >= 0; b--) {
+			at = index_add(arena, at, index_scale(arena, index_var(arena, b, c->extents[b]), packed));
+			packed *= c->extents[b];
+		}
+		w_base = printer_address(&printer, c->packed, at);
+	} else
+		w_base = c->b_mode == B_GATHERED ? "gathered" : printer_address(&printer, c->b->of, index_substitute(arena, c->b_at, zero));
+	value_dict_set(globals, "w_base", value_string(w_base));
+
+	struct value outer = value_list(arena);
+	int64_t step = c->pool.d ? 1 : c->row_blocks;
+	for (int r = c->rows - 2; r >= 0; r--) {
+		struct value axis = value_dict(arena);
+		bool maxima = c->pool.d && r == c->rows - 2;
+		int64_t extent = maxima ? kernel->blocks : c->extents[c->batches + r];
+		for (int b = 0; maxima && b < r; b++)
+			extent /= c->extents[c->batches + b];
+		value_dict_set(axis, "name", value_string(maxima ? "q" : p.names[c->batches + r]));
+		value_dict_set(axis, "value", step == 1 ? value_printf(arena, r ? "block %% %" PRId64 : "block", extent)
+			: value_printf(arena, r ? "block / %" PRId64 " %% %" PRId64 : "block / %" PRId64, step, extent));
+		value_list_add(outer, axis);
+		step *= extent;
+	}
+	struct value row_value = value_none();
+	if (row >= 0) {
+		row_value = value_dict(arena);
+		value_dict_set(row_value, "name", value_string(p.names[row]));
+		value_dict_set(row_value, "extent", value_int(rows));
+		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
+		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
+	}
+	value_dict_set(globals, "next_lines", value_int(c->next_lines));
+	value_dict_set(globals, "terms", value_int(terms));
+	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(globals, "tiles", tiles);
+	value_dict_set(globals, "choices", choices);
+	value_dict_set(globals, "lanes", value_int(lanes));
+	value_dict_set(globals, "vectors", value_int(vecs));
+	value_dict_set(globals, "panels", value_int(c->panels));
+	value_dict_set(globals, "group", value_int(c->group));
+	value_dict_set(globals, "split_panels", value_bool(c->split_panels));
+	value_dict_set(globals, "column", value_string(p.names[c->column]));
+	value_dict_set(globals, "batches", extents_of(&p, 0, c->batches));
+	value_dict_set(globals, "outer", outer);
+	value_dict_set(globals, "row", row_value);
+	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
+	value_dict_set(globals, "pool", pool_value(&p, printing));
+	value_dict_set(globals, "patch", patch_value(&p));
+	value_dict_set(globals, "gathered", gathered_value(&p, terms));
+	*printing = p;
+	return globals;
+}
+
+const char *contraction_buffer(void *user, const struct definition *of) { return buffer_name(user, of); }
+int contraction_row(const struct contraction *c) { return row_variable(c); }
+
+void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	struct printing printing;
+	template_render(emit->templates, kernel->template_name, contraction_values(emit, kernel, &printing), out);
+}

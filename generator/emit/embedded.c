@@ -1,0 +1,45 @@
+/* embedded.c: the name of a template -> its source, from the user's directory or from the library. */
+#include "emit/embedded.h"
+#include <sys/stat.h>
+
+const struct embedded_file *embedded_find(const char *name)
+{
+	size_t low = 0, high = embedded_count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		int order = strcmp(name, embedded_files[middle].name);
+		if (!order)
+			return &embedded_files[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+static bool climbs(const char *name)
+{
+	for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
+		if (!strncmp(part, "..", 2) && (part[2] == '/' || !part[2]))
+			return true;
+	return *name == '/' || !*name;
+}
+
+bool load_embedded(void *user, struct build *build, const char *name, struct mapped *source)
+{
+	const struct template_places *places = user;
+	const struct embedded_file *file;
+	struct stat status;
+	if (places && places->directory && !climbs(name)) {
+		const char *path = arena_printf(build->arena, "%s/%s", places->directory, name);
+		if (!stat(path, &status) && S_ISREG(status.st_mode)) {
+			*source = file_map(build, path);
+			return true;
+		}
+	}
+	if (!(file = embedded_find(name)))
+		return false;
+	*source = (struct mapped){ file->at, file->bytes };
+	return true;
+}

@@ -1,0 +1,513 @@
+/* expression.c: scalar expressions -> C text in the words of a prelude.
+ * Expressions are numbered first, so that equal ones have one number whoever holds them; what has more than one user is
+ * named by a let where it is first needed.  Text is never put into a text that would repeat it. */
+#include "emit/emit.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEVEL_ANY, LEVEL_CHOICE, LEVEL_AND, LEVEL_ADD, LEVEL_MULTIPLY, LEVEL_CAST, LEVEL_PRIMARY };
+
+struct numbered {
+	const struct expr *expr;
+	int kid[3];                       /* numbers of the arguments; -1: none */
+	bool vector;
+	bool changes;                     /* it, or something in it */
+	int uses, sure;                   /* by others; of these: not only where a select has chosen it */
+	const char *name;                 /* of its let; NULL: none yet */
+	int next;                         /* with the same hash */
+};
+enum { BUCKETS = 256, LONG_TEXT = 200 };
+struct numbering { VECTOR(struct numbered) all; int bucket[BUCKETS]; };
+
+struct printed { const char *text; int level; };
+
+static struct printed print(struct printer *, int number, bool branch);
+
+/* ---- numbers ---- */
+
+const char *print_number(struct arena *arena, enum dtype type, double number, int64_t integer)
+{
+	const char *end = type == DTYPE_F64 ? "" : "f";
+	char digits[32];
+	if (dtypes[type].class != CLASS_FLOAT) {
+		if (type == DTYPE_I64 || type == DTYPE_U64)
+			return integer == INT64_MIN ? "(-9223372036854775807ll - 1)"
+				: arena_printf(arena, type == DTYPE_U64 ? "%" PRId64 "ull" : "%" PRId64 "ll", integer);
+		return arena_printf(arena, type == DTYPE_U32 ? "%" PRId64 "u" : "%" PRId64, integer);
+	}
+	if (type != DTYPE_F64)
+		number = (float)number;
+	if (isnan(number))
+		return type == DTYPE_F64 ? "(0. / 0.)" : "(0.f / 0.f)";
+	if (isinf(number))                        /* no header is needed for these */
+		return arena_printf(arena, "(%s1.%s / 0.%s)", number < 0 ? "-" : "", end, end);
+	/* In decimal where that is short and exact, else as a hexadecimal float. */
+	snprintf(digits, sizeof digits, "%.5g", number);
+	if (strtod(digits, NULL) == number && !strchr(digits, 'e'))
+		return arena_printf(arena, "%s%s%s", digits, strchr(digits, '.') ? "" : ".", *end ? end : strchr(digits, '.') ? "" : "0");
+	return arena_printf(arena, "%a%s", number, end);
+}
+
+/* ---- indices ---- */
+
+static struct printed print_long(struct printer *, const struct index *);
+
+static const char *wrap(struct printer *printer, struct printed printed, int least)
+{
+	return printed.level >= least ? printed.text : arena_printf(printer->arena, "(%s)", printed.text);
+}
+
+static struct printed print_atom(struct printer *printer, const struct atom *atom)
+{
+	struct arena *arena = printer->arena;
+	if (atom->kind == ATOM_VAR)
+		return (struct printed){ printer->names[atom->var], LEVEL_PRIMARY };
+	if (atom->kind == ATOM_VALUE) {
+		/* A scalar, also inside vectors; kept inside its range whatever the data says. */
+		struct printer inner = *printer;
+		inner.lane = -1;
+		inner.numbering = NULL;
+		const char *text = printer_value(&inner, atom->value);
+		printer->lets.at = inner.lets.at;
+		printer->lets.count = inner.lets.count;
+		printer->lets.room = inner.lets.room;
+		printer->fresh = inner.fresh;
+		return (struct printed){ arena_printf(arena, "(long)i_clamp(%s, %" PRId64 "ll, %" PRId64 "ll)", text, atom->low, atom->high),
+			LEVEL_CAST };
+	}
+	int64_t low, high;
+	index_range(atom->of, &low, &high);
+	if (low >= 0)
+		return (struct printed){ arena_printf(arena, "%s %c %" PRId64, wrap(printer, print_long(printer, atom->of), LEVEL_CAST),
+			atom->kind == ATOM_DIV ? '/' : '%', atom->by), LEVEL_MULTIPLY };
+	/* C rounds to zero: shifted by whole multiples until it is not negative. */
+	int64_t shift = (-low + atom->by - 1) / atom->by;
+	const char *raised = wrap(printer, print_long(printer, index_plus(arena, atom->of, shift * atom->by)), LEVEL_CAST);
+	if (atom->kind == ATOM_DIV)
+		return (struct printed){ arena_printf(arena, "%s / %" PRId64 " - %" PRId64, raised, atom->by, shift), LEVEL_ADD };
+	return (struct printed){ arena_printf(arena, "%s %% %" PRId64, raised, atom->by), LEVEL_MULTIPLY };
+}
+
+static struct printed print_long(struct printer *printer, const struct index *index)
+{
+	struct arena *arena = printer->arena;
+	const char *text = NULL;
+	int level = LEVEL_PRIMARY;
+	/* positive terms first: no unary minus where it can be helped */
+	for (int sign = 1; sign >= -1; sign -= 2)
+		for (int i = 0; i < index->count; i++) {
+			int64_t f = index->terms[i].factor;
+			if ((f > 0) != (sign > 0))
+				continue;
+			struct printed one = print_atom(printer, index->terms[i].atom);
+			if (f != 1 && f != -1) {
+				
+				one.text = arena_printf(arena, "%" PRId64 " * %s", f < 0 ? -f : f, wrap(printer, one, LEVEL_CAST));
+				one.level = LEVEL_MULTIPLY;
+			} else if (f < 0 || text)
+				one.text = wrap(printer, one, LEVEL_MULTIPLY), one.level = one.level < LEVEL_MULTIPLY ? LEVEL_PRIMARY : one.level;
+			if (!text)
+				text = f < 0 ? arena_printf(arena, "-%s", one.text) : one.text, level = f < 0 ? LEVEL_ADD : one.level;
+			else
+				text = arena_printf(arena, "%s %c %s", text, f < 0 ? '-' : '+', one.text), level = LEVEL_ADD;
+		}
+	if (!text)
+		return (struct printed){ arena_printf(arena, "%" PRId64, index->constant), index->constant < 0 ? LEVEL_ADD : LEVEL_PRIMARY };
+	if (index->constant) {
+		int64_t c = index->constant;
+		text = arena_printf(arena, "%s %c %" PRId64, text, c < 0 ? '-' : '+', c < 0 ? -c : c);
+		level = LEVEL_ADD;
+	}
+	return (struct printed){ text, level };
+}
+
+const char *printer_index(struct printer *printer, const struct index *index) { return print_long(printer, index).text; }
+
+const char *printer_address(struct printer *printer, const struct definition *of, const struct index *address)
+{
+	const char *name = printer->buffer(printer->user, of);
+	int64_t c;
+	if (index_is_constant(address, &c) && c == 0)
+		return name;
+	const char *offset = printer_index(printer, address);
+	return *offset == '-' ? arena_printf(printer->arena, "%s + (%s)", name, offset) : arena_printf(printer->arena, "%s + %s", name, offset);
+}
+
+const char *printer_element(struct printer *printer, const struct definition *of, const struct index *address)
+{
+	return arena_printf(printer->arena, "%s[%s]", printer->buffer(printer->user, of), printer_index(printer, address));
+}
+
+static bool index_bends(const struct index *index, int var)         /* not affine in the variable */
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : atom->kind != ATOM_VAR && index_uses(atom->of, var))
+			return true;
+	}
+	return false;
+}
+
+bool printer_can_vector(const struct expr *expr, int lane)
+{
+	if (expr->type != DTYPE_F32)
+		return false;
+	switch (expr->kind) {
+	case EXPR_LOAD:
+		for (int d = 0; d < expr->of->rank; d++)
+			if (index_bends(expr->at[d], lane))
+				return false;
+		return true;
+	case EXPR_SELECT:
+		for (int i = 0; i < expr->range_count; i++)
+			if (index_uses(expr->ranges[i].at, lane))
+				return false;
+		break;
+	case EXPR_INDEX:
+	case EXPR_CAST:
+		return false;
+	case EXPR_NUMBER:
+	case EXPR_SCALAR:
+		break;
+	}
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && !printer_can_vector(expr->arg[i], lane))
+			return false;
+	return true;
+}
+
+/* ---- numbering ---- */
+
+static struct held held_of(struct printer *printer, const struct expr *load)
+{
+	return printer->held ? printer->held(printer->user, load) : (struct held){ 0 };
+}
+
+static bool index_changes(struct printer *, const struct index *);
+
+static bool load_changes(struct printer *printer, const struct expr *load)
+{
+	if (held_of(printer, load).changes)
+		return true;
+	for (int d = 0; d < load->of->rank; d++)
+		if (index_changes(printer, load->at[d]))
+			return true;
+	return false;
+}
+
+struct changing { struct printer *printer; bool changes; };
+static void visit_changes(void *user, const struct expr *load)
+{
+	struct changing *changing = user;
+	changing->changes |= held_of(changing->printer, load).changes;
+}
+
+static bool index_changes(struct printer *printer, const struct index *index)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		struct changing changing = { printer, false };
+		if (atom->kind == ATOM_VALUE)
+			expr_loads(atom->value, visit_changes, &changing);
+		else if (atom->kind != ATOM_VAR)
+			changing.changes = index_changes(printer, atom->of);
+		if (changing.changes)
+			return true;
+	}
+	return false;
+}
+
+static bool same_shallow(const struct numbered *a, const struct expr *expr, const int *kid, bool vector)
+{
+	if (a->vector != vector || a->expr->kind != expr->kind || a->expr->type != expr->type
+		|| a->kid[0] != kid[0] || a->kid[1] != kid[1] || a->kid[2] != kid[2])
+		return false;
+	if (a->expr == expr)
+		return true;
+	switch (expr->kind) {
+	case EXPR_SCALAR:
+		return a->expr->row == expr->row;
+	case EXPR_CAST:
+		return true;
+	case EXPR_SELECT:
+		if (a->expr->range_count != expr->range_count)
+			return false;
+		for (int i = 0; i < expr->range_count; i++) {
+			const struct range *p = &a->expr->ranges[i], *q = &expr->ranges[i];
+			if (p->from != q->from || p->to != q->to || !index_equal(p->at, q->at))
+				return false;
+		}
+		return true;
+	default:
+		return expr_equal(a->expr, expr);
+	}
+}
+
+/* In a branch of a select nothing may be evaluated that the select has not chosen. */
+static void make_sure(struct numbering *numbering, int number)
+{
+	struct numbered *it = &numbering->all.at[number];
+	if (it->sure++)
+		return;
+	for (int i = 0; i < 3; i++)
+		if (it->kid[i] >= 0 && it->expr->kind != EXPR_SELECT)
+			make_sure(numbering, it->kid[i]);
+}
+
+static int number_of(struct printer *printer, const struct expr *expr, bool branch)
+{
+	struct numbering *numbering = printer->numbering;
+	bool vector = printer->lane >= 0;
+	int kid[3] = { -1, -1, -1 };
+	if (expr->kind == EXPR_SCALAR || expr->kind == EXPR_CAST || expr->kind == EXPR_SELECT)
+		for (int i = 0; i < 3; i++)
+			if (expr->arg[i])
+				kid[i] = number_of(printer, expr->arg[i], branch || expr->kind == EXPR_SELECT);
+	unsigned hash = (unsigned)expr->kind * 31 + (unsigned)expr->row * 7 + (unsigned)(kid[0] * 101 + kid[1] * 211 + kid[2] * 307);
+	if (expr->kind == EXPR_LOAD)
+		for (int d = 0; d < expr->of->rank; d++)
+			hash = hash * 131 + (unsigned)expr->at[d]->constant;
+	hash %= BUCKETS;
+	for (int i = numbering->bucket[hash] - 1; i >= 0; i = numbering->all.at[i].next)
+		if (same_shallow(&numbering->all.at[i], expr, kid, vector)) {
+			if (!branch)
+				make_sure(numbering, i);
+			return i;
+		}
+	struct numbered it = { .expr = expr, .kid = { kid[0], kid[1], kid[2] }, .vector = vector, .sure = !branch, .next = numbering->bucket[hash] - 1 };
+	it.changes = expr->kind == EXPR_LOAD && load_changes(printer, expr);
+	if (expr->kind == EXPR_INDEX)
+		it.changes = index_changes(printer, expr->index);
+	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
+		it.changes |= index_changes(printer, expr->ranges[i].at);
+	for (int i = 0; i < 3; i++)
+		if (kid[i] >= 0) {
+			numbering->all.at[kid[i]].uses++;
+			it.changes |= numbering->all.at[kid[i]].changes;
+		}
+	push(printer->arena, &numbering->all, it);
+	numbering->bucket[hash] = (int)numbering->all.count;
+	return (int)numbering->all.count - 1;
+}
+
+void printer_share(struct printer *printer, const struct expr *const *roots, size_t count)
+{
+	printer->numbering = new(printer->arena, struct numbering);
+	for (size_t i = 0; i < count; i++) {
+		int number = number_of(printer, roots[i], false);
+		printer->numbering->all.at[number].uses++;
+	}
+}
+
+/* ---- text ---- */
+
+static const char *c_type(const struct printer *printer, const struct expr *expr)
+{
+	return printer->lane >= 0 ? "vec" : dtypes[expr->type].class == CLASS_FLOAT ? dtypes[expr->type].c : "long long";
+}
+
+static struct printed print_load(struct printer *printer, const struct expr *load)
+{
+	struct arena *arena = printer->arena;
+	bool vector = printer->lane >= 0;
+	struct held held = held_of(printer, load);
+	if (held.text)
+		return (struct printed){ vector && !held.vector ? arena_printf(arena, "vec_set(%s)", held.text) : held.text, LEVEL_PRIMARY };
+	const struct index *address = placed_address(arena, load->of, load->at);
+	int64_t factor = vector ? index_factor(address, printer->lane) : 0;
+	const char *text;
+	if (!factor) {
+		text = printer_element(printer, load->of, address);
+		if (vector)
+			text = arena_printf(arena, "vec_set(%s)", text);
+	} else {
+		const char *from = printer_address(printer, load->of, address);
+		if (factor == 1)
+			text = printer->left ? arena_printf(arena, "vec_load_n(%s, %s, 0.f)", from, printer->left) : arena_printf(arena, "vec_load(%s)", from);
+		else
+			text = printer->left ? arena_printf(arena, "vec_gather_n(%s, %" PRId64 ", %s, 0.f)", from, factor, printer->left)
+				: arena_printf(arena, "vec_gather(%s, %" PRId64 ")", from, factor);
+	}
+	return (struct printed){ text, LEVEL_PRIMARY };
+}
+
+/* One row's text: its words get the prefix of their type, its letters the arguments. */
+static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+
+static int row_level(const char *row)
+{
+	int depth = 0, level = LEVEL_PRIMARY;
+	for (const char *p = row; *p; p++) {
+		depth += (*p == '(') - (*p == ')');
+		if (!depth && (*p == '+' || *p == '-'))
+			level = LEVEL_ADD;
+		if (!depth && (*p == '*' || *p == '/') && level > LEVEL_MULTIPLY)
+			level = LEVEL_MULTIPLY;
+	}
+	return level;
+}
+
+static int row_count(const char *row, char letter)
+{
+	int count = 0;
+	for (const char *p = row; *p; p++)
+		count += *p == letter && (p == row || !is_word(p[-1])) && !is_word(p[1]);
+	return count;
+}
+
+static struct printed print_row(struct printer *printer, const struct numbered *it, bool branch)
+{
+	const struct expr *expr = it->expr;
+	const char *row = scalars[expr->row].text;
+	enum dtype_class class = dtypes[expr->type].class;
+	/* Integers wrap around, which C's operators on long long do not promise. */
+	if (class != CLASS_FLOAT && row_level(row) != LEVEL_PRIMARY)
+		row = arena_printf(printer->arena, "k_%s(a, b)", scalars[expr->row].name);
+	const char *prefix = class != CLASS_FLOAT ? "i_" : expr->type == DTYPE_F64 ? "d_" : printer->lane >= 0 || printer->target->lanes == 1 ? "k_" : "s_";
+	int level = row_level(row);
+	struct printed arg[3] = { { 0 } };
+	for (int i = 0; i < 3; i++)
+		if (it->kid[i] >= 0) {
+			arg[i] = print(printer, it->kid[i], branch);
+			/* What the row says twice gets a name first; in a branch of a select it may not. */
+			if (!branch && row_count(row, (char)('a' + i)) > 1 && strlen(arg[i].text) > 16) {
+				struct let let = { c_type(printer, expr->arg[i]), arena_printf(printer->arena, "v%d", printer->fresh++), arg[i].text };
+				push(printer->arena, &printer->lets, let);
+				arg[i] = (struct printed){ let.name, LEVEL_PRIMARY };
+			}
+		}
+	struct text out;
+	text_init(&out, printer->arena->build);
+	int depth = 0;
+	for (const char *p = row; *p; ) {
+		bool start = p == row || !is_word(p[-1]);
+		depth += (*p == '(') - (*p == ')');
+		if (start && *p >= 'a' && *p <= 'c' && !is_word(p[1])) {
+			struct printed a = arg[*p - 'a'];
+			/* An operand on the right of an operator needs a level more: a - (b - c), and a + (b + c) keeps its order. */
+			int least = depth ? LEVEL_ANY : level == LEVEL_PRIMARY ? LEVEL_ANY : *p == 'a' ? level : level + 1;
+			text_adds(&out, wrap(printer, a, least));
+			p++;
+		} else if (start && !strncmp(p, "k_", 2)) {
+			text_adds(&out, prefix);
+			p += 2;
+		} else
+			text_addc(&out, *p++);
+	}
+	const char *text = arena_copy(printer->arena, out.at, out.count);
+	text_release(&out);
+	if (class != CLASS_FLOAT && expr->type != DTYPE_I64)             /* each step wraps to its own type */
+		return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c, text), LEVEL_CAST };
+	return (struct printed){ text, level };
+}
+
+const char *printer_range(struct printer *printer, const struct range *range)
+{
+	int64_t low, high;
+	index_range(range->at, &low, &high);
+	const char *at = wrap(printer, print_long(printer, range->at), LEVEL_ADD);
+	if (low >= range->from)
+		return arena_printf(printer->arena, "%s < %" PRId64, at, range->to);
+	if (high < range->to)
+		return arena_printf(printer->arena, "%s >= %" PRId64, at, range->from);
+	return arena_printf(printer->arena, "%s >= %" PRId64 " && %s < %" PRId64, at, range->from, at, range->to);
+}
+
+static struct printed print_cast(struct printer *printer, const struct expr *expr, struct printed a)
+{
+	struct arena *arena = printer->arena;
+	const struct dtype_row *to = &dtypes[expr->type];
+	if (to->class == CLASS_BOOL)
+		return (struct printed){ arena_printf(arena, "(unsigned char)(%s != 0)", wrap(printer, a, LEVEL_ADD)), LEVEL_CAST };
+	if (to->class == CLASS_FLOAT || dtypes[expr->arg[0]->type].class != CLASS_FLOAT)
+		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST };
+	/* A float becomes an integer by cutting; what does not fit is the nearest that does. */
+	int bits = to->bits;
+	bool is_signed = to->class == CLASS_INT;
+	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1)) : (int64_t)(UINT64_MAX >> (64 - bits));
+	int64_t least = is_signed ? -most - 1 : 0;
+	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text, print_number(arena, DTYPE_F64, (double)least, 0),
+		print_number(arena, DTYPE_F64, (double)most, 0), print_number(arena, DTYPE_I64, 0, least), print_number(arena, DTYPE_I64, 0, most));
+	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST };
+}
+
+static struct printed print_fresh(struct printer *printer, int number, bool branch)
+{
+	const struct numbered it = printer->numbering->all.at[number];
+	const struct expr *expr = it.expr;
+	struct arena *arena = printer->arena;
+	switch (expr->kind) {
+	case EXPR_NUMBER: {
+		const char *text = print_number(arena, expr->type, expr->number, expr->integer);
+		if (printer->lane >= 0)
+			return (struct printed){ arena_printf(arena, "vec_set(%s)", text), LEVEL_PRIMARY };
+		return (struct printed){ text, *text == '-' || *text == '(' ? LEVEL_CAST : LEVEL_PRIMARY };
+	}
+	case EXPR_LOAD:
+		return print_load(printer, expr);
+	case EXPR_SCALAR:
+		return print_row(printer, &it, branch);
+	case EXPR_SELECT: {
+		const char *condition = NULL;
+		for (int i = 0; i < expr->range_count; i++) {
+			const char *range = printer_range(printer, &expr->ranges[i]);
+			condition = condition ? arena_printf(arena, "%s && %s", condition, range) : range;
+		}
+		const char *yes = wrap(printer, print(printer, it.kid[0], true), LEVEL_AND);
+		const char *no = wrap(printer, print(printer, it.kid[1], true), LEVEL_AND);
+		return (struct printed){ arena_printf(arena, "%s ? %s : %s", condition, yes, no), LEVEL_CHOICE };
+	}
+	case EXPR_INDEX:
+		return (struct printed){ arena_printf(arena, "(long long)(%s)", printer_index(printer, expr->index)), LEVEL_CAST };
+	case EXPR_CAST:
+		return print_cast(printer, expr, print(printer, it.kid[0], branch));
+	}
+	return (struct printed){ "0", LEVEL_PRIMARY };
+}
+
+static bool worth_a_name(struct printer *printer, const struct numbered *it)
+{
+	if (it->changes || it->uses < 2 || !it->sure || it->expr->kind == EXPR_NUMBER)
+		return false;
+	return it->expr->kind != EXPR_LOAD || !held_of(printer, it->expr).text;
+}
+
+static struct printed print_named(struct printer *printer, int number, bool branch, bool root)
+{
+	struct numbered *it = &printer->numbering->all.at[number];
+	if (it->name)
+		return (struct printed){ it->name, LEVEL_PRIMARY };
+	bool shared = worth_a_name(printer, it);
+	struct printed printed = print_fresh(printer, number, branch && !shared);
+	it = &printer->numbering->all.at[number];
+	/* Long texts are cut: they would be copied at every level above. */
+	bool cut = !root && !branch && it->expr->kind == EXPR_SCALAR && strlen(printed.text) > LONG_TEXT;
+	if (!shared && !cut)
+		return printed;
+	const char *name = arena_printf(printer->arena, "v%d", printer->fresh++);
+	push(printer->arena, &printer->lets, (struct let){ c_type(printer, it->expr), name, printed.text });
+	if (!it->changes)
+		it->name = name;
+	return (struct printed){ name, LEVEL_PRIMARY };
+}
+
+static struct printed print(struct printer *printer, int number, bool branch) { return print_named(printer, number, branch, false); }
+
+static struct printed print_root(struct printer *printer, const struct expr *expr)
+{
+	bool alone = !printer->numbering;
+	if (alone)
+		printer_share(printer, &expr, 1);
+	struct printed printed = print_named(printer, number_of(printer, expr, false), false, true);
+	if (alone)
+		printer->numbering = NULL;
+	return printed;
+}
+
+const char *printer_value(struct printer *printer, const struct expr *expr) { return print_root(printer, expr).text; }
+const char *printer_operand(struct printer *printer, const struct expr *expr)
+{
+	return wrap(printer, print_root(printer, expr), LEVEL_PRIMARY);
+}

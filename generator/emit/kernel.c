@@ -1,0 +1,100 @@
+/* kernel.c: what all kernels' templates are given, and which file prints which shape. */
+#include "emit/emit.h"
+#include "loops/loops.h"
+#include <inttypes.h>
+
+const char *emit_symbol(struct emit *emit, const struct kernel *kernel)
+{
+	return arena_printf(emit->arena, "%s_%s", emit->name, kernel->name);
+}
+
+/* A name from the model inside a C comment: no end of comment, nothing unprintable. */
+static void add_name(struct text *out, const char *name)
+{
+	for (const char *p = name; *p; p++)
+		if ((unsigned char)*p < 32 || *p == 127 || (*p == '*' && p[1] == '/') || (*p == '/' && p[1] == '*') || *p == '\\')
+			text_addc(out, '_');
+		else
+			text_addc(out, *p);
+}
+
+static void add_shape(struct text *out, const struct definition *d)
+{
+	text_printf(out, " %s[", dtypes[d->type].text);
+	for (int v = 0; v < d->rank; v++)
+		text_printf(out, "%s%" PRId64, v ? "," : "", d->extents[v]);
+	text_addc(out, ']');
+}
+
+static const char *comment_of(struct emit *emit, const struct kernel *kernel)
+{
+	struct text text;
+	text_init(&text, emit->build);
+	text_printf(&text, "/* %s:", kernel->name);
+	for (size_t m = 0; m < kernel->members.count; m++) {
+		text_addc(&text, ' ');
+		add_name(&text, kernel->members.at[m]->name);
+	}
+	text_printf(&text, ".  %s%s%s; blocks: %s\n", kernel->template_name ? kernel->template_name : "", kernel->tile ? ", tile " : "",
+		kernel->tile ? kernel->tile : "", kernel->blocks_of ? kernel->blocks_of : "one");
+	for (size_t i = 0; i < kernel->params.count; i++) {
+		const struct param *param = &kernel->params.at[i];
+		text_printf(&text, " * %s %s ", param->name, param->written ? "=>" : "<=");
+		add_name(&text, param->of->name);
+		add_shape(&text, param->of);
+		text_addc(&text, '\n');
+	}
+	text_adds(&text, " */");
+	const char *comment = arena_copy(emit->arena, text.at, text.count);
+	text_release(&text);
+	return comment;
+}
+
+struct value emit_lets(struct arena *arena, const struct printer *printer)
+{
+	struct value lets = value_list(arena);
+	for (size_t i = 0; i < printer->lets.count; i++) {
+		struct value let = value_dict(arena);
+		value_dict_set(let, "type", value_string(printer->lets.at[i].type));
+		value_dict_set(let, "name", value_string(printer->lets.at[i].name));
+		value_dict_set(let, "value", value_string(printer->lets.at[i].value));
+		value_list_add(lets, let);
+	}
+	return lets;
+}
+
+const char *emit_buffer(void *user, const struct definition *of)
+{
+	const struct kernel *kernel = user;
+	for (size_t i = 0; i < kernel->params.count; i++)
+		if (kernel->params.at[i].of == of)
+			return kernel->params.at[i].name;
+	return "?";
+}
+
+struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
+{
+	struct value value = value_dict(emit->arena);
+	struct text params;
+	text_init(&params, emit->build);
+	for (size_t i = 0; i < kernel->params.count; i++) {
+		const struct param *param = &kernel->params.at[i];
+		text_printf(&params, "%s%s%s *restrict %s", i ? ", " : "", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
+	}
+	value_dict_set(value, "name", value_string(emit_symbol(emit, kernel)));
+	value_dict_set(value, "number", value_int(kernel->number));
+	value_dict_set(value, "params", value_copy(emit->arena, params.at, params.count));
+	value_dict_set(value, "comment", value_string(comment_of(emit, kernel)));
+	text_release(&params);
+	return value;
+}
+
+void emit_kernel(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	if (kernel->shape == SHAPE_LOOPS)
+		loops_emit(emit, kernel, out);
+	else if (kernel->shape == SHAPE_WINOGRAD)
+		winograd_emit(emit, kernel, out);
+	else
+		contraction_emit(emit, kernel, out);
+}

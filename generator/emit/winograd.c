@@ -1,0 +1,101 @@
+/* winograd.c: the values of templates/c/winograd.jinja. */
+#include "emit/emit.h"
+#include <inttypes.h>
+
+struct printing { struct emit *emit; struct arena *arena; const struct kernel *kernel; const struct contraction *c; const char *names[MAX_VARS], *root; };
+
+static const char *buffer_name(void *user, const struct definition *of)
+{
+	const struct printing *p = user;
+	return emit_buffer((void *)(uintptr_t)p->kernel, of);
+}
+
+static struct held hold_root(void *user, const struct expr *load)
+{
+	const struct printing *p = user;
+	return load->of == p->c->root && p->c->result != p->c->root ? (struct held){ .text = p->root, .vector = true, .changes = true } : (struct held){ 0 };
+}
+
+static struct printer printer_of(struct printing *p, int64_t left)
+{
+	return (struct printer){ .arena = p->arena, .target = p->emit->target, .lane = 1, .names = p->names, .buffer = buffer_name, .held = hold_root,
+		.user = p, .left = left ? arena_printf(p->arena, "%" PRId64, left) : NULL };
+}
+
+static struct value call_start(struct template_call *call)
+{
+	struct printing *p = call->user;
+	const char *channel = call_string(call, 0, "");
+	p->names[1] = arena_printf(p->arena, "(%s)", channel);
+	if (!p->c->start)
+		return value_string("vec_set(0.f)");
+	struct printer printer = printer_of(p, call_int(call, 1, 0));
+	return value_string(printer_value(&printer, p->c->start));
+}
+
+static struct value call_result(struct template_call *call)
+{
+	struct printing *p = call->user;
+	const struct contraction *c = p->c;
+	struct value result = value_dict(p->arena);
+	int64_t left = call_int(call, 5, 0);
+	const char *value = call_string(call, 0, "");
+	static const int of[] = { 0, 2, 3, 1 };               /* image, row, column, channel -> n, h, w, o */
+	for (size_t i = 0; i < COUNT(of); i++)
+		p->names[of[i]] = arena_printf(p->arena, "(%s)", call_string(call, i + 1, "0"));
+	p->root = arena_printf(p->arena, "(%s)", value);
+	struct printer printer = printer_of(p, left);
+	if (c->value) {
+		printer_share(&printer, &c->value, 1);
+		value = printer_value(&printer, c->value);
+	}
+	const char *to = printer_address(&printer, c->result, c->out_at), *count = left ? arena_printf(p->arena, ", %" PRId64, left) : "";
+	int64_t step = index_factor(c->out_at, 1);
+	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
+	if (step == 1 || c->root->extents[1] == 1)
+		value_dict_set(result, "store", value_printf(p->arena, "vec_store%s(%s, %s%s)", left ? "_n" : "", to, value, count));
+	else
+		value_dict_set(result, "store", value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", left ? "_n" : "", to, step, value, count));
+	return result;
+}
+
+void winograd_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	const struct contraction *c = kernel->detail;
+	const struct definition *x = c->rewrite->x, *y = c->root;
+	struct arena *arena = emit->arena;
+	struct printing *p = new(arena, struct printing);
+	*p = (struct printing){ .emit = emit, .arena = arena, .kernel = kernel, .c = c };
+	for (int v = 0; v < MAX_VARS; v++)
+		p->names[v] = "0";
+	struct value globals = value_dict(arena), from = value_dict(arena), tile = value_dict(arena);
+	const char *name = emit_buffer((void *)(uintptr_t)kernel, c->x);
+	value_dict_set(from, "name", c->x_base ? value_printf(arena, "(%s + %" PRId64 ")", name, c->x_base) : value_string(name));
+	value_dict_set(from, "image", value_int(c->x_image));
+	value_dict_set(from, "row", value_int(c->x_row));
+	value_dict_set(from, "pixel", value_int(c->x_pixel));
+	value_dict_set(from, "channel", value_int(c->x_channel));
+	value_dict_set(tile, "rows", value_int(c->tile_rows));
+	value_dict_set(tile, "vecs", value_int(c->tile_vecs));
+	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(globals, "m", value_int(c->rewrite->m));
+	value_dict_set(globals, "batch", value_int(y->extents[0]));
+	value_dict_set(globals, "height", value_int(x->extents[2]));
+	value_dict_set(globals, "width", value_int(x->extents[3]));
+	value_dict_set(globals, "channels_in", value_int(c->rewrite->w->extents[1]));
+	value_dict_set(globals, "channels_out", value_int(y->extents[1]));
+	value_dict_set(globals, "out_height", value_int(y->extents[2]));
+	value_dict_set(globals, "out_width", value_int(y->extents[3]));
+	value_dict_set(globals, "pad_top", value_int(c->rewrite->pad_top));
+	value_dict_set(globals, "pad_left", value_int(c->rewrite->pad_left));
+	value_dict_set(globals, "x", from);
+	value_dict_set(globals, "weights", value_string(emit_buffer((void *)(uintptr_t)kernel, c->packed)));
+	value_dict_set(globals, "lanes", value_int(emit->target->lanes));
+	value_dict_set(globals, "tile", tile);
+	value_dict_set(globals, "prefetch", value_bool(c->prefetch));
+	value_dict_set(globals, "panels", value_int(c->panels));
+	value_dict_set(globals, "groups", value_int(c->group));
+	value_dict_set(globals, "start", value_function(arena, "start", "channel left", call_start, p));
+	value_dict_set(globals, "result", value_function(arena, "result", "value image row column channel left", call_result, p));
+	template_render(emit->templates, kernel->template_name, globals, out);
+}

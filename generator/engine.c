@@ -1,0 +1,146 @@
+/* engine.c: the kinds of engine; the interpreter and the compiled library. */
+#include "engine.h"
+#include "emit/emit.h"
+#include "backends/backends.h"
+#include <dlfcn.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const struct engine_kind *const kinds[] = { &engine_interpreter, &engine_c, &engine_jit };
+
+const struct engine_kind *engine_at(int i) { return i >= 0 && i < (int)COUNT(kinds) ? kinds[i] : NULL; }
+
+const struct engine_kind *engine_find(const char *name)
+{
+	for (size_t i = 0; i < COUNT(kinds); i++)
+		if (!strcmp(kinds[i]->name, name))
+			return kinds[i];
+	return NULL;
+}
+
+struct engine *engine_open(struct model *model, const struct engine_kind *kind)
+{
+	struct engine *engine = new(model->build->arena, struct engine);
+	engine->kind = kind;
+	engine->model = model;
+	kind->open(engine);
+	return engine;
+}
+
+void engine_run(struct engine *engine, const void *const *inputs, void *const *outputs) { engine->kind->run(engine, inputs, outputs); }
+
+void engine_close(struct engine *engine)
+{
+	if (engine)
+		engine->kind->close(engine);
+}
+
+/* ---- the interpreter ---- */
+static void interpreter_open(struct engine *engine) { (void)engine; }
+static void interpreter_close(struct engine *engine) { (void)engine; }
+static void interpreter_run(struct engine *engine, const void *const *inputs, void *const *outputs)
+{
+	interpret(engine->model->program, MATH_STRICT, inputs, outputs);
+}
+const struct engine_kind engine_interpreter = { "interpreter", interpreter_open, interpreter_run, interpreter_close };
+
+/* ---- a library in a folder of its own, loaded ---- */
+struct context { void *workspace; const void *weights; const void *parallel; void *stream; };
+struct loaded {
+	char *folder;
+	void *handle;
+	int (*run)(const void *in, const void *out, const void *context);
+	struct context context;
+};
+
+static void remove_folder(const char *folder)
+{
+	DIR *directory = opendir(folder);
+	char path[4096];
+	for (struct dirent *entry; directory && (entry = readdir(directory));) {
+		if (entry->d_name[0] == '.' && (!entry->d_name[1] || (entry->d_name[1] == '.' && !entry->d_name[2])))
+			continue;
+		snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+		unlink(path);
+	}
+	if (directory)
+		closedir(directory);
+	rmdir(folder);
+}
+
+static void c_close(struct engine *engine)
+{
+	struct loaded *loaded = engine->state;
+	if (!loaded)
+		return;
+	if (loaded->handle)
+		dlclose(loaded->handle);
+	free(loaded->context.workspace);
+	remove_folder(loaded->folder);
+	engine->state = NULL;
+}
+
+static void c_load(struct engine *engine)
+{
+	struct model *model = engine->model;
+	struct build *build = model->build;
+	struct loaded *loaded = engine->state;
+	struct emit emit = { .build = build, .arena = build->arena, .target = model->options->target, .templates = model_templates(model), .name = model->name };
+	struct package package = { .lowered = model->lowered, .name = model->name, .model = model->options->model, .input_names = model->input_names,
+		.output_names = model->output_names, .threads = model->options->threads, .options = "loaded", .cc = cc_find(build, NULL), .jobs = 2,
+		.shared = true, .profile = model->options->profile };
+	package_write(&emit, &package, loaded->folder);
+	loaded->handle = dlopen(arena_printf(build->arena, "%s/lib%s.so", loaded->folder, model->name), RTLD_NOW | RTLD_LOCAL);
+	if (!loaded->handle)
+		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled library cannot be loaded: %s", dlerror());
+	*(void **)&loaded->run = dlsym(loaded->handle, arena_printf(build->arena, "%s_run", model->name));
+	if (!loaded->run)
+		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled library lacks %s_run", model->name);
+	if (model->lowered->workspace_bytes) {
+		loaded->context.workspace = aligned_alloc(64, ((size_t)model->lowered->workspace_bytes + 63) & ~(size_t)63);
+		if (!loaded->context.workspace)
+			fail(build, EXIT_LIMIT, model->name, "out of memory: a workspace of %lld bytes", (long long)model->lowered->workspace_bytes);
+	}
+}
+
+static void c_open(struct engine *engine)
+{
+	struct build *build = engine->model->build;
+	struct loaded *loaded = new(build->arena, struct loaded);
+	jmp_buf *out = build->out, mine;
+	if (!engine->model->lowered)
+		model_lower(engine->model);
+	loaded->folder = arena_printf(build->arena, "%s/ingot-run-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	if (!mkdtemp(loaded->folder))
+		fail(build, EXIT_ENVIRONMENT, loaded->folder, "cannot be made");
+	engine->state = loaded;
+	build->out = &mine;
+	if (setjmp(mine) == 0)
+		c_load(engine);
+	build->out = out;
+	if (build->code) {
+		c_close(engine);
+		longjmp(*out, 1);
+	}
+}
+
+/* The structs of a library's header hold nothing but pointers, in the order of the graph. */
+static void c_run(struct engine *engine, const void *const *inputs, void *const *outputs)
+{
+	struct loaded *loaded = engine->state;
+	int status = loaded->run(inputs, outputs, &loaded->context);
+	if (status)
+		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "the library returned %d", status);
+}
+
+struct engine_call engine_c_call(struct engine *engine, const void *const *inputs, void *const *outputs)
+{
+	struct loaded *loaded = engine->state;
+	return (struct engine_call){ loaded->run, inputs, outputs, &loaded->context };
+}
+
+void *engine_c_symbol(struct engine *engine, const char *name) { return dlsym(((struct loaded *)engine->state)->handle, name); }
+
+const struct engine_kind engine_c = { "c", c_open, c_run, c_close };

@@ -1,0 +1,38 @@
+/* engine.h: what can run a model: the interpreter, a library made and loaded at once, the JIT, the CUDA emulator. */
+#ifndef ENGINE_H
+#define ENGINE_H
+#include "pipeline.h"
+
+struct engine_kind;
+struct engine {
+	const struct engine_kind *kind;
+	struct model *model;
+	void *state;
+};
+/* One row for each word of --target in run, check and bench. */
+struct engine_kind {
+	const char *name;
+	void (*open)(struct engine *);
+	/* Elements in C order, in the graph's types and orders. */
+	void (*run)(struct engine *, const void *const *inputs, void *const *outputs);
+	void (*close)(struct engine *);
+};
+extern const struct engine_kind engine_interpreter, engine_c, engine_jit;
+
+const struct engine_kind *engine_find(const char *name);          /* NULL: no such kind */
+const struct engine_kind *engine_at(int);                         /* NULL after the last */
+struct engine *engine_open(struct model *, const struct engine_kind *);    /* the model is defined; lowered where the kind needs it */
+void engine_run(struct engine *, const void *const *inputs, void *const *outputs);
+void engine_close(struct engine *);
+
+/* The C engine's loaded library, for benches: calls of NAME_run without anything around. */
+struct engine_call { int (*run)(const void *in, const void *out, const void *context); const void *in, *out, *context; };
+struct engine_call engine_c_call(struct engine *, const void *const *inputs, void *const *outputs);
+void *engine_c_symbol(struct engine *, const char *name);
+
+/* What the JIT gave to libtcc, and how many of its kernels are scalar loops: the menu has no form for them. */
+const char *engine_jit_text(struct engine *);
+int engine_jit_scalar_kernels(struct engine *);
+/* One kernel alone, for benches: its function, and its arguments for these inputs and outputs: a pointer for each param, then scratch. */
+void *engine_jit_kernel(struct engine *, const struct kernel *, const void *const *inputs, void *const *outputs, void **arguments);
+#endif

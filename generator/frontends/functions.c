@@ -1,0 +1,261 @@
+/* functions.c: calls of model functions -> the nodes of their bodies.
+ *
+ * A body is copied into the graph of the call: its inputs become what the call passes, its outputs what the call makes,
+ * every other tensor a fresh one.  Copied nodes are looked at in turn, so functions may call functions; a function
+ * met while it is open calls itself. */
+#include "frontends/reader.h"
+
+enum { EXPANSION_LIMIT = 1 << 20 };                   /* nodes, operands and attributes copied in all */
+
+struct inliner {
+	struct reader *reader;
+	struct graph *main;
+	struct function **index;                      /* chained by `next`; by the pointers of the names */
+	size_t room, copied;
+	int depth;
+};
+
+/* Where the tensors of a copied graph went; those of graphs that are not in the chain stay what they are. */
+struct scope { const struct graph *from; struct tensor **to; const struct scope *outer; };
+
+static size_t slot_of(const struct inliner *inliner, const char *domain, const char *name, const char *overload)
+{
+	const char *key[3] = { domain, name, overload };
+	return hash_bytes(key, sizeof key, 0) & (inliner->room - 1);
+}
+
+static struct function *find(const struct inliner *inliner, const char *domain, const char *name, const char *overload)
+{
+	struct function *function = inliner->index[slot_of(inliner, domain, name, overload)];
+	while (function && (function->name != name || function->domain != domain || function->overload != overload))
+		function = function->next;
+	return function;
+}
+
+static void process(struct inliner *, struct node *);
+
+static void inline_graph(struct inliner *inliner, struct graph *graph)
+{
+	__typeof__(graph->nodes) nodes = graph->nodes;
+	memset(&graph->nodes, 0, sizeof graph->nodes);
+	for (size_t i = 0; i < nodes.count; i++)
+		process(inliner, nodes.at[i]);
+}
+
+/* ---- copying ---- */
+static struct tensor *mapped(const struct scope *scope, struct tensor *tensor)
+{
+	for (; tensor && scope; scope = scope->outer)
+		if (tensor->graph == scope->from)
+			return scope->to[tensor->mark];
+	return tensor;
+}
+
+static struct scope scope_of(struct inliner *inliner, struct graph *from, const struct scope *outer)
+{
+	struct scope scope = { from, new_array(inliner->reader->build->arena, struct tensor *, from->tensors.count), outer };
+	for (size_t i = 0; i < from->tensors.count; i++)
+		from->tensors.at[i]->mark = (int)i;
+	inliner->copied += from->tensors.count;
+	return scope;
+}
+
+static struct tensor *copy_tensor(struct graph *graph, const struct tensor *from, const char *name)
+{
+	struct tensor *tensor = name ? graph_tensor_new(graph, name) : graph_tensor_fresh(graph, from->name);
+	struct tensor made = *from;
+	made.name = tensor->name;
+	made.graph = graph;
+	made.producer = NULL;
+	made.is_input = made.is_output = false;
+	*tensor = made;
+	return tensor;
+}
+
+static const struct attribute *passed(const struct function *function, const struct node *call, const char *name)
+{
+	const struct attribute *given = node_attribute(call, name);
+	for (size_t i = 0; !given && i < function->defaults.count; i++)
+		if (function->defaults.at[i].name == name)
+			given = &function->defaults.at[i];
+	return given;
+}
+
+static struct node *copy_node(struct inliner *, struct graph *, const struct node *, const struct scope *,
+                              const struct function *, const struct node *call);
+
+static struct graph *copy_graph(struct inliner *inliner, struct graph *from, struct graph *outer, const struct scope *around,
+                                const struct function *function, const struct node *call)
+{
+	struct build *build = inliner->reader->build;
+	struct graph *graph = graph_new(build, from->name, from->file, outer);
+	struct scope scope = scope_of(inliner, from, around);
+	for (size_t i = 0; i < from->tensors.count; i++) {
+		const struct tensor *tensor = from->tensors.at[i];
+		/* Names stay, unless they would now hide one of the graphs around. */
+		scope.to[i] = copy_tensor(graph, tensor, graph_tensor(graph, tensor->name) ? NULL : tensor->name);
+		scope.to[i]->is_input = tensor->is_input;
+		scope.to[i]->is_output = tensor->is_output;
+	}
+	for (size_t i = 0; i < from->inputs.count; i++)
+		push(build->arena, &graph->inputs, mapped(&scope, from->inputs.at[i]));
+	for (size_t i = 0; i < from->outputs.count; i++)
+		push(build->arena, &graph->outputs, mapped(&scope, from->outputs.at[i]));
+	for (size_t i = 0; i < from->nodes.count; i++)
+		copy_node(inliner, graph, from->nodes.at[i], &scope, function, call);
+	return graph;
+}
+
+static void copy_attribute(struct inliner *inliner, struct node *node, const struct attribute *from, const struct scope *scope,
+                           const struct function *function, const struct node *call)
+{
+	struct build *build = inliner->reader->build;
+	struct attribute a = *from;
+	if (a.ref && call) {
+		const struct attribute *given = passed(function, call, a.ref);
+		if (!given)
+			return;                               /* not passed: absent here too */
+		if (a.kind && a.kind != given->kind)
+			fail(build, EXIT_INVALID, call->where, "attribute %.60s is of another type than function %.60s wants", a.ref,
+			     function->name);
+		a = *given;
+		a.name = from->name;
+	}
+	if (a.g)
+		a.g = copy_graph(inliner, a.g, node->graph, scope, function, call);
+	if (a.kind == ATTRIBUTE_GRAPHS) {
+		struct graph **graphs = new_array(build->arena, struct graph *, a.count);
+		for (size_t i = 0; i < a.count; i++)
+			graphs[i] = copy_graph(inliner, a.graphs[i], node->graph, scope, function, call);
+		a.graphs = graphs;
+	}
+	node->attributes[node->attribute_count++] = a;
+}
+
+/* The copy stands at the end of the graph's nodes. */
+static struct node *copy_node(struct inliner *inliner, struct graph *graph, const struct node *from, const struct scope *scope,
+                              const struct function *function, const struct node *call)
+{
+	struct build *build = inliner->reader->build;
+	const char *name = from->name;
+	if (*name && *call->name)
+		name = arena_printf(build->arena, "%.200s/%.200s", call->name, name);
+	else if (*call->name)
+		name = call->name;
+	struct node *node = graph_node_new(graph, from->domain, from->type, name, from->ins, from->outs);
+	node->overload = from->overload;
+	node->since = from->since;
+	inliner->copied += 1 + (size_t)from->ins + (size_t)from->outs + (size_t)from->attribute_count;
+	if (inliner->copied > EXPANSION_LIMIT)
+		fail(build, EXIT_LIMIT, call->where, "model functions expand to more than %d nodes and operands", EXPANSION_LIMIT);
+	for (int i = 0; i < from->ins; i++)
+		node->in[i] = mapped(scope, from->in[i]);
+	for (int i = 0; i < from->outs; i++)
+		if ((node->out[i] = mapped(scope, from->out[i])))
+			node->out[i]->producer = node;
+	node->attributes = new_array(build->arena, struct attribute, (size_t)from->attribute_count);
+	for (int i = 0; i < from->attribute_count; i++)
+		copy_attribute(inliner, node, &from->attributes[i], scope, function, call);
+	return node;
+}
+
+/* ---- calls ---- */
+static void identity(struct graph *graph, struct tensor *in, struct tensor *out, const struct node *call)
+{
+	if (!in)
+		fail(graph->build, EXIT_INVALID, call->where, "hands on an input that it was not given");
+	struct node *node = graph_node_new(graph, "", "Identity", call->name, 1, 1);
+	/* The function's imports may not name ai.onnx; Identity means the same in all versions. */
+	node->since = node->since ? node->since : 1;
+	node->in[0] = in;
+	node->out[0] = out;
+	out->producer = node;
+}
+
+static void merge_opsets(struct inliner *inliner, const struct graph *body)
+{
+	struct graph *main = inliner->main;
+	for (size_t i = 0; i < body->opsets.count; i++) {
+		size_t k = 0;
+		while (k < main->opsets.count && main->opsets.at[k].domain != body->opsets.at[i].domain)
+			k++;
+		if (k == main->opsets.count)
+			push(main->build->arena, &main->opsets, body->opsets.at[i]);
+	}
+}
+
+static void expand(struct inliner *inliner, struct function *function, struct node *call)
+{
+	struct build *build = inliner->reader->build;
+	struct graph *graph = call->graph, *body = function->body;
+	if (function->open)
+		fail(build, EXIT_INVALID, call->where, "function %.60s calls itself", function->name);
+	if (++inliner->depth > MAX_DEPTH)
+		fail(build, EXIT_LIMIT, call->where, "functions call each other deeper than %d", MAX_DEPTH);
+	if ((size_t)call->ins > body->inputs.count || (size_t)call->outs > body->outputs.count)
+		fail(build, EXIT_INVALID, call->where, "function %.60s has %zu inputs and %zu outputs, not %d and %d", function->name,
+		     body->inputs.count, body->outputs.count, call->ins, call->outs);
+	function->open = true;
+	merge_opsets(inliner, body);
+	struct scope scope = scope_of(inliner, body, NULL);
+	for (size_t i = 0; i < body->inputs.count; i++)
+		scope.to[body->inputs.at[i]->mark] = i < (size_t)call->ins ? call->in[i] : NULL;
+	bool *direct = new_array(build->arena, bool, body->outputs.count);
+	for (size_t k = 0; k < body->outputs.count && k < (size_t)call->outs; k++) {
+		struct tensor *output = body->outputs.at[k];
+		if (call->out[k] && output->producer && !scope.to[output->mark]) {
+			scope.to[output->mark] = call->out[k];
+			direct[k] = true;
+		}
+	}
+	for (size_t i = 0; i < body->tensors.count; i++)
+		if (!scope.to[i] && !body->tensors.at[i]->is_input)
+			scope.to[i] = copy_tensor(graph, body->tensors.at[i], NULL);
+	for (size_t i = 0; i < body->nodes.count; i++) {
+		struct node *node = copy_node(inliner, graph, body->nodes.at[i], &scope, function, call);
+		graph->nodes.count--;                         /* process puts it, or what it expands to, in its place */
+		process(inliner, node);
+	}
+	/* An input handed on, or an output named twice, has no node of its own. */
+	for (size_t k = 0; k < (size_t)call->outs; k++)
+		if (call->out[k] && !direct[k])
+			identity(graph, mapped(&scope, body->outputs.at[k]), call->out[k], call);
+	function->open = false;
+	inliner->depth--;
+}
+
+static void process(struct inliner *inliner, struct node *node)
+{
+	struct function *function = find(inliner, node->domain, node->type, node->overload);
+	if (function) {
+		expand(inliner, function, node);
+		return;
+	}
+	push(inliner->reader->build->arena, &node->graph->nodes, node);
+	for (int i = 0; i < node->attribute_count; i++) {
+		struct attribute *a = &node->attributes[i];
+		if (a->g)
+			inline_graph(inliner, a->g);
+		for (size_t k = 0; a->kind == ATTRIBUTE_GRAPHS && k < a->count; k++)
+			inline_graph(inliner, a->graphs[k]);
+	}
+}
+
+void functions_inline(struct reader *reader, struct graph *graph)
+{
+	struct inliner inliner = { .reader = reader, .main = graph, .room = 16 };
+	if (!reader->functions.count)
+		return;
+	while (inliner.room < 2 * reader->functions.count)
+		inliner.room *= 2;
+	inliner.index = new_array(reader->build->arena, struct function *, inliner.room);
+	for (size_t i = 0; i < reader->functions.count; i++) {
+		struct function *function = reader->functions.at[i], **slot;
+		if (find(&inliner, function->domain, function->name, function->overload))
+			fail(reader->build, EXIT_INVALID, reader_where(reader, "function", function->name), "is there twice");
+		slot = &inliner.index[slot_of(&inliner, function->domain, function->name, function->overload)];
+		function->next = *slot;
+		*slot = function;
+	}
+	inline_graph(&inliner, graph);
+}

@@ -1,0 +1,58 @@
+/* read.c: a file -> a graph, by the reader its content asks for. */
+#include "frontends/reader.h"
+
+/* What people take for a model: said plainly instead of "byte 3: no such field". */
+static const struct { const char *start, *what; } strangers[] = {
+	{ "version https://git-lfs", "is a git-lfs pointer, not the model: run git lfs pull" },
+	{ "\x1f\x8b", "is compressed (gzip): unpack it first" },
+	{ "PK\x03\x04", "is an archive (zip): unpack it first" },
+	{ "\x28\xb5\x2f\xfd", "is compressed (zstd): unpack it first" },
+	{ "BZh", "is compressed (bzip2): unpack it first" },
+	{ "\xfd" "7zXZ", "is compressed (xz): unpack it first" },
+};
+
+/* Text begins with <, after blanks and comments; no protobuf does: '<' would end a group that nothing began, '#' begin one. */
+static bool is_text(const char *at, size_t count)
+{
+	size_t i = 0;
+	while (i < count && (strchr(" \t\r\n", at[i]) ? at[i] != 0 : at[i] == '#'))
+		if (at[i++] == '#')
+			while (i < count && at[i] != '\n')
+				i++;
+	return i < count && at[i] == '<';
+}
+
+static const char *folder_of(struct build *build, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? arena_copy(build->arena, path, slash == path ? 1 : (size_t)(slash - path)) : ".";
+}
+
+static struct graph *read_bytes(struct reader *reader, const void *at, size_t count)
+{
+	struct build *build = reader->build;
+	if (!count)
+		fail(build, EXIT_INVALID, reader->file, "is empty");
+	for (size_t i = 0; i < COUNT(strangers); i++)
+		if (count >= strlen(strangers[i].start) && !memcmp(at, strangers[i].start, strlen(strangers[i].start)))
+			fail(build, EXIT_INVALID, reader->file, "%s", strangers[i].what);
+	struct graph *graph = is_text(at, count) ? read_text(reader, at, count) : read_model(reader, at, count);
+	reader_inputs_done(reader, graph);
+	functions_inline(reader, graph);
+	graph_check(graph);
+	return graph;
+}
+
+struct graph *graph_read(struct build *build, const char *path, const struct read_options *options)
+{
+	struct mapped mapped = file_map(build, path);
+	struct reader reader = reader_new(build, arena_copy(build->arena, path, strlen(path)), folder_of(build, path), options);
+	return read_bytes(&reader, mapped.at, mapped.bytes);
+}
+
+struct graph *graph_read_memory(struct build *build, const char *file, const void *at, size_t count,
+                                const struct read_options *options)
+{
+	struct reader reader = reader_new(build, arena_copy(build->arena, file, strlen(file)), NULL, options);
+	return read_bytes(&reader, at, count);
+}

@@ -1,0 +1,151 @@
+/* graph.h: the model as a graph of nodes over tensors, as ONNX has it.
+ *
+ * Everything lives in the build's arena.  Names are interned: compare pointers.  Nodes stand in topological order
+ * once graph_check has passed.  A subgraph (If, Loop, Scan) is a graph whose `outer` is the one around it; a name that it
+ * does not define is looked up there.  Constant data is borrowed: from the mapped model, external data, or the arena. */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+#include "base/base.h"
+#include "tables/tables.h"
+
+enum {
+	MAX_RANK = 16,
+	MAX_DEPTH = 64,                   /* graphs within graphs; real models use 1 to 4 */
+};
+
+/* One dimension: extent >= 0 is known; else `symbol` names it, or is NULL where nothing is known.  After binding, a
+ * symbol may stand beside a known extent: it tells where the extent came from. */
+struct dim { int64_t extent; const char *symbol; };
+
+enum { TENSOR_ALIGNED = 65536 };
+
+struct tensor {
+	const char *name;                 /* interned; unique within its graph */
+	enum dtype type;                  /* DTYPE_NONE: not known yet */
+	int rank;                         /* -1: not known yet */
+	struct dim dims[MAX_RANK];
+	/* Constant: elements in C order, host endian, packed below 8 bits; else NULL (a constant without elements has data
+	 * too).  Up to TENSOR_ALIGNED bytes are aligned for their type; more may be borrowed from a file at any address:
+	 * read them by memcpy, or by tensor_int and tensor_float. */
+	const void *data;
+	size_t bytes;                     /* of data; of a string tensor: 0 */
+	struct node *producer;            /* NULL: input, initialiser, or of the outer graph */
+	struct graph *graph;
+	bool is_input, is_output, is_initializer;
+	const char *const *strings;       /* data of a string tensor: its elements; `data` is the same pointer */
+	int mark;                         /* scratch of the pass that runs; means nothing between passes */
+};
+
+enum attribute_kind {                     /* numbers as AttributeProto.AttributeType */
+	ATTRIBUTE_FLOAT = 1, ATTRIBUTE_INT, ATTRIBUTE_STRING, ATTRIBUTE_TENSOR, ATTRIBUTE_GRAPH,
+	ATTRIBUTE_FLOATS, ATTRIBUTE_INTS, ATTRIBUTE_STRINGS, ATTRIBUTE_TENSORS, ATTRIBUTE_GRAPHS,
+	ATTRIBUTE_SPARSE_TENSOR, ATTRIBUTE_SPARSE_TENSORS, ATTRIBUTE_TYPE, ATTRIBUTE_TYPES,
+};
+struct bytes { const char *at; size_t count; };   /* not ended by a 0 */
+struct attribute {
+	const char *name;                 /* interned */
+	enum attribute_kind kind;
+	const char *ref;                  /* inside a function body: the attribute of the caller that it stands for; else NULL */
+	float f;
+	int64_t i;
+	struct bytes s;                   /* a string; of a type: its text, as seq(float[N]) */
+	struct tensor *t;                 /* a constant without a graph */
+	struct graph *g;
+	size_t count;                     /* of the list that the kind says */
+	const float *floats;
+	const int64_t *ints;
+	const struct bytes *strings;      /* strings, types */
+	struct tensor **tensors;
+	struct graph **graphs;
+};
+
+struct node {
+	const char *type, *domain;        /* interned; domain "" is ONNX's own (also written ai.onnx) */
+	const char *name;                 /* interned; "" where it has none */
+	const char *where;                /* "file: node NAME (Type)" or "file: node #3 (Type)": the first part of messages */
+	struct graph *graph;
+	struct tensor **in, **out;        /* NULL: an optional one that is absent */
+	int ins, outs;
+	struct attribute *attributes;
+	int attribute_count;
+	int since;                        /* version of the domain in force: the model's opset import; 0: not imported */
+	const char *overload;             /* of a model function that it calls; else "" */
+	int mark;                         /* scratch of the pass that runs; means nothing between passes */
+};
+
+struct opset { const char *domain; int64_t version; };
+
+/* A name read before what it names: `slot` is filled by graph_close. */
+struct use { struct tensor **slot; const char *name, *where; };
+struct tensor_index;
+
+struct graph {
+	struct build *build;
+	const char *name;                 /* interned */
+	const char *file;                 /* for messages */
+	struct graph *outer;              /* NULL: the main graph */
+	int64_t ir_version;
+	VECTOR(struct opset) opsets;
+	VECTOR(struct tensor *) tensors;  /* all, in order of appearance */
+	VECTOR(struct tensor *) inputs;   /* without initialisers, unless kept by --keep-input */
+	VECTOR(struct tensor *) outputs;
+	VECTOR(struct node *) nodes;
+	VECTOR(struct use) uses;          /* while the graph is read: names without a tensor yet */
+	struct tensor_index *index;       /* name -> tensor; of `tensors` alone */
+	int depth;                        /* 0: the main graph */
+};
+
+/* ---- build.c ---- */
+/* `file` and names are kept (interned where they are names); EXIT_LIMIT beyond MAX_DEPTH. */
+struct graph  *graph_new(struct build *, const char *name, const char *file, struct graph *outer);
+struct tensor *graph_tensor(struct graph *, const char *name);         /* finds, here or in the outer ones; NULL: none */
+struct tensor *graph_tensor_new(struct graph *, const char *name);     /* type and rank unknown; fails where the name is taken */
+struct tensor *graph_tensor_fresh(struct graph *, const char *like);   /* a new name made of `like` */
+/* A constant of known extents under a fresh name; `data` is copied (graph_constant) or must live as long as the build. */
+struct tensor *graph_constant(struct graph *, const char *like, enum dtype, int rank, const int64_t *extents, const void *data);
+struct tensor *graph_constant_borrowed(struct graph *, const char *like, enum dtype, int rank, const int64_t *extents,
+                                       const void *data);
+void           graph_tensor_rename(struct graph *, struct tensor *, const char *name);  /* fails where the name is taken */
+void           graph_reindex(struct graph *);                          /* after tensors were taken out of `tensors` */
+/* A node at the end of `nodes`, with its inputs and outputs NULL.  node_output makes output k and its tensor. */
+struct node   *graph_node_new(struct graph *, const char *domain, const char *type, const char *name, int ins, int outs);
+struct tensor *node_output(struct node *, int k, const char *name);
+
+/* For readers: fills *slot with the tensor of that name, at once or in graph_close, when the names of this graph and of
+ * the outer ones are all there; `where` is for the message that nothing has that name.  Inner names go first.
+ * graph_close hands what it cannot resolve to the outer graph, and fails with EXIT_INVALID in the outermost. */
+void           graph_use(struct graph *, struct tensor **slot, const char *name, const char *where);
+void           graph_close(struct graph *);
+
+const struct attribute *node_attribute(const struct node *, const char *name);     /* NULL: absent */
+int64_t       node_int(const struct node *, const char *name, int64_t otherwise);  /* fails (EXIT_INVALID) on another kind */
+float         node_float(const struct node *, const char *name, float otherwise);
+const char   *node_string(const struct node *, const char *name, const char *otherwise);
+/* The list, or NULL and count 0 where absent. */
+const int64_t *node_ints(const struct node *, const char *name, size_t *count);
+
+/* Elements of a tensor whose extents are all known; fails with EXIT_LIMIT on overflow. -1 where one is not known. */
+int64_t tensor_elements(struct build *, const struct tensor *);
+/* One element of a constant of an integer type or bool (also below 8 bits) / of F32 and F64; asserts otherwise. */
+int64_t tensor_int(const struct tensor *, size_t i);
+double  tensor_float(const struct tensor *, size_t i);
+bool    tensor_is_known(const struct tensor *);                        /* type, rank and all extents */
+
+/* ---- rewrite.c: for passes, over a main graph and its subgraphs ---- */
+/* Every tensor gets its place in the list as its mark; the list maps each to itself.  A pass puts another tensor there, and
+ * graph_substitute puts that one, or the one it stands for in turn, wherever the first was read or was an output. */
+struct tensor **graph_number(struct graph *);
+void            graph_substitute(struct graph *, struct tensor **instead);
+/* Removes nodes no output depends on, and tensors nobody makes or reads.  Needs topological order. */
+void            graph_sweep(struct graph *);
+
+/* ---- check.c: names unique, producers right, topological order (sorted where the file was not), attributes well-formed ---- */
+void graph_check(struct graph *);
+
+/* ---- print.c: ONNX's textual syntax; frontends/onnx_text.c reads it back ---- */
+/* Constants of more than `elements` elements are printed by name, type and shape only where elements >= 0 (for people). */
+void graph_print(const struct graph *, int64_t elements, struct text *out);
+const char *name_text(struct build *, const char *name);               /* as it is, or in quotes where it is no identifier */
+const char *type_of_tensor(struct build *, const struct tensor *);      /* float[1,N,?]; float: rank 0; float[]: rank unknown */
+
+#endif

@@ -1,0 +1,125 @@
+/* rewrite.c: what passes share: one tensor in place of another, and the removal of what nobody needs. */
+#include "graph/graph.h"
+
+/* ---- every tensor gets a number ---- */
+typedef VECTOR(struct tensor *) tensors;
+
+static void number(struct graph *graph, tensors *all)
+{
+	for (size_t i = 0; i < graph->tensors.count; i++) {
+		graph->tensors.at[i]->mark = (int)all->count;
+		push(graph->build->arena, all, graph->tensors.at[i]);
+	}
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		for (int k = 0; k < graph->nodes.at[i]->attribute_count; k++) {
+			struct attribute *a = &graph->nodes.at[i]->attributes[k];
+			if (a->g)
+				number(a->g, all);
+			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
+				number(a->graphs[n], all);
+		}
+}
+
+struct tensor **graph_number(struct graph *graph)
+{
+	tensors all = { 0 };
+	number(graph, &all);
+	return all.at;
+}
+
+/* ---- one for another ---- */
+static void replace(struct tensor **place, struct tensor **instead)
+{
+	if (!*place)
+		return;
+	struct tensor *tensor = *place, *end = tensor;
+	while (instead[end->mark] != end)
+		end = instead[end->mark];
+	/* Long chains are walked once. */
+	while (instead[tensor->mark] != end && tensor != end) {
+		struct tensor *next = instead[tensor->mark];
+		instead[tensor->mark] = end;
+		tensor = next;
+	}
+	*place = end;
+}
+
+void graph_substitute(struct graph *graph, struct tensor **instead)
+{
+	for (size_t i = 0; i < graph->outputs.count; i++)
+		replace(&graph->outputs.at[i], instead);
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		struct node *node = graph->nodes.at[i];
+		for (int k = 0; k < node->ins; k++)
+			replace(&node->in[k], instead);
+		for (int k = 0; k < node->attribute_count; k++) {
+			struct attribute *a = &node->attributes[k];
+			if (a->g)
+				graph_substitute(a->g, instead);
+			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
+				graph_substitute(a->graphs[n], instead);
+		}
+	}
+}
+
+/* ---- what nobody needs ---- */
+enum { DEAD, LIVE };
+
+static void unmark(struct graph *graph)
+{
+	for (size_t i = 0; i < graph->tensors.count; i++)
+		graph->tensors.at[i]->mark = DEAD;
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		graph->nodes.at[i]->mark = DEAD;
+		for (int k = 0; k < graph->nodes.at[i]->attribute_count; k++) {
+			struct attribute *a = &graph->nodes.at[i]->attributes[k];
+			if (a->g)
+				unmark(a->g);
+			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
+				unmark(a->graphs[n]);
+		}
+	}
+}
+
+/* From the last node to the first: all who could need a node's outputs have been seen before the node. */
+static void sweep(struct graph *graph)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < graph->outputs.count; i++)
+		graph->outputs.at[i]->mark = LIVE;
+	for (size_t i = graph->nodes.count; i-- > 0;) {
+		struct node *node = graph->nodes.at[i];
+		for (int k = 0; k < node->outs; k++)
+			if (node->out[k] && node->out[k]->mark == LIVE)
+				node->mark = LIVE;
+		for (int k = 0; node->mark == LIVE && k < node->ins; k++)
+			if (node->in[k])
+				node->in[k]->mark = LIVE;
+		for (int k = 0; node->mark == LIVE && k < node->attribute_count; k++) {
+			struct attribute *a = &node->attributes[k];
+			if (a->g)
+				sweep(a->g);
+			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
+				sweep(a->graphs[n]);
+		}
+	}
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (graph->nodes.at[i]->mark == LIVE)
+			graph->nodes.at[kept++] = graph->nodes.at[i];
+	graph->nodes.count = kept;
+	kept = 0;
+	for (size_t i = 0; i < graph->tensors.count; i++) {
+		struct tensor *tensor = graph->tensors.at[i];
+		/* Outputs nobody reads stay with a node that is needed for others. */
+		if (tensor->mark == LIVE || tensor->is_input || (tensor->producer && tensor->producer->mark == LIVE))
+			graph->tensors.at[kept++] = tensor;
+	}
+	graph->tensors.count = kept;
+	graph_reindex(graph);
+}
+
+void graph_sweep(struct graph *graph)
+{
+	unmark(graph);
+	sweep(graph);
+}

@@ -1,0 +1,152 @@
+/* choose.c: the shape and tile of each kernel, from facts of the target; its parameters; its constants as the blob will
+ * hold them. */
+#include "kernels/kernels.h"
+#include "loops/loops.h"
+
+void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definition *of, bool written)
+{
+	for (size_t i = 0; i < kernel->params.count; i++)
+		if (kernel->params.at[i].of == of) {
+			kernel->params.at[i].written |= written;
+			return;
+		}
+	/* Short names in the order of appearance: a, b … read; y, y1 … written.  The comment above the kernel says what they are. */
+	int same = 0;
+	for (size_t i = 0; i < kernel->params.count; i++)
+		same += kernel->params.at[i].written == written;
+	const char *name = written ? (same ? arena_printf(arena, "y%d", same) : "y")
+		: of->source == SOURCE_CONSTANT ? arena_printf(arena, "w%d", same) : arena_printf(arena, "x%d", same);
+	push(arena, &kernel->params, (struct param){ of, name, written });
+}
+
+/* The elements, in the order of the layout; below 8 bits and row-major ones as they are. */
+static void fill_copy(const struct constant_item *item, void *out)
+{
+	const struct definition *d = item->of;
+	int64_t at[MAX_RANK] = { 0 }, to = 0, elements = definition_elements(d);
+	if (d->type != DTYPE_F32) {
+		memcpy(out, d->data, dtype_bytes(d->type, (size_t)elements));
+		return;
+	}
+	for (int64_t i = 0; i < elements; i++) {
+		((float *)out)[to] = ((const float *)d->data)[i];
+		for (int v = d->rank - 1; v >= 0; v--) {
+			to += d->placed->stride[v];
+			if (++at[v] < d->extents[v])
+				break;
+			to -= d->placed->stride[v] * d->extents[v];
+			at[v] = 0;
+		}
+	}
+}
+
+/* A constant that kernels read as it is: into the blob once. */
+static void keep_constant(struct lowered *lowered, struct definition *of)
+{
+	for (size_t i = 0; i < lowered->constants.count; i++)
+		if (lowered->constants.at[i].of == of)
+			return;
+	push(lowered->arena, &lowered->constants, (struct constant_item){ .of = of, .fill = fill_copy });
+}
+
+struct definition *lowered_constant(struct lowered *lowered, const char *name, int64_t floats,
+	void (*fill)(const struct constant_item *, void *out), const void *detail)
+{
+	struct definition *of = define_constant(lowered->program, name, DTYPE_F32, 1, &floats, NULL);
+	of->placed = new(lowered->arena, struct placed);
+	of->placed->mode = MODE_CONSTANT;
+	of->placed->stride[0] = 1;
+	of->placed->first = of->placed->last = -1;
+	of->placed->bytes = floats * 4;
+	push(lowered->arena, &lowered->constants, (struct constant_item){ .of = of, .fill = fill, .detail = detail });
+	return of;
+}
+
+struct listing { struct lowered *lowered; struct kernel *kernel; };
+static void list_load(void *user, const struct expr *load)
+{
+	struct listing *l = user;
+	struct definition *of = load->of;
+	if (of->placed->mode == MODE_LOCAL)
+		return;
+	if (of->source == SOURCE_CONSTANT)
+		keep_constant(l->lowered, of);
+	kernel_add_param(l->lowered->arena, l->kernel, of, false);
+}
+
+static void list_expr(struct lowered *lowered, struct kernel *kernel, const struct expr *expr)
+{
+	struct listing l = { lowered, kernel };
+	if (expr)
+		expr_loads(expr, list_load, &l);
+}
+
+static void list_params(struct lowered *lowered, struct kernel *kernel)
+{
+	struct contraction *c = kernel->shape == SHAPE_LOOPS ? NULL : kernel->detail;
+	if (c) {
+		if (c->rewrite)
+			kernel_add_param(lowered->arena, kernel, c->x, false);
+		else
+			list_expr(lowered, kernel, c->a);
+		if (c->packed)
+			kernel_add_param(lowered->arena, kernel, c->packed, false);
+		else
+			list_expr(lowered, kernel, c->b);
+		list_expr(lowered, kernel, c->start);
+		list_expr(lowered, kernel, c->value);
+		kernel_add_param(lowered->arena, kernel, contraction_output(c), true);
+		return;
+	}
+	for (size_t m = 0; m < kernel->members.count; m++) {
+		list_expr(lowered, kernel, kernel->members.at[m]->body);
+		list_expr(lowered, kernel, kernel->members.at[m]->start);
+	}
+	for (size_t m = 0; m < kernel->members.count; m++)
+		if (kernel->members.at[m]->placed->mode != MODE_LOCAL)
+			kernel_add_param(lowered->arena, kernel, kernel->members.at[m], true);
+}
+
+static void count_cost(struct kernel *kernel)
+{
+	for (size_t m = 0; m < kernel->members.count; m++) {
+		const struct definition *d = kernel->members.at[m];
+		if (d->rewrite)                               /* counted as the sum that it stands for */
+			d = d->original ? d->original : d;
+		if (d->rewrite)
+			continue;
+		kernel->flops += (double)definition_elements(d) * (double)definition_terms(d)
+			* (d->reduce == REDUCE_SUM ? 2 : d->reduce != REDUCE_NONE ? 1 : expr_cost(d->body));
+	}
+	for (size_t p = 0; p < kernel->params.count; p++)
+		kernel->bytes += (double)kernel->params.at[p].of->placed->bytes;
+}
+
+static const char *word_of(const struct kernel *kernel)
+{
+	switch (kernel->shape) {
+	case SHAPE_CONTRACTION:
+		return ((struct contraction *)kernel->detail)->pad_count || kernel->root->reduced > 1 ? "convolution" : "contraction";
+	case SHAPE_WINOGRAD:
+		return "winograd";
+	default:
+		return kernel->members.count > 1 ? "rows" : kernel->root->reduce == REDUCE_MAX ? "maximum"
+			: kernel->root->reduce == REDUCE_SUM ? "sum" : kernel->root->body->kind == EXPR_LOAD ? "copy" : "map";
+	}
+}
+
+void choose(struct lowered *lowered)
+{
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		struct kernel *kernel = lowered->kernels.at[k];
+		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, word_of(kernel));
+		if (kernel->shape == SHAPE_WINOGRAD)
+			winograd_choose(lowered, kernel);
+		else if (kernel->shape == SHAPE_CONTRACTION)
+			contraction_choose(lowered, kernel);
+		list_params(lowered, kernel);
+		if (kernel->shape == SHAPE_LOOPS)
+			loops_prepare(lowered->arena, kernel, lowered->target);
+		count_cost(kernel);
+	}
+}

@@ -1,0 +1,241 @@
+/* contraction.c: finds sums of products by looking at their indices, and arranges the indices of one into batches, rows,
+ * one column and terms, merging neighbours that every address allows. */
+#include "kernels/kernels.h"
+
+/* load, or select(ranges) load : 0 */
+static const struct expr *load_of(const struct expr *factor, const struct range **pads, int *count)
+{
+	*pads = NULL;
+	*count = 0;
+	if (factor->kind == EXPR_SELECT && factor->arg[0]->kind == EXPR_LOAD && factor->arg[1]->kind == EXPR_NUMBER
+		&& factor->arg[1]->number == 0) {
+		*pads = factor->ranges;
+		*count = factor->range_count;
+		return factor->arg[0];
+	}
+	return factor->kind == EXPR_LOAD ? factor : NULL;
+}
+
+/* A pad is s*row + d*term + c in [from, to), one row and one term. */
+static bool pads_are_plain(const struct contraction *c, const struct definition *root)
+{
+	for (int i = 0; i < c->pad_count; i++) {
+		const struct index *at = c->pads[i].at;
+		int rows = 0, terms = 0;
+		if (!index_is_affine(at))
+			return false;
+		for (int t = 0; t < at->count; t++)
+			if (at->terms[t].atom->var < root->rank)
+				rows++;
+			else
+				terms++;
+		if (rows > 1 || terms > 1)
+			return false;
+	}
+	return true;
+}
+
+struct contraction *contraction_match(struct arena *arena, struct definition *root)
+{
+	const struct expr *factor[2];
+	const struct range *pads[2];
+	int counts[2], columns[2] = { 0, 0 };
+	if (root->source != SOURCE_COMPUTED || root->reduce != REDUCE_SUM || root->order != ORDER_CHAIN || root->type != DTYPE_F32
+		|| root->body->kind != EXPR_SCALAR || root->body->row != SCALAR_mul)
+		return NULL;
+	for (int i = 0; i < 2; i++)
+		if (!(factor[i] = load_of(root->body->arg[i], &pads[i], &counts[i])) || factor[i]->type != DTYPE_F32)
+			return NULL;
+	for (int v = 0; v < root->rank + root->reduced; v++) {
+		bool in[2] = { expr_uses(factor[0], v), expr_uses(factor[1], v) };
+		if (v < root->rank)
+			for (int i = 0; i < 2; i++)
+				columns[i] += in[i] && !in[1 - i];
+		else if (root->reduced_extents[v - root->rank] > 1 && !(in[0] && in[1]))
+			return NULL;
+	}
+	bool can[2];
+	for (int i = 0; i < 2; i++)
+		can[i] = columns[i] && !counts[i];
+	if (!can[0] && !can[1])
+		return NULL;
+	bool constant[2] = { factor[0]->of->source == SOURCE_CONSTANT, factor[1]->of->source == SOURCE_CONSTANT };
+	int b = can[1] && (!can[0] || constant[1] || !constant[0]) ? 1 : 0;
+	struct contraction *c = new(arena, struct contraction);
+	c->root = c->result = root;
+	c->a = factor[1 - b];
+	c->b = factor[b];
+	c->pads = pads[1 - b];
+	c->pad_count = counts[1 - b];
+	c->swapped = b == 0;
+	if (!pads_are_plain(c, root))
+		return NULL;
+	c->store_at = new_array(arena, const struct index *, (size_t)root->rank + 1);
+	for (int d = 0; d < root->rank; d++)
+		c->store_at[d] = index_var(arena, d, root->extents[d]);
+	return c;
+}
+
+const struct index *placed_address(struct arena *arena, const struct definition *of, const struct index *const *at)
+{
+	const struct index *address = index_constant(arena, 0);
+	for (int d = 0; d < of->rank; d++)
+		address = index_add(arena, address, index_scale(arena, at[d], of->placed->stride[d]));
+	return address;
+}
+
+/* ---- arranging ---- */
+enum role { ROLE_BATCH, ROLE_ROW, ROLE_COLUMN, ROLE_TERM };
+struct axis { enum role role; int64_t extent; int size, parts[MAX_VARS]; };   /* the root's variables in it, outermost first */
+
+struct arrangement {
+	struct arena *arena;
+	struct contraction *c;
+	struct axis axes[MAX_VARS];
+	int count;
+	const struct index *with[MAX_VARS];           /* the root's variables over the axes */
+	bool affine;
+};
+
+static int64_t extent_of(const struct definition *root, int v)
+{
+	return v < root->rank ? root->extents[v] : root->reduced_extents[v - root->rank];
+}
+
+static const struct index *address_of(struct arrangement *r, const struct definition *of, const struct index *const *at)
+{
+	const struct index *moved[MAX_RANK];
+	for (int d = 0; d < of->rank; d++)
+		moved[d] = index_substitute(r->arena, at[d], r->with);
+	const struct index *address = placed_address(r->arena, of, moved);
+	r->affine &= index_is_affine(address);
+	return address;
+}
+
+static void check_load(void *user, const struct expr *load)
+{
+	struct arrangement *r = user;
+	if (load->of != r->c->root)
+		address_of(r, load->of, load->at);
+}
+
+/* Sets `with` and the addresses from the axes; true where all are affine.  A constant b may be anything: it is packed. */
+static bool arranged(struct arrangement *r)
+{
+	struct contraction *c = r->c;
+	for (int v = 0; v < MAX_VARS; v++)
+		r->with[v] = index_constant(r->arena, 0);
+	for (int x = 0; x < r->count; x++) {
+		const struct index *whole = index_var(r->arena, x, r->axes[x].extent);
+		int64_t step = 1;
+		for (int p = r->axes[x].size - 1; p >= 0; p--) {
+			int64_t extent = extent_of(c->root, r->axes[x].parts[p]);
+			const struct index *part = index_div(r->arena, whole, step);
+			r->with[r->axes[x].parts[p]] = p ? index_mod(r->arena, part, extent) : part;
+			step *= extent;
+		}
+	}
+	r->affine = true;
+	c->a_at = address_of(r, c->a->of, c->a->at);
+	c->out_at = address_of(r, c->result, c->store_at);
+	if (c->root->start)
+		expr_loads(c->root->start, check_load, r);
+	if (c->epilogue)
+		expr_loads(c->epilogue, check_load, r);
+	bool others = r->affine;
+	c->b_at = address_of(r, c->b->of, c->b->at);
+	return c->b->of->source == SOURCE_CONSTANT ? others : r->affine;
+}
+
+static bool padded(const struct contraction *c, const struct axis *axis)
+{
+	for (int i = 0; i < c->pad_count; i++)
+		for (int p = 0; p < axis->size; p++)
+			if (index_uses(c->pads[i].at, axis->parts[p]))
+				return true;
+	return false;
+}
+
+static void list_axes(struct arrangement *r)
+{
+	const struct contraction *c = r->c;
+	for (enum role role = ROLE_BATCH; role <= ROLE_TERM; role++)
+		for (int v = 0; v < c->root->rank + c->root->reduced; v++) {
+			bool in_a = expr_uses(c->a, v), in_b = expr_uses(c->b, v);
+			for (int i = 0; i < c->pad_count; i++)
+				in_a |= index_uses(c->pads[i].at, v);
+			enum role is = v >= c->root->rank ? ROLE_TERM : in_a && in_b ? ROLE_BATCH : in_b ? ROLE_COLUMN : ROLE_ROW;
+			if (extent_of(c->root, v) == 1 || is != role)
+				continue;
+			r->axes[r->count++] = (struct axis){ .role = role, .extent = extent_of(c->root, v), .size = 1, .parts = { v } };
+		}
+}
+
+/* Joins axes x and x+1, or leaves them where an address would not stay affine. */
+static void try_merge(struct arrangement *r, int x)
+{
+	struct arrangement *before = new(r->arena, struct arrangement);
+	struct axis *outer = &r->axes[x], *inner = &r->axes[x + 1];
+	*before = *r;
+	if (r->c->pool.d && outer->role == ROLE_ROW)
+		return;                                       /* the windows run along rows as they are */
+	if (outer->role != inner->role || (outer->role != ROLE_ROW && outer->role != ROLE_COLUMN) || padded(r->c, outer) || padded(r->c, inner))
+		return;
+	memcpy(outer->parts + outer->size, inner->parts, sizeof *inner->parts * (size_t)inner->size);
+	outer->size += inner->size;
+	outer->extent *= inner->extent;
+	memmove(inner, inner + 1, sizeof *inner * (size_t)(r->count - x - 2));
+	r->count--;
+	if (!arranged(r))
+		*r = *before;
+}
+
+bool contraction_arrange(struct arena *arena, struct contraction *c)
+{
+	struct arrangement *r = new(arena, struct arrangement);
+	r->arena = arena;
+	r->c = c;
+	list_axes(r);
+	if (!arranged(r))
+		return false;
+	for (int x = r->count - 2; x >= 0; x--)
+		try_merge(r, x);
+	arranged(r);
+	c->batches = c->rows = c->terms = 0;
+	c->column = -1;
+	for (int x = 0; x < r->count; x++) {
+		c->extents[x] = r->axes[x].extent;
+		switch (r->axes[x].role) {
+		case ROLE_BATCH:
+			c->batches++;
+			break;
+		case ROLE_ROW:
+			c->rows++;
+			break;
+		case ROLE_COLUMN:                             /* columns that would not merge: the last is the column, others are loops */
+			if (c->column >= 0)
+				return false;
+			c->column = x;
+			break;
+		case ROLE_TERM:
+			c->terms++;
+			break;
+		}
+	}
+	for (int v = 0; v < MAX_VARS; v++)
+		c->of_root[v] = r->with[v];
+	if (c->pool.d) {
+		const struct index *with[MAX_VARS] = { 0 };
+		int row = c->batches + c->rows - 2;
+		with[row] = index_var(arena, POOL_VAR, c->pool.size[0] > 1 ? c->pool.size[0] : 2);
+		c->out_at = index_substitute(arena, c->out_at, with);
+		c->extents[row + 1] = (c->pool.d->extents[c->pool.d->rank - 1] - 1) * c->pool.stride[1] + c->pool.size[1];
+	}
+	c->start = c->root->start ? expr_substitute(arena, c->root->start, r->with) : NULL;
+	c->value = c->epilogue ? expr_substitute(arena, c->epilogue, r->with) : NULL;
+	struct range *pads = new_array(arena, struct range, (size_t)c->pad_count + 1);
+	for (int i = 0; i < c->pad_count; i++)
+		pads[i] = (struct range){ index_substitute(arena, c->pads[i].at, r->with), c->pads[i].from, c->pads[i].to };
+	c->arranged_pads = pads;
+	return c->column >= 0;
+}

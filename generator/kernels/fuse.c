@@ -1,0 +1,267 @@
+/* fuse.c: gathers what is stored into kernels.
+ *
+ * A sum of products keeps the map behind it in registers (its epilogue) where that map reads each element once and nothing else
+ * reads the sum.  Generic definitions join the kernel before them where they read it at the same outer indices and the
+ * rest fits into L1: softmax and layer norm become one kernel over rows. */
+#include "kernels/kernels.h"
+
+enum { ROW_FLOATS = 4096, SMALL_FLOATS = 4096 };              /* of one local row; of a whole kernel without outer loops */
+
+/* ---- epilogues ---- */
+struct uses { const struct definition *of; const struct expr *first; bool same; int count; };
+static void see_use(void *user, const struct expr *load)
+{
+	struct uses *uses = user;
+	if (load->of != uses->of)
+		return;
+	uses->count++;
+	if (!uses->first)
+		uses->first = load;
+	else
+		uses->same &= expr_equal(uses->first, load);
+}
+
+/* The map's variables over the root's such that the map reads the root at its own variables: by permutation, or as a
+ * reshape.  False where there is no such relation. */
+static bool relate(struct arena *arena, const struct definition *map, const struct definition *root, const struct expr *load,
+	const struct index **with)
+{
+	const struct index *vars[MAX_RANK];
+	if (definition_elements(map) != definition_elements(root))
+		return false;
+	for (int d = 0; d < root->rank; d++)
+		vars[d] = index_var(arena, d, root->extents[d]);
+	for (int way = 0; way < 2; way++) {
+		memset(with, 0, MAX_VARS * sizeof *with);
+		if (way == 0) {
+			for (int d = 0, v; d < root->rank; d++)
+				if (index_is_var(load->at[d], &v) && map->extents[v] == root->extents[d])
+					with[v] = vars[d];
+			for (int v = 0; v < map->rank; v++)
+				if (!with[v])
+					with[v] = index_constant(arena, 0);
+		} else
+			index_unflatten(arena, index_flatten(arena, root->rank, vars, root->extents), map->rank, map->extents, with);
+		const struct expr *seen = expr_substitute(arena, load, with);
+		bool identity = true;
+		for (int d = 0; d < root->rank; d++)
+			identity &= index_equal(seen->at[d], vars[d]);
+		if (identity)
+			return true;
+	}
+	return false;
+}
+
+static void fuse_epilogues(struct lowered *lowered)
+{
+	struct program *program = lowered->program;
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *map = program->all.at[i];
+		if (map->placed->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE || map->type != DTYPE_F32)
+			continue;
+		for (size_t k = i; k-- > 0;) {                /* the last sum before the map, so that what it adds is there */
+			struct definition *root = program->all.at[k];
+			struct contraction *c = root->placed->contraction;
+			const struct index *with[MAX_VARS];
+			struct uses uses = { .of = root, .same = true };
+			if (!c || c->root != root || c->epilogue || root->is_output || root->placed->readers.count != 1 || root->placed->readers.at[0] != map)
+				continue;
+			expr_loads(map->body, see_use, &uses);
+			if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with))
+				continue;
+			c->result = map;
+			c->epilogue = expr_substitute(lowered->arena, map->body, with);
+			c->store_at = new_array(lowered->arena, const struct index *, (size_t)map->rank + 1);
+			memcpy(c->store_at, with, (size_t)map->rank * sizeof *with);
+			root->placed->mode = MODE_LOCAL;
+			map->placed->contraction = c;
+			break;
+		}
+	}
+}
+
+/* ---- generic kernels ---- */
+struct joining { const struct kernel *kernel; int outer; bool reads; };
+
+static bool is_member(const struct kernel *kernel, const struct definition *d)
+{
+	for (size_t i = 0; i < kernel->members.count; i++)
+		if (kernel->members.at[i] == d)
+			return true;
+	return false;
+}
+
+static void see_join(void *user, const struct expr *load)
+{
+	struct joining *j = user;
+	int d = 0, var;
+	int64_t zero;
+	if (!is_member(j->kernel, load->of))
+		return;
+	j->reads = true;
+	while (d < j->outer && d < load->of->rank && ((index_is_var(load->at[d], &var) && var == d)
+		|| (load->of->extents[d] == 1 && index_is_constant(load->at[d], &zero))))
+		d++;
+	j->outer = d < j->outer ? d : j->outer;
+}
+
+static int64_t inner_elements(const struct definition *d, int outer)
+{
+	int64_t inner = 1;
+	for (int i = outer; i < d->rank; i++)
+		inner *= d->extents[i];
+	return inner;
+}
+
+/* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
+static int shared_outer(const struct kernel *kernel, const struct definition *d)
+{
+	struct joining j = { .kernel = kernel, .outer = kernel->outer };
+	if (d->rank < j.outer)
+		j.outer = d->rank;
+	expr_loads(d->body, see_join, &j);
+	if (d->start)
+		expr_loads(d->start, see_join, &j);
+	if (!j.reads)
+		return -1;
+	for (size_t i = 0; i < kernel->members.count; i++)
+		for (int v = 0; v < j.outer; v++)
+			if (kernel->members.at[i]->extents[v] != d->extents[v])
+				j.outer = v;
+	for (;; j.outer--) {                                  /* outer loops of extent 1 at the inner end help nobody */
+		if (j.outer == 0 || d->extents[j.outer - 1] > 1)
+			break;
+	}
+	int64_t largest = inner_elements(d, j.outer);
+	for (size_t i = 0; i < kernel->members.count; i++) {
+		int64_t inner = inner_elements(kernel->members.at[i], j.outer);
+		largest = inner > largest ? inner : largest;
+	}
+	return largest <= (j.outer ? ROW_FLOATS : SMALL_FLOATS) ? j.outer : -1;
+}
+
+/* Does anything between the kernel's members and d, outside the kernel, read one of them?  Then d cannot come along. */
+static bool read_between(const struct kernel *kernel, const struct definition *d)
+{
+	for (size_t i = 0; i < kernel->members.count; i++) {
+		const struct placed *placed = kernel->members.at[i]->placed;
+		for (size_t r = 0; r < placed->readers.count; r++) {
+			const struct definition *reader = placed->readers.at[r];
+			if (reader->number < d->number && !is_member(kernel, reader))
+				return true;
+		}
+	}
+	return false;
+}
+
+static struct kernel *kernel_new(struct lowered *lowered, struct definition *root, enum shape shape)
+{
+	struct kernel *kernel = new(lowered->arena, struct kernel);
+	kernel->shape = shape;
+	kernel->root = root;
+	kernel->blocks = 1;
+	return kernel;
+}
+
+static void make_kernels(struct lowered *lowered)
+{
+	struct program *program = lowered->program;
+	struct kernel *open = NULL;                           /* the last generic kernel: others may join it */
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		struct kernel *kernel;
+		if (d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->placed->kernel)
+			continue;
+		struct contraction *c = d->placed->contraction;
+		if (c && contraction_output(c) != d)
+			continue;                             /* its kernel stands where its epilogue stands */
+		if (c) {
+			kernel = kernel_new(lowered, c->root, c->rewrite ? SHAPE_WINOGRAD : SHAPE_CONTRACTION);
+			kernel->detail = c;
+			for (size_t p = 0; p < c->parts.count; p++) {
+				push(lowered->arena, &kernel->members, c->parts.at[p]);
+				c->parts.at[p]->placed->kernel = kernel;
+			}
+			push(lowered->arena, &kernel->members, c->root);
+			if (c->result != c->root)
+				push(lowered->arena, &kernel->members, c->result);
+			if (c->pool.d)
+				push(lowered->arena, &kernel->members, c->pool.d);
+			c->root->placed->kernel = c->result->placed->kernel = d->placed->kernel = kernel;
+			push(lowered->arena, &lowered->kernels, kernel);
+			continue;
+		}
+		int outer = open ? shared_outer(open, d) : -1;
+		if (outer >= 0 && !read_between(open, d)) {
+			open->outer = outer;
+			push(lowered->arena, &open->members, d);
+			/* it runs where its last member stands */
+			size_t at = 0;
+			while (lowered->kernels.at[at] != open)
+				at++;
+			memmove(lowered->kernels.at + at, lowered->kernels.at + at + 1, (lowered->kernels.count - at - 1) * sizeof *lowered->kernels.at);
+			lowered->kernels.at[lowered->kernels.count - 1] = open;
+		} else {
+			open = kernel_new(lowered, d, SHAPE_LOOPS);
+			open->outer = d->rank;
+			push(lowered->arena, &open->members, d);
+			push(lowered->arena, &lowered->kernels, open);
+		}
+		d->placed->kernel = open;
+	}
+	for (size_t i = 0; i < lowered->kernels.count; i++)
+		lowered->kernels.at[i]->number = (int)i;
+}
+
+/* What only its own kernel reads stays in scratch; the root of a generic kernel is its first reduction. */
+static void settle(struct lowered *lowered)
+{
+	for (size_t i = 0; i < lowered->kernels.count; i++) {
+		struct kernel *kernel = lowered->kernels.at[i];
+		bool reduction = kernel->root->reduce != REDUCE_NONE;
+		for (size_t m = 0; m < kernel->members.count; m++) {
+			struct definition *d = kernel->members.at[m];
+			bool inside = d->placed->mode == MODE_DEVICE && d->placed->readers.count > 0;
+			for (size_t r = 0; inside && r < d->placed->readers.count; r++)
+				inside = is_member(kernel, d->placed->readers.at[r]);
+			if (inside)
+				d->placed->mode = MODE_LOCAL;
+			if (!reduction && d->reduce != REDUCE_NONE) {
+				kernel->root = d;
+				reduction = true;
+			}
+		}
+		/* One member alone has no common loops to speak of. */
+		if (kernel->members.count == 1)
+			kernel->outer = 0;
+	}
+}
+
+void fuse(struct lowered *lowered)
+{
+	struct program *program = lowered->program;
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		d->placed->kernel = NULL;
+		d->placed->contraction = NULL;
+		if (d->placed->mode == MODE_LOCAL)
+			d->placed->mode = MODE_DEVICE;
+	}
+	lowered->kernels.count = 0;
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		if (d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->placed->generic || d->placed->contraction)
+			continue;
+		d->placed->contraction = d->rewrite ? winograd_match(lowered, d) : contraction_match(lowered->arena, d);
+		for (size_t p = 0; d->placed->contraction && p < d->placed->contraction->parts.count; p++) {
+			struct placed *part = d->placed->contraction->parts.at[p]->placed;
+			part->contraction = d->placed->contraction;
+			part->mode = MODE_LOCAL;
+		}
+	}
+	fuse_epilogues(lowered);
+	if (lowered->pools)
+		fuse_pools(lowered);
+	make_kernels(lowered);
+	settle(lowered);
+}

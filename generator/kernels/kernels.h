@@ -1,0 +1,173 @@
+/* kernels.h: where each definition lives, together with whom it is computed, and in which shape.
+ *
+ * place.c decides modes (the law of design.md §1), layout.c the layouts, fuse.c joins definitions into kernels, choose.c finds the
+ * shape of each kernel and its tile from facts of the target, plan.c puts buffers into the workspace. */
+#ifndef KERNELS_KERNELS_H
+#define KERNELS_KERNELS_H
+#include "definitions/definitions.h"
+
+/* ---- a target is a page of words and limits (backends/cpu/target.c, backends/cuda/target.c) ---- */
+struct target {
+	const char *name;                 /* "x86-64-v4" */
+	const char *prelude;              /* template of its words: "c/prelude_avx512.jinja" */
+	const char *family;               /* folder of its kernel templates: "c", "cuda" */
+	const char *cc_flags;             /* what the compiler needs to be told; NULL: nothing is compiled here */
+	const char *cross;                /* the cross compiler on a machine of another architecture; NULL: the machine's own */
+	int lanes;                        /* floats in a vector; 1: scalar code */
+	int registers;                    /* vector registers */
+	int fma_latency, fma_pipes;       /* cycles; fused multiply-adds started in a cycle */
+	int load_bytes, store_bytes;      /* a cycle, from and to L1 */
+	int64_t l1_bytes, l2_bytes, l3_bytes;
+	bool has_fma;                     /* else fma_soft */
+};
+const struct target *target_find(const char *name);               /* NULL: no such target */
+const struct target *target_native(void);                         /* by CPUID feature bits; its name is that of the row it comes from */
+const struct target *target_at(int);                              /* row by row; NULL after the last */
+
+/* ---- place.c, layout.c ---- */
+enum mode {
+	MODE_VIRTUAL,                     /* computed where it is read */
+	MODE_LOCAL,                       /* scratch or registers of one kernel */
+	MODE_DEVICE,                      /* a range of the workspace */
+	MODE_HOSTED,                      /* the caller's: an input or output of the graph */
+	MODE_CONSTANT,                    /* the weights blob */
+};
+struct placed {
+	enum mode mode;
+	int64_t stride[MAX_RANK];         /* elements between neighbours along each output variable: the layout.  Dense: a
+	                                   * permutation of the dims.  Row-major for what is hosted or constant. */
+	int64_t offset;                   /* bytes: DEVICE in the workspace, CONSTANT in the blob; else -1 */
+	int64_t bytes;
+	struct kernel *kernel;            /* that computes it; NULL: input or constant */
+	int first, last;                  /* numbers of the kernels that write and last read it */
+	struct contraction *contraction;  /* found by its indices; NULL: a map, or generic loops */
+	bool generic;                     /* barred from every shape but loops */
+	VECTOR(struct definition *) readers;
+};
+
+/* ---- kernels ---- */
+enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_COUNT };
+
+struct param { struct definition *of; const char *name; bool written; };     /* C name of the pointer inside the kernel */
+
+struct kernel {
+	int number;
+	const char *name;                 /* identifier, unique in the library: "k3_convolution" */
+	enum shape shape;
+	struct definition *root;          /* whose reduction gives the shape; a map where there is none */
+	/* What it computes, in order, without the virtual ones (they are inlined where they are read).  LOCAL members live in
+	 * scratch on the stack, the others are written.  The first `outer` output variables of all members are the same: one nest
+	 * of `outer` loops runs around them, and between members only elements of equal outer indices are read. */
+	VECTOR(struct definition *) members;
+	int outer;
+	VECTOR(struct param) params;      /* every buffer it reads or writes, in order of appearance */
+	/* The kernel's function runs over blocks [from, to) of `blocks`: the threads' share.  1: cannot be split. */
+	int64_t blocks;
+	const char *blocks_of;            /* for comments: "rows of 6", "n i" */
+	double flops, bytes;              /* for cost, bench and the manifest */
+	const char *tile;                 /* for people: "6 x 64" */
+	const char *template_name;        /* "c/contraction.jinja" */
+	void *detail;                     /* what its shape keeps: struct contraction … */
+};
+
+/* A constant as the blob holds it: packed for the kernel that reads it. */
+struct constant_item {
+	struct definition *of;            /* placed->offset and ->bytes tell where */
+	void (*fill)(const struct constant_item *, void *out);
+	const void *detail;
+};
+
+enum optimise { OPTIMISE_SPEED, OPTIMISE_SIZE };
+struct lowered {
+	struct program *program;
+	struct arena *arena;
+	const struct target *target;
+	enum optimise optimise;
+	bool pools;
+	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
+	VECTOR(struct constant_item) constants;
+	int64_t workspace_bytes, workspace_bound;     /* the plan's peak; the largest live set */
+	int64_t workspace_align, weights_bytes;
+};
+
+/* algorithms.c: rewrites definitions by rules on shapes, alike for every target. */
+void choose_algorithms(struct program *, enum optimise);
+
+/* Program -> kernels: place, contract, fuse, layout, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
+ * are inlined), their meaning does not. */
+/* `pools`: maxima may stand in the kernel of the convolution before them; not for engines that have no such kernel. */
+struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools);
+
+void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
+void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
+void layout(struct lowered *);                /* layout.c: strides of every stored definition */
+void choose(struct lowered *);                /* choose.c: shape, tile, parameters, packed constants */
+void plan(struct lowered *);                  /* plan.c: offsets in workspace and blob */
+void lowered_check(const struct lowered *);   /* check.c */
+void kernels_print(const struct lowered *, struct text *out);     /* print.c: --stage kernels */
+void plan_print(const struct lowered *, struct text *out);        /* --stage plan */
+
+/* The offset, in elements, of element at[…] of a stored definition: one index, affine wherever its parts allow. */
+const struct index *placed_address(struct arena *, const struct definition *, const struct index *const *at);
+void kernel_add_param(struct arena *, struct kernel *, struct definition *, bool written);
+struct definition *lowered_constant(struct lowered *, const char *name, int64_t floats,
+	void (*fill)(const struct constant_item *, void *out), const void *detail);
+
+/* ---- contraction.c: a sum of products over indices: matrix multiply and convolution alike ----
+ * Variables of the root by their role: batch (in both factors), rows (in a only), columns (in b only), terms (reduced).
+ * Inside the kernel they are renumbered: batches, then rows, then one column, then terms; neighbours that
+ * every address allows are merged into one. */
+enum { CONTRACTION_VARS = MAX_VARS, POOL_VAR = MAX_VARS - 3 };     /* POOL_VAR: the row of scratch, in out_at of a pooled one */
+struct contraction {
+	struct definition *root, *result;     /* result is stored: root itself, or the map behind it */
+	const struct index **store_at;        /* result's indices over root's output variables */
+	const struct expr *epilogue;          /* result's body over root's variables; NULL: root is stored as it is */
+	const struct expr *a, *b;             /* loads; a is 0 outside the pads */
+	const struct range *pads;
+	int pad_count;
+	bool swapped;                         /* a is the second factor of the definition */
+	/* set by contraction_arrange, over the kernel's own variables */
+	int batches, rows, terms, column;     /* counts; variables 0 … batches-1, then rows, then `column`, then terms */
+	int64_t extents[CONTRACTION_VARS];
+	const struct index *a_at, *b_at, *out_at;
+	const struct range *arranged_pads;
+	const struct index *of_root[CONTRACTION_VARS];      /* each variable of the root over the kernel's */
+	const struct expr *start, *value;     /* start and epilogue over the kernel's variables; value NULL: none */
+	enum b_mode { B_PACKED, B_DIRECT, B_GATHERED } b_mode;   /* weights blob; read in place; packed into scratch per panel */
+	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
+	int tile_rows, tile_vecs;
+	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
+	int next_lines;                       /* cache lines of the next panel to fetch in each step; 0: b stays in L2 */
+	bool split_panels;                    /* threads share panels, not rows */
+	struct definition *packed;            /* the constant b as the blob holds it */
+
+	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
+	struct pool {
+		struct definition *d;         /* NULL: none */
+		int row, across;              /* the root's variables that the windows run along */
+		int64_t size[2], stride[2];   /* of the window: rows, across */
+		int of[MAX_RANK];             /* the root's variable that each of d's output variables stands for; -1: extent 1 */
+	} pool;
+
+	/* a rewritten convolution (choose_winograd.c); a and b are NULL */
+	struct rewrite *rewrite;
+	VECTOR(struct definition *) parts;    /* the definitions between: transforms and products */
+	struct definition *x;
+	int64_t x_image, x_row, x_pixel, x_channel, x_base;   /* floats between neighbours of x, and to its element 0 */
+	int lanes;
+	bool prefetch;
+};
+struct contraction *winograd_match(struct lowered *, struct definition *);       /* NULL: not rewritten */
+bool winograd_arrange(struct arena *, struct contraction *);
+void winograd_choose(struct lowered *, struct kernel *);
+struct contraction *contraction_match(struct arena *, struct definition *);
+/* False where an address is not affine under the layouts chosen: then it runs as generic loops. */
+bool contraction_arrange(struct arena *, struct contraction *);
+/* pool.c: finds such a maximum; only where each value is read once */
+void fuse_pools(struct lowered *);
+struct definition *contraction_output(const struct contraction *);        /* what its kernel writes */
+
+/* tile.c */
+void tile_choose(const struct target *, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs);
+void contraction_choose(struct lowered *, struct kernel *);
+#endif

@@ -1,0 +1,239 @@
+/* layout.c: the map from a tensor's indices to addresses, chosen for each stored definition in the order of kernels.
+ *
+ * A layout is a permutation of the dims.  Each candidate is weighed by what its writer and its readers would pay: an
+ * address that is not affine in the reader's variables, a vector that is not contiguous.  Hosted tensors are row-major. */
+#include "kernels/kernels.h"
+
+struct weighing {
+	struct arena *arena;
+	const struct definition *of, *reader;
+	double reads, cost;
+	int term;                                     /* the reader's innermost term (contraction), or -1 */
+	int column;                                   /* the reader's vector variable where it is known, or -1 */
+	bool product;
+};
+
+/* The reader's variable along which its vectors run; -1 where it is not known yet. */
+static int unit_variable(const struct definition *d)
+{
+	for (int v = 0; v < d->rank; v++)
+		if (d->placed->stride[v] == 1 && d->extents[v] > 1)
+			return v;
+	return -1;
+}
+
+static void weigh_load(void *user, const struct expr *load)
+{
+	struct weighing *w = user;
+	if (load->of != w->of)
+		return;
+	const struct index *address = placed_address(w->arena, w->of, load->at);
+	if (!index_is_affine(address))
+		w->cost += 4 * w->reads;
+	if (w->product) {
+		/* the columns of b want to be contiguous, of a the terms: a cache line then serves several steps */
+		if (w->term >= 0 && index_factor(address, w->term) > 1 && (w->column < 0 || !index_uses(address, w->column)))
+			w->cost += 0.02 * w->reads;
+	}
+	if (w->column >= 0 && index_uses(address, w->column) && index_factor(address, w->column) != 1)
+		w->cost += 0.5 * w->reads;
+}
+
+static double weigh(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
+{
+	struct weighing w = { .arena = lowered->arena, .of = d };
+	double elements = (double)definition_elements(d);
+	struct contraction *c = d->placed->contraction;
+	if (writer->shape != SHAPE_LOOPS && c) {
+		/* the column: the last output variable in b only; Winograd's is the channel */
+		int column = c->rewrite ? 1 : -1;
+		for (int v = 0; !c->rewrite && v < c->root->rank; v++)
+			if (c->root->extents[v] > 1 && expr_uses(c->b, v) && !expr_uses(c->a, v))
+				column = v;
+		if (c->pool.d == d) {
+			for (int v = 0; v < d->rank; v++)
+				w.cost += c->pool.of[v] == column && column >= 0 && d->placed->stride[v] != 1 ? elements : 0;
+		} else {
+			const struct index *address = placed_address(lowered->arena, d, c->store_at);
+			if (!index_is_affine(address))
+				w.cost += 16 * elements;
+			if (column >= 0 && index_factor(address, column) != 1)
+				w.cost += elements;
+		}
+	}
+	for (size_t i = 0; i < d->placed->readers.count; i++) {
+		const struct definition *reader = d->placed->readers.at[i];
+		const struct contraction *rc = reader->placed->contraction;
+		w.reader = reader;
+		w.product = rc && rc->root == reader && !rc->rewrite;
+		w.term = w.product && reader->reduced ? reader->rank + reader->reduced - 1 : -1;
+		w.reads = (double)definition_elements(reader) * (double)definition_terms(reader);
+		w.reads = w.product ? elements : w.reads;     /* packed or cached: each element counts once */
+		w.column = -1;
+		if (rc && rc->rewrite && rc->root != reader && rc->result != reader)
+			w.column = 1, w.reads = elements;     /* the forward transform: vectors of channels */
+		else if (w.product) {
+			for (int v = 0; v < reader->rank; v++)
+				if (reader->extents[v] > 1 && expr_uses(rc->b, v) && !expr_uses(rc->a, v))
+					w.column = v;
+		} else if (reader->placed->mode == MODE_HOSTED)
+			w.column = unit_variable(reader);
+		expr_loads(reader->body, weigh_load, &w);
+		if (reader->start)
+			expr_loads(reader->start, weigh_load, &w);
+	}
+	return w.cost;
+}
+
+/* A generic writer's vectors run where its inputs are contiguous: follow them, through what is local. */
+struct following { struct arena *arena; const struct definition *d; double cost, elements; };
+static void follow_load(void *user, const struct expr *load)
+{
+	struct following *f = user;
+	int unit = unit_variable(f->d);
+	if (load->of->source == SOURCE_CONSTANT || definition_elements(load->of) <= 1 || unit < 0)
+		return;
+	if (load->of->placed->mode == MODE_LOCAL) {
+		const struct index *with[MAX_VARS];
+		for (int v = 0; v < MAX_VARS; v++)
+			with[v] = v < load->of->rank ? load->at[v] : index_constant(f->arena, 0);
+		expr_loads(expr_substitute(f->arena, load->of->body, with), follow_load, f);
+		return;
+	}
+	const struct index *address = placed_address(f->arena, load->of, load->at);
+	if (index_uses(address, unit) && index_factor(address, unit) != 1)
+		f->cost += f->elements;
+}
+static double follow(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
+{
+	struct following f = { lowered->arena, d, 0, (double)definition_elements(d) };
+	if (writer->shape != SHAPE_LOOPS)
+		return 0;
+	expr_loads(d->body, follow_load, &f);
+	return f.cost;
+}
+
+static void set_strides(struct definition *d, const int *order, int count)
+{
+	int64_t step = 1;
+	for (int v = 0; v < d->rank; v++)
+		d->placed->stride[v] = 0;
+	for (int i = count - 1; i >= 0; i--) {
+		d->placed->stride[order[i]] = step;
+		step *= d->extents[order[i]];
+	}
+}
+
+static bool next_permutation(int *order, int n)
+{
+	int i = n - 2, j = n - 1;
+	while (i >= 0 && order[i] > order[i + 1])
+		i--;
+	if (i < 0)
+		return false;
+	while (order[j] < order[i])
+		j--;
+	int t = order[i];
+	order[i] = order[j];
+	order[j] = t;
+	for (int a = i + 1, b = n - 1; a < b; a++, b--)
+		t = order[a], order[a] = order[b], order[b] = t;
+	return true;
+}
+
+static void choose_layout(struct lowered *lowered, struct definition *d, const struct kernel *writer)
+{
+	int order[MAX_RANK], best[MAX_RANK], count = 0;
+	double least = -1;
+	for (int v = 0; v < d->rank; v++)
+		if (d->extents[v] > 1)
+			order[count++] = v;
+	if (d->placed->mode != MODE_DEVICE || count < 2)
+		return;
+	for (int tried = 0; tried < 120; tried++) {           /* all of up to five dims; row-major first: it wins ties */
+		set_strides(d, order, count);
+		double cost = weigh(lowered, d, writer) + follow(lowered, d, writer);
+		if (least < 0 || cost < least * (1 - 1e-9)) {
+			least = cost;
+			memcpy(best, order, sizeof best);
+		}
+		if (!next_permutation(order, count))
+			break;
+	}
+	set_strides(d, best, count);
+}
+
+/* ---- constants that generic kernels read: as their vectors run ---- */
+struct lanes { const struct definition *of; struct arena *arena; int lane; double cost; };
+static void weigh_lanes(void *user, const struct expr *load)
+{
+	struct lanes *l = user;
+	if (load->of != l->of)
+		return;
+	const struct index *address = placed_address(l->arena, load->of, load->at);
+	if (index_uses(address, l->lane) && index_factor(address, l->lane) != 1)
+		l->cost += 1;
+}
+
+/* The variable of member `d` along which its kernel's vectors run; -1: not known. */
+static int lane_of(const struct definition *d)
+{
+	const struct kernel *kernel = d->placed->kernel;
+	if (!kernel || kernel->shape != SHAPE_LOOPS)
+		return -1;
+	const struct definition *last = kernel->members.at[kernel->members.count - 1];
+	int unit = unit_variable(last);
+	/* a sum in 64 lanes runs along its terms */
+	for (int r = d->reduced - 1; r >= 0 && d->reduce != REDUCE_NONE && d->order == ORDER_LANES; r--)
+		if (d->reduced_extents[r] > 1)
+			return d->rank + r;
+	return d == last || unit < kernel->outer ? unit : unit_variable(d);
+}
+
+static void lay_constant(struct lowered *lowered, struct definition *d)
+{
+	int order[MAX_RANK], best[MAX_RANK], count = 0;
+	double least = -1;
+	if (d->source != SOURCE_CONSTANT || d->type != DTYPE_F32)
+		return;
+	for (size_t i = 0; i < d->placed->readers.count; i++) {
+		const struct contraction *c = d->placed->readers.at[i]->placed->contraction;
+		if (c && !c->rewrite && (c->b->of == d || c->a->of == d))
+			return;                               /* packed, or read row by row */
+	}
+	for (int v = 0; v < d->rank; v++)
+		if (d->extents[v] > 1)
+			order[count++] = v;
+	if (count < 2)
+		return;
+	for (int tried = 0; tried < 120; tried++) {
+		struct lanes l = { .of = d, .arena = lowered->arena };
+		set_strides(d, order, count);
+		for (size_t i = 0; i < d->placed->readers.count; i++) {
+			const struct definition *reader = d->placed->readers.at[i];
+			if ((l.lane = lane_of(reader)) < 0)
+				continue;
+			expr_loads(reader->body, weigh_lanes, &l);
+			if (reader->start)
+				expr_loads(reader->start, weigh_lanes, &l);
+		}
+		if (least < 0 || l.cost < least) {
+			least = l.cost;
+			memcpy(best, order, sizeof best);
+		}
+		if (!next_permutation(order, count))
+			break;
+	}
+	set_strides(d, best, count);
+}
+
+void layout(struct lowered *lowered)
+{
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		struct kernel *kernel = lowered->kernels.at[k];
+		for (size_t m = 0; m < kernel->members.count; m++)
+			choose_layout(lowered, kernel->members.at[m], kernel);
+	}
+	for (size_t i = 0; i < lowered->program->all.count; i++)
+		lay_constant(lowered, lowered->program->all.at[i]);
+}

@@ -1,0 +1,37 @@
+/* lower.c: program -> kernels, stage after stage.  Where a layout leaves a sum of products with an address that is not
+ * affine, that sum is barred from its shape and the stages run again without it. */
+#include "kernels/kernels.h"
+
+/* True where all could be arranged. */
+static bool arrange(struct lowered *lowered)
+{
+	bool all = true;
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		struct kernel *kernel = lowered->kernels.at[k];
+		struct contraction *c = kernel->detail;
+		if (kernel->shape == SHAPE_LOOPS || (kernel->shape == SHAPE_WINOGRAD ? winograd_arrange : contraction_arrange)(lowered->arena, c))
+			continue;
+		c->root->placed->generic = true;
+		all = false;
+	}
+	return all;
+}
+
+struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools)
+{
+	struct lowered *lowered = new(program->arena, struct lowered);
+	lowered->program = program;
+	lowered->arena = program->arena;
+	lowered->target = target;
+	lowered->optimise = optimise;
+	lowered->pools = pools;
+	place(lowered);
+	do {
+		fuse(lowered);
+		layout(lowered);
+	} while (!arrange(lowered));
+	choose(lowered);
+	plan(lowered);
+	lowered_check(lowered);
+	return lowered;
+}

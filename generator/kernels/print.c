@@ -1,0 +1,58 @@
+/* print.c: kernels and the plan as text, for people. */
+#include "kernels/kernels.h"
+#include <inttypes.h>
+
+static const char *const modes[] = { "virtual", "local", "workspace", "hosted", "weights" };
+static const char *const shapes[SHAPE_COUNT] = { "contraction", "winograd", "loops" };
+
+static void print_place(const struct definition *d, struct text *out)
+{
+	const struct placed *p = d->placed;
+	text_adds(out, modes[p->mode]);
+	if (p->offset >= 0)
+		text_printf(out, " + %" PRId64, p->offset);
+	text_printf(out, ", %" PRId64 " bytes", p->bytes);
+	bool permuted = false;
+	int64_t step = 1;
+	for (int v = d->rank - 1; v >= 0; step *= d->extents[v], v--)
+		permuted |= d->extents[v] > 1 && p->stride[v] != step;
+	if (permuted) {
+		text_adds(out, ", strides");
+		for (int v = 0; v < d->rank; v++)
+			text_printf(out, " %" PRId64, d->extents[v] > 1 ? p->stride[v] : 0);
+	}
+}
+
+void kernels_print(const struct lowered *lowered, struct text *out)
+{
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		const struct kernel *kernel = lowered->kernels.at[k];
+		text_printf(out, "%s  %s  nodes", kernel->name, shapes[kernel->shape]);
+		for (size_t m = 0; m < kernel->members.count; m++)
+			text_printf(out, " %s", kernel->members.at[m]->name);
+		text_printf(out, "\n    blocks    %" PRId64 "%s%s\n", kernel->blocks, kernel->blocks_of ? ", " : "", kernel->blocks_of ? kernel->blocks_of : "");
+		if (kernel->outer)
+			text_printf(out, "    outer     %d\n", kernel->outer);
+		for (size_t p = 0; p < kernel->params.count; p++) {
+			const struct param *param = &kernel->params.at[p];
+			text_printf(out, "    %-6s    %s = %s  ", param->written ? "writes" : "reads", param->name, param->of->name);
+			print_place(param->of, out);
+			text_addc(out, '\n');
+		}
+		if (kernel->template_name)
+			text_printf(out, "    template  %s%s%s\n", kernel->template_name, kernel->tile ? ", tile " : "", kernel->tile ? kernel->tile : "");
+		text_printf(out, "    cost      %.0f flops, %.0f bytes\n\n", kernel->flops, kernel->bytes);
+	}
+}
+
+void plan_print(const struct lowered *lowered, struct text *out)
+{
+	text_printf(out, "workspace %" PRId64 " bytes, largest live set %" PRId64 "; weights %" PRId64 " bytes\n", lowered->workspace_bytes,
+		lowered->workspace_bound, lowered->weights_bytes);
+	for (size_t i = 0; i < lowered->program->all.count; i++) {
+		const struct definition *d = lowered->program->all.at[i];
+		if (d->placed->mode == MODE_DEVICE && d->placed->first >= 0)
+			text_printf(out, "    %10" PRId64 " + %-10" PRId64 " kernels %d to %d  %s\n", d->placed->offset, d->placed->bytes,
+				d->placed->first, d->placed->last, d->name);
+	}
+}

@@ -1,0 +1,185 @@
+/* tile.c: the register tile of a contraction, its panels and row groups, from facts of the target.
+ *
+ * A tile of r rows by v vectors keeps r*v sums in registers.  One step over k takes
+ *     max(r*v / fma pipes,  (v + r) / loads a cycle,  v / vectors a cycle from L2,  latency of one fma)
+ * cycles: too small a tile waits for its own sums, too wide a one for loads.  Rows and panels are balanced, so the cost of a
+ * candidate is summed over the blocks that there really are. */
+#include "kernels/kernels.h"
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Bytes that L2 gives in a cycle to a kernel that also computes: a panel beyond L1 comes at that rate. */
+enum { L2_BYTES_A_CYCLE = 24 };
+
+static double tile_cycles(const struct target *target, int64_t rows, int64_t vecs, double terms)
+{
+	double vector_bytes = target->lanes * 4, loads = target->load_bytes / vector_bytes;
+	double fma = (double)(rows * vecs) / target->fma_pipes, load = (double)(vecs + rows) / (loads > 1e-9 ? loads : 1);
+	double step = fma > load ? fma : load, stream = (double)vecs * vector_bytes / L2_BYTES_A_CYCLE;
+	if (terms * (double)vecs * vector_bytes > (double)target->l1_bytes / 2 && stream > step)
+		step = stream;
+	step = step > target->fma_latency ? step : target->fma_latency;
+	return step * terms + 10 + 1.5 * (double)(rows * vecs);
+}
+
+static double cost_of(const struct target *target, int64_t rows, int64_t vecs, int64_t r, int64_t v, double terms)
+{
+	int64_t blocks = ceil_div(rows, r), panels = ceil_div(vecs, v);
+	int64_t row_high = ceil_div(rows, blocks), row_low = rows / blocks, vec_high = ceil_div(vecs, panels), vec_low = vecs / panels;
+	int64_t many_rows = rows - row_low * blocks, many_vecs = vecs - vec_low * panels;
+	double cost = 0;
+	cost += (double)(many_rows * many_vecs) * tile_cycles(target, row_high, vec_high, terms);
+	cost += (double)(many_rows * (panels - many_vecs)) * tile_cycles(target, row_high, vec_low, terms);
+	cost += (double)((blocks - many_rows) * many_vecs) * tile_cycles(target, row_low, vec_high, terms);
+	cost += (double)((blocks - many_rows) * (panels - many_vecs)) * tile_cycles(target, row_low, vec_low, terms);
+	return cost;
+}
+
+void tile_choose(const struct target *target, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs)
+{
+	int64_t vecs = ceil_div(columns, target->lanes);
+	double least = -1;
+	/* Large tiles first: they win ties.  6 x 4 vectors fits 32 registers, 6 x 2 fits 16.  One row of 4 vectors waits for its sums, but
+	 * streams b from L2 as fast as more would. */
+	for (int v = 4; v >= 1; v--)
+		for (int r = 14; r >= 1; r--) {
+			int needed = r == 1 ? v + 2 : r * v + v + 1;
+			if (needed > target->registers || (r > 8 && v > 2) || v > 4 || r > rows || v > vecs)
+				continue;
+			double cost = cost_of(target, rows, vecs, r, v, (double)terms);
+			/* 6 rows read a without packing it at any stride; more overflow the ways of L1 at powers of two */
+			cost *= r > 8 ? 1.02 : 1;
+			if (least < 0 || cost < least * 0.995) {
+				least = cost;
+				*tile_rows = r;
+				*tile_vecs = v;
+			}
+		}
+}
+
+/* ---- packing: [batch][panel][terms in order][width], width a whole number of vectors ---- */
+struct packing {
+	const struct contraction *c;
+	int lanes;
+};
+
+static void pack_affine(const struct packing *p, const float *from, float *to)
+{
+	const struct contraction *c = p->c;
+	int first = c->column + 1, count = c->terms;
+	int64_t columns = c->extents[c->column], vecs = ceil_div(columns, p->lanes), terms = 1, batches = 1;
+	int64_t column_step = index_factor(c->b_at, c->column);
+	for (int t = 0; t < count; t++)
+		terms *= c->extents[first + t];
+	for (int b = 0; b < c->batches; b++)
+		batches *= c->extents[b];
+	for (int64_t batch = 0; batch < batches; batch++) {
+		int64_t base = c->b_at->constant, rest = batch;
+		for (int b = c->batches - 1; b >= 0; b--) {
+			base += rest % c->extents[b] * index_factor(c->b_at, b);
+			rest /= c->extents[b];
+		}
+		for (int64_t panel = 0; panel < c->panels; panel++) {
+			int64_t start = vecs * panel / c->panels, end = vecs * (panel + 1) / c->panels, width = (end - start) * p->lanes;
+			int64_t at[CONTRACTION_VARS] = { 0 };
+			for (int64_t k = 0; k < terms; k++) {
+				int64_t address = base;
+				for (int t = 0; t < count; t++)
+					address += at[t] * index_factor(c->b_at, first + t);
+				for (int64_t j = 0; j < width; j++) {
+					int64_t column = start * p->lanes + j;
+					*to++ = column < columns ? from[address + column * column_step] : 0;
+				}
+				for (int t = count - 1; t >= 0 && ++at[t] == c->extents[first + t]; t--)
+					at[t] = 0;
+			}
+		}
+	}
+}
+
+static void pack_any(const struct packing *p, const float *from, float *to)
+{
+	const struct contraction *c = p->c;
+	int count = c->column + 1 + c->terms;
+	int64_t columns = c->extents[c->column], vecs = ceil_div(columns, p->lanes), terms = 1, batches = 1, v[MAX_VARS] = { 0 };
+	for (int t = c->column + 1; t < count; t++)
+		terms *= c->extents[t];
+	for (int b = 0; b < c->batches; b++)
+		batches *= c->extents[b];
+	for (int64_t batch = 0; batch < batches; batch++)
+		for (int64_t panel = 0; panel < c->panels; panel++) {
+			int64_t start = vecs * panel / c->panels * p->lanes, end = vecs * (panel + 1) / c->panels * p->lanes;
+			for (int64_t k = 0; k < terms; k++)
+				for (int64_t column = start; column < end; column++) {
+					int64_t rest = batch, step = k;
+					for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
+						v[b] = rest % c->extents[b];
+					for (int t = count - 1; t > c->column; step /= c->extents[t], t--)
+						v[t] = step % c->extents[t];
+					v[c->column] = column;
+					*to++ = column < columns ? from[index_evaluate(c->b_at, v, NULL, NULL)] : 0;
+				}
+		}
+}
+
+static void fill_packed(const struct constant_item *item, void *out)
+{
+	const struct packing *p = item->detail;
+	const float *from = p->c->b->of->data;
+	if (index_is_affine(p->c->b_at))
+		pack_affine(p, from, out);
+	else
+		pack_any(p, from, out);
+}
+
+static int64_t pooled_rows(const struct contraction *c)
+{
+	for (int v = 0; v < c->pool.d->rank; v++)
+		if (c->pool.of[v] == c->pool.row)
+			return c->pool.d->extents[v];
+	return 1;
+}
+
+void contraction_choose(struct lowered *lowered, struct kernel *kernel)
+{
+	struct contraction *c = kernel->detail;
+	const struct target *target = lowered->target;
+	int64_t columns = c->extents[c->column], terms = 1, batches = 1, outer = 1;
+	int64_t rows = c->rows ? c->extents[c->batches + c->rows - 1] : 1;
+	for (int b = 0; b < c->batches; b++)
+		batches *= c->extents[b];
+	for (int r = 0; r + 1 < c->rows; r++)
+		outer *= c->pool.d && r + 2 == c->rows ? pooled_rows(c) : c->extents[c->batches + r];
+	for (int t = 0; t < c->terms; t++)
+		terms *= c->extents[c->column + 1 + t];
+	tile_choose(target, rows, columns, terms, &c->tile_rows, &c->tile_vecs);
+	int64_t vecs = ceil_div(columns, target->lanes);
+	c->row_blocks = ceil_div(rows, c->tile_rows);
+	c->panels = ceil_div(vecs, c->tile_vecs);
+	c->tile_rows = (int)ceil_div(rows, c->row_blocks);
+	c->tile_vecs = (int)ceil_div(vecs, c->panels);
+	/* Rows run in groups whose part of a stays in L2 while all panels pass; with one panel nothing comes back. */
+	double a_bytes = (double)c->a->of->placed->bytes / (double)batches / (double)(outer * c->row_blocks);
+	double groups = (double)target->l2_bytes / 4 / (a_bytes > 1 ? a_bytes : 1);
+	c->group = c->panels == 1 || groups >= (double)(outer * c->row_blocks) ? outer * c->row_blocks : groups < 1 ? 1 : (int64_t)groups;
+	c->split_panels = outer * c->row_blocks < 2 && !c->pool.d;
+	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : outer * c->row_blocks;
+	kernel->blocks_of = c->split_panels ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
+		: arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows);
+	if (c->pool.d)
+		kernel->blocks_of = "rows of the maximum";
+	kernel->tile = arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
+	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
+	if (c->b->of->source == SOURCE_CONSTANT) {
+		struct packing *packing = new(lowered->arena, struct packing);
+		*packing = (struct packing){ c, target->lanes };
+		c->b_mode = B_PACKED;
+		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway. */
+		int64_t bytes = batches * vecs * target->lanes * terms * 4, blocks = c->group < outer * c->row_blocks ? c->group : outer * c->row_blocks;
+		if (bytes > target->l2_bytes && rows * outer > 2)
+			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), blocks);
+		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
+			batches * vecs * target->lanes * terms, fill_packed, packing);
+	} else
+		c->b_mode = index_factor(c->b_at, c->column) == 1 ? B_DIRECT : B_GATHERED;
+}

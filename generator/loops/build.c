@@ -1,0 +1,546 @@
+/* build.c: kernel -> scalar loops that say its definitions in their own order.
+ * Around everything stands the loop over blocks.  A kernel of several members has its common outer loops there; one
+ * definition alone gives as many of its outermost loops (by address) as leave a block worth starting. */
+#include "loops/loops.h"
+#include <assert.h>
+
+enum {
+	BLOCK_WORK = 2048,                /* elements or terms below which a block is not worth a thread */
+	CHUNK_LEAST = 1024, CHUNK_MOST = 8192,       /* elements of a block of a map that is one loop */
+};
+
+struct building {
+	struct loops *loops;
+	const struct kernel *kernel;
+	const struct index **outer_at;    /* of a kernel with common loops: variable -> index */
+	int outer;
+};
+
+static const char *const output_names[] = { "i", "j", "k", "l", "m" };
+static const char *const term_names[] = { "r", "s", "t", "u" };
+
+/* ---- cells ---- */
+
+static int64_t local_size(const struct definition *d, int outer)
+{
+	int64_t size = 1;
+	for (int v = outer; v < d->rank; v++)
+		size *= d->extents[v];
+	return size;
+}
+
+static struct cell *cell_for(struct building *b, struct definition *d)
+{
+	struct loops *loops = b->loops;
+	for (size_t i = 0; i < loops->owners.count; i++)
+		if (loops->owners.at[i] == d)
+			return loops->cells.at[i];
+	fail(loops->build, EXIT_INVALID, b->kernel->name, "reads %s, which is no parameter of it", d->name);
+}
+
+static void add_cells(struct building *b)
+{
+	const struct kernel *kernel = b->kernel;
+	struct loops *loops = b->loops;
+	for (size_t i = 0; i < kernel->params.count; i++) {
+		const struct param *param = &kernel->params.at[i];
+		struct cell *cell = cell_new(loops, CELL_BUFFER, param->name, param->of->type, definition_elements(param->of));
+		cell->written = param->written;
+		loops->owners.at[cell->of.number] = param->of;
+	}
+	for (size_t i = 0; i < kernel->members.count; i++) {
+		struct definition *d = kernel->members.at[i];
+		if (d->placed->mode != MODE_LOCAL)
+			continue;
+		int64_t size = local_size(d, b->outer);
+		struct cell *cell = cell_new(loops, size == 1 ? CELL_REGISTER : CELL_ARRAY, size == 1 ? "one" : "row", d->type, size);
+		loops->owners.at[cell->of.number] = d;
+	}
+}
+
+/* ---- loads of definitions become loads of cells ---- */
+
+static const struct expr *flatten(struct building *, const struct expr *);
+
+static const struct index *flatten_index(struct building *b, const struct index *index)
+{
+	struct arena *arena = b->loops->arena;
+	if (index_is_affine(index))
+		return index;
+	const struct index *sum = index_constant(arena, index->constant);
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		const struct index *becomes = atom->kind == ATOM_VALUE ? index_value(arena, flatten(b, atom->value), atom->low, atom->high)
+			: atom->kind == ATOM_DIV ? index_div(arena, flatten_index(b, atom->of), atom->by)
+			: atom->kind == ATOM_MOD ? index_mod(arena, flatten_index(b, atom->of), atom->by)
+			: index_var(arena, atom->var, atom->high + 1);
+		sum = index_add(arena, sum, index_scale(arena, becomes, index->terms[i].factor));
+	}
+	return sum;
+}
+
+static const struct index *address_of(struct building *b, const struct definition *d, const struct index *const *at)
+{
+	struct arena *arena = b->loops->arena;
+	if (d->placed->mode != MODE_LOCAL)
+		return placed_address(arena, d, at);
+	const struct index *address = index_constant(arena, 0);
+	int64_t step = 1;
+	for (int v = d->rank - 1; v >= b->outer; step *= d->extents[v], v--)
+		address = index_add(arena, address, index_scale(arena, at[v], step));
+	return address;
+}
+
+static const struct expr *flatten(struct building *b, const struct expr *expr)
+{
+	struct arena *arena = b->loops->arena;
+	const struct expr *arg[3] = { 0 };
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i])
+			arg[i] = flatten(b, expr->arg[i]);
+	switch (expr->kind) {
+	case EXPR_LOAD: {
+		const struct index *at[MAX_VARS] = { 0 };
+		for (int d = 0; d < expr->of->rank; d++)
+			at[d] = flatten_index(b, expr->at[d]);
+		struct cell *cell = cell_for(b, expr->of);
+		return cell_load(b->loops, cell, cell->kind == CELL_REGISTER ? NULL : address_of(b, expr->of, at));
+	}
+	case EXPR_SCALAR:
+		return expr_scalar(arena, expr->row, arg[0], arg[1], arg[2]);
+	case EXPR_SELECT: {
+		struct range *ranges = new_array(arena, struct range, (size_t)expr->range_count);
+		for (int i = 0; i < expr->range_count; i++)
+			ranges[i] = (struct range){ flatten_index(b, expr->ranges[i].at), expr->ranges[i].from, expr->ranges[i].to };
+		return expr_select(arena, ranges, expr->range_count, arg[0], arg[1]);
+	}
+	case EXPR_INDEX:
+		return expr_index(arena, flatten_index(b, expr->index));
+	case EXPR_CAST:
+		return expr_cast(arena, expr->type, arg[0]);
+	case EXPR_NUMBER:
+		break;
+	}
+	return expr;
+}
+
+/* ---- one definition ---- */
+
+static void store(struct building *b, struct definition *d, const struct index *const *at, const struct expr *value, struct block *out)
+{
+	struct loops *loops = b->loops;
+	struct cell *cell = cell_for(b, d);
+	struct stmt *stmt = stmt_new(loops, cell->kind == CELL_REGISTER ? STMT_SET : STMT_STORE);
+	stmt->cell = cell;
+	stmt->value = value;
+	if (cell->kind == CELL_REGISTER)
+		stmt->declare = true;
+	else
+		stmt->at = address_of(b, d, at);
+	block_add(loops, out, stmt);
+}
+
+static struct stmt *for_new(struct loops *loops, int var, int64_t extent, enum role role)
+{
+	struct stmt *stmt = stmt_new(loops, STMT_FOR);
+	stmt->var = var;
+	stmt->extent = extent;
+	stmt->role = role;
+	return stmt;
+}
+
+static const struct expr *whole(struct building *b, const struct expr *expr, const struct index *const *with)
+{
+	return flatten(b, expr_substitute(b->loops->arena, expr, with));
+}
+
+static void chain(struct building *b, struct definition *d, const struct index **with, const struct index *const *at, struct block *out)
+{
+	struct loops *loops = b->loops;
+	struct cell *sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
+	struct stmt *begin = stmt_new(loops, STMT_SET);
+	begin->cell = sum;
+	begin->declare = true;
+	begin->value = d->start ? whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type);
+	block_add(loops, out, begin);
+	struct block *inner = out;
+	for (int r = 0; r < d->reduced; r++) {
+		int64_t extent = d->reduced_extents[r];
+		if (extent == 1) {
+			with[d->rank + r] = index_constant(loops->arena, 0);
+			continue;
+		}
+		int var = var_new(loops, term_names[r % 4], extent);
+		with[d->rank + r] = index_var(loops->arena, var, extent);
+		struct stmt *loop = for_new(loops, var, extent, ROLE_CHAIN);
+		block_add(loops, inner, loop);
+		inner = &loop->body;
+	}
+	struct stmt *step = stmt_new(loops, STMT_SET);
+	step->cell = sum;
+	step->value = reduce_step(loops, d->reduce, cell_load(loops, sum, NULL), whole(b, d->body, with));
+	block_add(loops, inner, step);
+	store(b, d, at, cell_load(loops, sum, NULL), out);
+}
+
+static void lanes(struct building *b, struct definition *d, const struct index **with, const struct index *const *at, struct block *out)
+{
+	struct loops *loops = b->loops;
+	int64_t terms = definition_terms(d);
+	struct cell *sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
+	int var = var_new(loops, "t", terms);
+	index_unflatten(loops->arena, index_var(loops->arena, var, terms), d->reduced, d->reduced_extents, with + d->rank);
+	struct stmt *loop = for_new(loops, var, terms, ROLE_LANES), *step = stmt_new(loops, STMT_SET);
+	loop->sums[0] = sum;
+	loop->reduce[0] = d->reduce;
+	loop->sum_count = 1;
+	step->cell = sum;
+	step->value = reduce_step(loops, d->reduce, cell_load(loops, sum, NULL), whole(b, d->body, with));
+	block_add(loops, &loop->body, step);
+	block_add(loops, out, loop);
+	const struct expr *value = cell_load(loops, sum, NULL);
+	if (d->start)
+		value = expr_scalar(loops->arena, SCALAR_add, value, whole(b, d->start, with), NULL);
+	store(b, d, at, value, out);
+}
+
+static int64_t stride_of(const struct definition *d, int v)
+{
+	int64_t step = 1;
+	if (d->placed->mode != MODE_LOCAL)
+		return d->placed->stride[v];
+	for (int i = d->rank - 1; i > v; i--)
+		step *= d->extents[i];
+	return step;
+}
+
+/* Variables [from, to) of extent above 1, the largest stride first. */
+static int by_stride(const struct definition *d, int from, int to, int *order)
+{
+	int count = 0;
+	for (int v = from; v < to; v++) {
+		if (d->extents[v] == 1)
+			continue;
+		int at = count++;
+		for (; at > 0 && stride_of(d, order[at - 1]) < stride_of(d, v); at--)
+			order[at] = order[at - 1];
+		order[at] = v;
+	}
+	return count;
+}
+
+/* A map over variable v of d; what comes next stands in the block returned. */
+static struct block *add_map(struct building *b, const struct definition *d, int v, const struct index **with, struct block *out)
+{
+	int var = var_new(b->loops, output_names[v % 5], d->extents[v]);
+	with[v] = index_var(b->loops->arena, var, d->extents[v]);
+	struct stmt *loop = for_new(b->loops, var, d->extents[v], ROLE_MAP);
+	block_add(b->loops, out, loop);
+	return &loop->body;
+}
+
+/* Adds the loops of one definition whose variables with[v] != NULL are given. */
+static void define(struct building *b, struct definition *d, const struct index **with, struct block *out)
+{
+	struct loops *loops = b->loops;
+	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
+	if (definition_elements(d) == 0)
+		return;
+	for (int v = 0; v < d->rank; v++)
+		if (d->extents[v] == 1 && !with[v])
+			with[v] = index_constant(loops->arena, 0);             /* others are given, or get a loop */
+	for (int n = 0; n < count; n++) {
+		if (!with[order[n]])
+			out = add_map(b, d, order[n], with, out);
+	}
+	const struct index *at[MAX_RANK];
+	for (int v = 0; v < d->rank; v++)
+		at[v] = with[v];
+	if (d->reduce != REDUCE_NONE && definition_terms(d) == 0)
+		store(b, d, at, d->start ? whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type), out);
+	else if (d->reduce == REDUCE_NONE)
+		store(b, d, at, whole(b, d->body, with), out);
+	else if (d->order == ORDER_LANES)
+		lanes(b, d, with, at, out);
+	else
+		chain(b, d, with, at, out);
+}
+
+/* ---- blocks ---- */
+
+static struct loops *loops_new(struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
+{
+	struct loops *loops = new(arena, struct loops);
+	loops->build = build;
+	loops->arena = arena;
+	loops->target = target;
+	loops->kernel = kernel;
+	loops->blocks = 1;
+	loops->blocks_of = "all";
+	return loops;
+}
+
+static struct stmt *block_loop(struct loops *loops, int64_t extent)
+{
+	int var = var_new(loops, "b", extent);
+	struct stmt *loop = for_new(loops, var, extent, ROLE_BLOCKS);
+	loops->blocks = extent;
+	block_add(loops, &loops->body, loop);
+	return loop;
+}
+
+static const char *names_of(struct loops *loops, const struct definition *d, const int *order, int count)
+{
+	const char *names = NULL;
+	for (int n = 0; n < count; n++)
+		names = arena_printf(loops->arena, "%s%s%s", names ? names : "", names ? " " : "", output_names[order[n] % 5]);
+	(void)d;
+	return names ? names : "all";
+}
+
+/* The loops order[0 … count-1] over blocks.  `named`: each variable is computed by an INDEX, else it is a quotient inside the
+ * addresses, which add up again where the buffers are dense. */
+static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count, bool named,
+	const struct index **with)
+{
+	struct loops *loops = b->loops;
+	int64_t extents[MAX_RANK], blocks = 1;
+	const struct index *at[MAX_RANK];
+	for (int n = 0; n < count; n++) {
+		extents[n] = d->extents[order[n]];
+		blocks *= extents[n];
+	}
+	struct stmt *loop = block_loop(loops, blocks);
+	loops->blocks_of = names_of(loops, d, order, count);
+	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), count, extents, at);
+	for (int n = 0; n < count; n++) {
+		int64_t value;
+		if (named && !index_is_constant(at[n], &value) && !index_is_var(at[n], &(int){ 0 })) {
+			struct stmt *is = stmt_new(loops, STMT_INDEX);
+			is->var = var_new(loops, output_names[order[n] % 5], extents[n]);
+			is->at = at[n];
+			block_add(loops, &loop->body, is);
+			at[n] = index_var(loops->arena, is->var, extents[n]);
+		}
+		with[order[n]] = at[n];
+	}
+	return &loop->body;
+}
+
+/* How many of the loops, outermost first, a block is one round of.  `inside` of them stay: lanes, and neighbours for tiles. */
+static int outer_count(const struct definition *d, double work, const int *order, int count, int inside)
+{
+	int taken = 0;
+	while (taken < count - inside && work / (double)d->extents[order[taken]] >= BLOCK_WORK)
+		work /= (double)d->extents[order[taken++]];
+	return taken;
+}
+
+static double work_of(const struct definition *d) { return (double)definition_elements(d) * (double)definition_terms(d); }
+
+/* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones. */
+static struct loops *build_members(struct building *b, bool named)
+{
+	const struct kernel *kernel = b->kernel;
+	struct loops *loops = b->loops;
+	const struct definition *last = kernel->members.at[kernel->members.count - 1];
+	int order[MAX_RANK], count = 0, inside = 1;
+	double work = 0;
+	bool own = false;
+	add_cells(b);
+	for (size_t i = 0; i < kernel->members.count; i++) {
+		const struct definition *d = kernel->members.at[i];
+		work += work_of(d);
+		own |= local_size(d, kernel->outer) > 1;
+		if (d->reduce != REDUCE_NONE)
+			inside = d->order == ORDER_CHAIN ? 2 : inside;
+	}
+	count = by_stride(last, 0, kernel->outer, order);
+	int taken = own ? count : outer_count(last, work, order, count, inside);
+	const struct index *with[MAX_VARS] = { 0 };
+	struct block *out = outer_loops(b, last, order, taken, named, with);
+	for (int n = taken; n < count; n++)
+		out = add_map(b, last, order[n], with, out);
+	for (size_t i = 0; i < kernel->members.count; i++) {
+		struct definition *d = kernel->members.at[i];
+		const struct index *at[MAX_VARS] = { 0 };
+		memcpy(at, with, (size_t)kernel->outer * sizeof *at);
+		for (size_t c = 0; c < loops->owners.count; c++)
+			if (loops->owners.at[c] == d && loops->cells.at[c]->kind == CELL_ARRAY) {
+				struct stmt *array = stmt_new(loops, STMT_ARRAY);
+				array->cell = loops->cells.at[c];
+				block_add(loops, out, array);
+			}
+		define(b, d, at, out);
+	}
+	return loops;
+}
+
+static bool has_selects(const struct expr *expr)
+{
+	if (expr->kind == EXPR_SELECT)
+		return true;
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && has_selects(expr->arg[i]))
+			return true;
+	return false;
+}
+
+/* A transposition: neighbours of the output lie apart in what is loaded, and neighbours there lie apart in the output, along
+ * variable `across`.  A block is then some rounds of `across`, which vectorise.c puts innermost: each line of memory is used whole. */
+struct crossing { const struct definition *d; struct arena *arena; int unit, across; };
+static void see_crossing(void *user, const struct expr *load)
+{
+	struct crossing *c = user;
+	const struct index *address = placed_address(c->arena, load->of, load->at);
+	int64_t factor = index_factor(address, c->unit);
+	for (int v = 0; v < c->d->rank && (factor > 1 || factor < -1); v++)
+		if (v != c->unit && c->d->extents[v] > 1 && index_factor(address, v) == 1)
+			c->across = v;
+}
+
+static int crossed(struct building *b, const struct definition *d, const int *order, int count)
+{
+	struct crossing c = { d, b->loops->arena, count ? order[count - 1] : -1, -1 };
+	if (d->reduce == REDUCE_NONE && d->type == DTYPE_F32 && count > 1 && !has_selects(d->body))
+		expr_loads(d->body, see_crossing, &c);
+	return c.across;
+}
+
+/* The largest divisor of the extent that is no more than a block's share of it. */
+static int64_t share_of(int64_t extent)
+{
+	int64_t share = 64 < extent ? 64 : extent;
+	while (extent % share)
+		share--;
+	return share < 16 ? extent : share;
+}
+
+/* Loops order[0 … count-1]: all but the last and `across` are outer, and so are shares of `across`. */
+static struct loops *build_crossed(struct building *b, int across, const int *order, int count)
+{
+	struct definition *d = b->kernel->members.at[0];
+	struct loops *loops = b->loops;
+	int64_t extents[MAX_RANK], share = share_of(d->extents[across]), blocks = 1;
+	const struct index *at[MAX_RANK], *with[MAX_VARS] = { 0 };
+	int outer = 0;
+	for (int n = 0; n < count - 1; n++) {
+		extents[outer] = order[n] == across ? d->extents[across] / share : d->extents[order[n]];
+		blocks *= extents[outer++];
+	}
+	struct stmt *loop = block_loop(loops, blocks);
+	loops->blocks_of = names_of(loops, d, order, outer);
+	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), outer, extents, at);
+	for (int n = 0; n < outer; n++)
+		with[order[n]] = at[n];
+	int var = var_new(loops, output_names[across % 5], share);
+	struct stmt *inner = for_new(loops, var, share, ROLE_MAP);
+	block_add(loops, &loop->body, inner);
+	with[across] = index_add(loops->arena, index_scale(loops->arena, with[across], share), index_var(loops->arena, var, share));
+	define(b, d, with, &inner->body);
+	return loops;
+}
+
+static struct loops *build_alone(struct building *b, bool named)
+{
+	struct definition *d = b->kernel->members.at[0];
+	const struct index *with[MAX_VARS] = { 0 };
+	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
+	add_cells(b);
+	int across = crossed(b, d, order, count);
+	if (across >= 0 && !named)
+		return build_crossed(b, across, order, count);
+	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
+	int taken = outer_count(d, work_of(d), order, count, inside);
+	struct block *out = outer_loops(b, d, order, taken, named, with);
+	define(b, d, with, out);
+	return b->loops;
+}
+
+/* A map whose loops are all one, by address: blocks of `chunk` elements, the last one shorter where it must be. */
+static int64_t chunk_of(int64_t elements)
+{
+	for (int64_t chunk = CHUNK_MOST; chunk >= CHUNK_LEAST; chunk -= 64)
+		if (elements % chunk == 0)
+			return chunk;
+	return CHUNK_MOST / 2;
+}
+
+static struct loops *build_flat(struct building *b)
+{
+	struct definition *d = b->kernel->members.at[0];
+	struct loops *loops = b->loops;
+	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
+	int64_t elements = definition_elements(d), extents[MAX_RANK];
+	add_cells(b);
+	for (int n = 0; n < count; n++)
+		extents[n] = d->extents[order[n]];
+	int64_t chunk = elements > CHUNK_MOST ? chunk_of(elements) : elements, blocks = (elements + chunk - 1) / chunk, whole_blocks = elements / chunk;
+	struct stmt *loop = block_loop(loops, blocks);
+	loops->blocks_of = arena_printf(loops->arena, "%lld elements", (long long)chunk);
+	struct block *out = &loop->body;
+	struct stmt *which = NULL;
+	if (whole_blocks < blocks) {
+		struct range *range = new(loops->arena, struct range);
+		*range = (struct range){ index_var(loops->arena, loop->var, blocks), 0, whole_blocks };
+		which = stmt_new(loops, STMT_IF);
+		which->ranges = range;
+		which->range_count = 1;
+		block_add(loops, out, which);
+	}
+	for (int last = 0; last <= (which != NULL); last++) {
+		int64_t extent = last ? elements % chunk : chunk;
+		int var = var_new(loops, "i", extent);
+		struct stmt *inner = for_new(loops, var, extent, ROLE_MAP);
+		const struct index *at[MAX_RANK], *with[MAX_VARS] = { 0 };
+		const struct index *first = last ? index_constant(loops->arena, whole_blocks * chunk)
+			: index_scale(loops->arena, index_var(loops->arena, loop->var, blocks), chunk);
+		const struct index *flat = index_add(loops->arena, first, index_var(loops->arena, var, extent));
+		index_unflatten(loops->arena, flat, count, extents, at);
+		for (int n = 0; n < count; n++)
+			with[order[n]] = at[n];
+		block_add(loops, which ? last ? &which->other : &which->body : out, inner);
+		define(b, d, with, &inner->body);
+	}
+	return loops;
+}
+
+static bool bends_anywhere(const struct loops *loops)
+{
+	for (size_t v = 0; v < loops->vars.count; v++)
+		if (block_bends(&loops->body, (int)v))
+			return true;
+	return false;
+}
+
+struct loops *loops_build(struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
+{
+	struct building b = { .kernel = kernel, .outer = kernel->members.count == 1 ? 0 : kernel->outer };
+	const struct definition *d = kernel->members.at[0];
+	bool any = false;
+	for (size_t i = 0; i < kernel->members.count; i++)
+		any |= definition_elements(kernel->members.at[i]) > 0;
+	if (!any) {                               /* nothing to compute: an empty block */
+		b.loops = loops_new(build, arena, target, kernel);
+		add_cells(&b);
+		block_loop(b.loops, 1);
+		return b.loops;
+	}
+	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !has_selects(d->body)) {
+		b.loops = loops_new(build, arena, target, kernel);
+		build_flat(&b);
+		if (!bends_anywhere(b.loops))
+			return b.loops;
+	}
+	for (int named = 0; named < 2; named++) {
+		b.loops = loops_new(build, arena, target, kernel);
+		if (kernel->members.count == 1)
+			build_alone(&b, named);
+		else
+			build_members(&b, named);
+		int block_var = b.loops->body.at[0]->var;
+		if (!block_bends(&b.loops->body, block_var))
+			break;
+	}
+	return b.loops;
+}

@@ -1,0 +1,61 @@
+/* collapse.c: two loops, one in the other, become one where every address stays affine: dense rows are one long row. */
+#include "loops/loops.h"
+
+static bool is_pair(const struct stmt *outer)
+{
+	if (outer->kind != STMT_FOR || outer->body.count != 1 || (outer->role != ROLE_MAP && outer->role != ROLE_CHAIN))
+		return false;
+	const struct stmt *inner = outer->body.at[0];
+	return inner->kind == STMT_FOR && inner->role == outer->role;
+}
+
+static void see_step(void *user, struct stmt *stmt, double rounds)
+{
+	(void)rounds;
+	*(bool *)user |= stmt->kind == STMT_SET && !stmt->declare;
+}
+
+/* A window keeps its two loops: neighbours of the outer one share what they load. */
+static bool is_window(const struct loops *loops, const struct stmt *outer)
+{
+	bool steps = false;
+	const struct stmt *inner = outer->body.at[0];
+	for (size_t i = 0; i < inner->body.count; i++)
+		if (inner->body.at[i]->kind == STMT_FOR)
+			return false;
+	block_leaves(&inner->body, see_step, &steps);
+	return steps && outer->role == ROLE_MAP && inner->extent >= loops->target->lanes;
+}
+
+static struct stmt *joined(struct loops *loops, const struct stmt *outer)
+{
+	const struct stmt *inner = outer->body.at[0];
+	struct stmt *one = stmt_new(loops, STMT_FOR);
+	struct copying copying;
+	one->role = outer->role;
+	one->extent = outer->extent * inner->extent;
+	one->var = var_new(loops, loops->vars.at[inner->var].name, one->extent);
+	copying_init(&copying, loops, false);
+	const struct index *flat = index_var(loops->arena, one->var, one->extent);
+	copying_put(&copying, outer->var, index_div(loops->arena, flat, inner->extent));
+	copying_put(&copying, inner->var, index_mod(loops->arena, flat, inner->extent));
+	copy_block(&copying, &inner->body, &one->body);
+	return block_bends(&one->body, one->var) ? NULL : one;
+}
+
+static void collapse_block(struct loops *loops, struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		struct stmt *stmt = block->at[i];
+		collapse_block(loops, &stmt->body);
+		collapse_block(loops, &stmt->other);
+		while (is_pair(stmt) && !is_window(loops, stmt)) {
+			struct stmt *one = joined(loops, stmt);
+			if (!one)
+				break;
+			block->at[i] = stmt = one;
+		}
+	}
+}
+
+void loops_collapse(struct loops *loops) { collapse_block(loops, &loops->body); }

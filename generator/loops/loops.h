@@ -1,0 +1,153 @@
+/* loops.h: how a generic kernel runs: definitions -> statements -> C.
+ *
+ * A kernel becomes one function over blocks [from, to), a list of statements over numbered variables and cells:
+ *
+ *     for b in blocks 112
+ *       for i < 32 by 16                               (map: the rounds do not know of each other)
+ *         sum = start[i]                               (vector along i)
+ *         …
+ *         y[3584*b + i] = relu(sum)
+ *
+ * build.c says the definitions as scalar loops in their own order; the passes after it keep every value, bit for bit:
+ *
+ *     unroll.c      small windows become straight lines; later, neighbouring rounds share registers (tiles)
+ *     split.c       loops are cut where a select on indices changes its mind, so none is left inside
+ *     collapse.c    neighbouring loops whose addresses allow become one
+ *     fuse.c        what a loop stores, the next may take from a register
+ *     vectorise.c   one variable of each nest is taken by lanes; sums in 64 lanes become registers
+ *
+ * emit.c prints the result through templates/c/loops.jinja.  Everything lives in the arena given to loops_lower. */
+#ifndef LOOPS_LOOPS_H
+#define LOOPS_LOOPS_H
+#include "emit/emit.h"
+
+/* A place for values.  A load of a cell is an EXPR_LOAD of `of`: of rank 0 for a register, else of rank 1, at an offset in
+ * elements.  So expressions of definitions serve as expressions of statements. */
+enum cell_kind { CELL_BUFFER, CELL_ARRAY, CELL_REGISTER };
+struct cell {
+	struct definition of;             /* first: a load's `of` is the cell */
+	enum cell_kind kind;
+	bool vector;                      /* REGISTER: a vec; ARRAY: of vecs, taken and put whole */
+	bool written;                     /* BUFFER: not const */
+	int64_t size;                     /* ARRAY: elements */
+};
+static inline struct cell *cell_of_load(const struct expr *load) { return (struct cell *)load->of; }
+
+struct variable { const char *name; int64_t extent; };         /* what it is like; loops_name makes names of that */
+
+enum role {
+	ROLE_BLOCKS,                      /* the function's own range */
+	ROLE_MAP,                         /* rounds are independent of each other */
+	ROLE_CHAIN,                       /* rounds in order: a reduction */
+	ROLE_LANES,                       /* round t adds to partial result t % 64 of each of `sums`, which are joined behind the loop */
+};
+enum { SUMS = 64, SUMS_MAX = 4 };
+
+struct stmt;
+struct block { struct stmt **at; size_t count, room; };
+
+enum stmt_kind {
+	STMT_FOR,                         /* var = 0, step, … below extent (a multiple of step): body */
+	STMT_IF,                          /* all ranges hold: body, else other */
+	STMT_SCOPE,                       /* body */
+	STMT_INDEX,                       /* var is at */
+	STMT_ARRAY,                       /* cell from here on */
+	STMT_SET,                         /* register cell = value */
+	STMT_STORE,                       /* cell[at] = value */
+	STMT_JOIN,                        /* scalar register cell = the lanes of `from` joined by halves */
+};
+struct stmt {
+	enum stmt_kind kind;
+	int var;
+	int64_t extent, step;
+	enum role role;
+	struct cell *sums[SUMS_MAX];      /* FOR of ROLE_LANES: scalar registers that the loop makes and body sets */
+	enum reduce reduce[SUMS_MAX];     /* … and how; reduce[0] also for JOIN */
+	int sum_count;
+	struct block body, other;
+	const struct range *ranges;
+	int range_count;
+	const struct index *at;
+	struct cell *cell, *from;
+	const struct expr *value;
+	bool declare;                     /* SET: the register begins here */
+	int lane, left;                   /* SET, STORE: vector along variable `lane` (-1: scalar), of which `left` lanes count (0: all) */
+	bool keep;                        /* SET: lanes past `left` stay as they were */
+};
+
+struct loops {
+	struct build *build;
+	struct arena *arena;
+	const struct target *target;
+	const struct kernel *kernel;
+	VECTOR(struct variable) vars;
+	VECTOR(struct cell *) cells;
+	VECTOR(struct definition *) owners;           /* of cells, by number; NULL: a temporary */
+	struct block body;
+	int64_t blocks;
+	const char *blocks_of;            /* "b": what a block is, for comments */
+	const char *tile;                 /* what unroll.c and vectorise.c did, for comments */
+};
+
+/* Kernel -> statements, all passes.  The kernel's params must stand. */
+struct loops *loops_lower(struct build *, struct arena *, const struct target *, const struct kernel *);
+
+/* What kernels/choose.c asks: sets blocks, blocks_of and tile of a SHAPE_LOOPS kernel whose params stand. */
+void loops_prepare(struct arena *, struct kernel *, const struct target *);
+/* static void NAME(const T *restrict a, …, T *restrict y, long from, long to).  Needs c/loops.jinja and a prelude. */
+void loops_emit(struct emit *, const struct kernel *, struct text *out);
+
+void loops_print(struct loops *, struct text *out);            /* print.c: for --stage loops */
+void loops_name(struct loops *);                               /* names.c: unique where it counts; after the last pass */
+void loops_check(const struct loops *);                        /* check.c: asserts that it is well-formed */
+/* check.c: true where no select on a lane or on the variable of an innermost loop is left; LOOPS kernels of definitions whose selects
+ * are on single variables reach it, others may not. */
+bool loops_are_split(const struct loops *);
+
+/* ---- passes, in this order ---- */
+struct loops *loops_build(struct build *, struct arena *, const struct target *, const struct kernel *);
+void loops_unroll(struct loops *);
+void loops_split(struct loops *);
+void loops_collapse(struct loops *);
+void loops_fuse(struct loops *);
+void loops_vectorise(struct loops *);
+void loops_tile(struct loops *);
+
+/* ---- walk.c: statements made, copied, looked through ---- */
+struct stmt *stmt_new(struct loops *, enum stmt_kind);
+int          var_new(struct loops *, const char *like, int64_t extent);
+struct cell *cell_new(struct loops *, enum cell_kind, const char *like, enum dtype, int64_t size);
+const struct expr *cell_load(struct loops *, struct cell *, const struct index *at);         /* at: NULL for a register */
+void block_add(struct loops *, struct block *, struct stmt *);
+void block_add_all(struct loops *, struct block *, const struct block *);
+
+/* A copy, with variables replaced (NULL: kept) and registers and arrays replaced by pairs; those that begin inside are made
+ * anew where `fresh`. */
+struct copying {
+	struct loops *loops;
+	const struct index **with;        /* by variable; room for all */
+	int vars;
+	VECTOR(struct cell *) old_cells, new_cells;
+	bool fresh;
+};
+void copying_init(struct copying *, struct loops *, bool fresh);
+void copying_put(struct copying *, int var, const struct index *);
+const struct expr *copy_expr(struct copying *, const struct expr *);
+struct stmt *copy_stmt(struct copying *, const struct stmt *);
+void copy_block(struct copying *, const struct block *, struct block *out);
+
+/* Every index that stands in the statements: addresses, selects, conditions, values. */
+typedef void visit_index(void *user, const struct index *, bool address);
+void block_indices(const struct block *, visit_index *, void *user);
+bool block_bends(const struct block *, int var);               /* is any index not affine in the variable? */
+bool index_bends(const struct index *, int var);
+/* Every SET, STORE and JOIN, with how often it runs in one round of the block. */
+void block_leaves(const struct block *, void (*visit)(void *user, struct stmt *, double rounds), void *user);
+
+bool cell_is_loaded(const struct block *, const struct cell *);        /* fuse.c */
+bool cell_is_stored(const struct block *, const struct cell *);        /* SET counts too */
+
+const struct expr *reduce_start(struct loops *, enum reduce, enum dtype);
+const struct expr *reduce_step(struct loops *, enum reduce, const struct expr *sum, const struct expr *term);
+const struct expr *reduce_join(struct loops *, enum reduce, const struct expr *lower, const struct expr *upper);
+#endif

@@ -1,0 +1,182 @@
+/* split.c: cuts loops where a select on their variable changes its mind.  In each part the select is decided, and
+ * expr_select drops it: pads, concats and borders cost nothing inside.  The variables of blocks are cut by IF. */
+#include "loops/loops.h"
+
+enum {
+	PARTS_MOST = 40,                  /* of one loop */
+	LEAVES_MOST = 3000,               /* statements that a cut may make */
+	EXTENT_MOST = 1 << 20,            /* longer loops are not tried */
+};
+
+/* ---- where the selects on one variable change ---- */
+struct cutting {
+	struct loops *loops;
+	int var;
+	int64_t extent;
+	int64_t at[PARTS_MOST + 1];       /* ascending, inside (0, extent) */
+	int count;
+	bool too_many;
+};
+
+static void add_cut(struct cutting *c, int64_t at)
+{
+	int i = c->count;
+	for (int k = 0; k < c->count; k++)
+		if (c->at[k] == at)
+			return;
+	if (c->count == PARTS_MOST) {
+		c->too_many = true;
+		return;
+	}
+	for (; i > 0 && c->at[i - 1] > at; i--)
+		c->at[i] = c->at[i - 1];
+	c->at[i] = at;
+	c->count++;
+}
+
+static bool only_of(const struct index *index, int var)         /* a function of that variable alone */
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE || (atom->kind == ATOM_VAR && atom->var != var) || (atom->kind != ATOM_VAR && !only_of(atom->of, var)))
+			return false;
+	}
+	return index->count > 0;
+}
+
+static void cuts_of_range(struct cutting *c, const struct range *range)
+{
+	int64_t *vars;
+	bool was = false;
+	if (!only_of(range->at, c->var))
+		return;
+	vars = new_array(c->loops->arena, int64_t, c->loops->vars.count);
+	for (int64_t v = 0; v < c->extent && !c->too_many; v++) {
+		vars[c->var] = v;
+		int64_t at = index_evaluate(range->at, vars, NULL, NULL);
+		bool is = at >= range->from && at < range->to;
+		if (v && is != was)
+			add_cut(c, v);
+		was = is;
+	}
+}
+
+static void cuts_of_expr(struct cutting *c, const struct expr *expr)
+{
+	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
+		cuts_of_range(c, &expr->ranges[i]);
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i])
+			cuts_of_expr(c, expr->arg[i]);
+}
+
+static size_t cuts_of_block(struct cutting *c, const struct block *block, size_t from)
+{
+	size_t leaves = 0;
+	for (size_t i = from; i < block->count; i++) {
+		const struct stmt *stmt = block->at[i];
+		for (int r = 0; r < stmt->range_count; r++)
+			cuts_of_range(c, &stmt->ranges[r]);
+		if (stmt->value)
+			cuts_of_expr(c, stmt->value);
+		leaves += 1 + cuts_of_block(c, &stmt->body, 0) + cuts_of_block(c, &stmt->other, 0);
+	}
+	return leaves;
+}
+
+static bool find_cuts(struct cutting *c, const struct block *block, size_t from)
+{
+	if (c->extent > EXTENT_MOST)
+		return false;
+	size_t leaves = cuts_of_block(c, block, from);
+	return c->count && !c->too_many && leaves * (size_t)(c->count + 1) <= LEAVES_MOST;
+}
+
+/* ---- cutting ---- */
+static void split_block(struct loops *, struct block *);
+
+/* Part [low, high) of a loop: its rounds count from 0. */
+static void add_part(struct loops *loops, const struct stmt *loop, int64_t low, int64_t high, struct block *out)
+{
+	struct stmt *part = stmt_new(loops, high - low == 1 ? STMT_SCOPE : STMT_FOR);
+	struct copying copying;
+	int var = loop->var;
+	if (high - low > 1) {
+		var = var_new(loops, loops->vars.at[loop->var].name, high - low);
+		part->var = var;
+		part->extent = high - low;
+		part->role = loop->role;
+	}
+	copying_init(&copying, loops, true);
+	copying_put(&copying, loop->var, index_plus(loops->arena, index_var(loops->arena, var, high - low), low));
+	copy_block(&copying, &loop->body, &part->body);
+	split_block(loops, &part->body);
+	block_add(loops, out, part);
+}
+
+/* What stands behind `from` becomes if var < cut 0 {…} else if var < cut 1 {…} … */
+static void cut_by_if(struct loops *loops, struct block *block, size_t from, const struct cutting *c)
+{
+	struct block rest = { 0 }, *out = block;
+	for (size_t i = from; i < block->count; i++)
+		block_add(loops, &rest, block->at[i]);
+	block->count = from;
+	for (int p = 0; p <= c->count; p++) {
+		int64_t low = p ? c->at[p - 1] : 0, high = p < c->count ? c->at[p] : c->extent;
+		struct block *part = out;
+		if (p < c->count) {
+			struct stmt *which = stmt_new(loops, STMT_IF);
+			struct range *range = new(loops->arena, struct range);
+			*range = (struct range){ index_var(loops->arena, c->var, c->extent), 0, high };
+			which->ranges = range;
+			which->range_count = 1;
+			block_add(loops, out, which);
+			part = &which->body;
+			out = &which->other;
+		}
+		struct copying copying;
+		if (high - low > 1 && low) {
+			struct stmt *is = stmt_new(loops, STMT_INDEX);
+			is->var = var_new(loops, loops->vars.at[c->var].name, high - low);
+			is->at = index_plus(loops->arena, index_var(loops->arena, c->var, c->extent), -low);
+			block_add(loops, part, is);
+			copying_init(&copying, loops, true);
+			copying_put(&copying, c->var, index_plus(loops->arena, index_var(loops->arena, is->var, high - low), low));
+		} else {
+			copying_init(&copying, loops, true);
+			/* the same variable, known to stay below `high` */
+			copying_put(&copying, c->var, index_plus(loops->arena, index_var(loops->arena, c->var, high - low), low));
+		}
+		copy_block(&copying, &rest, part);
+		split_block(loops, part);
+	}
+}
+
+static void split_block(struct loops *loops, struct block *block)
+{
+	struct block old = *block;
+	memset(block, 0, sizeof *block);
+	for (size_t i = 0; i < old.count; i++) {
+		struct stmt *stmt = old.at[i];
+		struct cutting c = { .loops = loops, .var = stmt->var, .extent = loops->vars.at[stmt->var].extent };
+		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && find_cuts(&c, &stmt->body, 0)) {
+			for (int p = 0; p <= c.count; p++)
+				add_part(loops, stmt, p ? c.at[p - 1] : 0, p < c.count ? c.at[p] : c.extent, block);
+			continue;
+		}
+		block_add(loops, block, stmt);
+		if (stmt->kind == STMT_FOR && stmt->role == ROLE_BLOCKS && find_cuts(&c, &stmt->body, 0))
+			cut_by_if(loops, &stmt->body, 0, &c);
+		else if (stmt->kind == STMT_INDEX && find_cuts(&c, &old, i + 1)) {
+			for (size_t k = i + 1; k < old.count; k++)
+				block_add(loops, block, old.at[k]);
+			cut_by_if(loops, block, block->count - (old.count - i - 1), &c);
+			return;
+		} else {
+			split_block(loops, &stmt->body);
+			split_block(loops, &stmt->other);
+		}
+	}
+}
+
+void loops_split(struct loops *loops) { split_block(loops, &loops->body); }

@@ -1,0 +1,266 @@
+/* unroll.c: rounds side by side.  Small windows become straight lines, so that split.c can decide their selects and tiles
+ * share what they load; loops_tile lets neighbouring rounds of a map run together, each with registers of its own. */
+#include "loops/loops.h"
+
+enum { WINDOW_MOST = 16, TILE_MOST = 8 };
+
+/* ---- windows ---- */
+static bool is_straight(const struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if (block->at[i]->kind != STMT_SET)
+			return false;
+	return true;
+}
+
+static void unroll_block(struct loops *loops, struct block *block)
+{
+	struct block old = *block;
+	memset(block, 0, sizeof *block);
+	for (size_t i = 0; i < old.count; i++) {
+		struct stmt *stmt = old.at[i];
+		unroll_block(loops, &stmt->body);
+		unroll_block(loops, &stmt->other);
+		if (stmt->kind != STMT_FOR || stmt->role != ROLE_CHAIN || !is_straight(&stmt->body)
+			|| stmt->extent * (int64_t)stmt->body.count > WINDOW_MOST) {
+			block_add(loops, block, stmt);
+			continue;
+		}
+		for (int64_t round = 0; round < stmt->extent; round++) {
+			struct copying copying;
+			copying_init(&copying, loops, true);
+			copying_put(&copying, stmt->var, index_constant(loops->arena, round));
+			copy_block(&copying, &stmt->body, block);
+		}
+	}
+}
+
+void loops_unroll(struct loops *loops) { unroll_block(loops, &loops->body); }
+
+/* ---- tiles ---- */
+static bool uses_var(const struct stmt *stmt, int var)
+{
+	for (int i = 0; i < stmt->range_count; i++)
+		if (index_uses(stmt->ranges[i].at, var))
+			return true;
+	return false;
+}
+
+/* Each statement for all copies before the next; loops inside run once for all. */
+static void jam(struct loops *loops, const struct block *in, int var, struct copying *copies, int count, struct block *out)
+{
+	for (size_t i = 0; i < in->count; i++) {
+		const struct stmt *stmt = in->at[i];
+		bool alone = stmt->kind == STMT_SET || stmt->kind == STMT_STORE || stmt->kind == STMT_JOIN || stmt->kind == STMT_ARRAY;
+		if (alone || (stmt->kind == STMT_IF && uses_var(stmt, var)) || (stmt->kind == STMT_FOR && stmt->role == ROLE_LANES)) {
+			for (int t = 0; t < count; t++)
+				block_add(loops, out, copy_stmt(&copies[t], stmt));
+			continue;
+		}
+		struct stmt *one = stmt_new(loops, stmt->kind);
+		*one = *stmt;
+		memset(&one->body, 0, sizeof one->body);
+		memset(&one->other, 0, sizeof one->other);
+		jam(loops, &stmt->body, var, copies, count, &one->body);
+		jam(loops, &stmt->other, var, copies, count, &one->other);
+		block_add(loops, out, one);
+	}
+}
+
+/* `count` neighbouring rounds of a map, the first at variable `var` (or the constant `first` where var < 0). */
+static void add_rounds(struct loops *loops, const struct stmt *loop, int count, const struct index *first, struct block *out)
+{
+	struct copying *copies = new_array(loops->arena, struct copying, (size_t)count);
+	for (int t = 0; t < count; t++) {
+		copying_init(&copies[t], loops, true);
+		copying_put(&copies[t], loop->var, index_plus(loops->arena, first, t * loop->step));
+	}
+	jam(loops, &loop->body, loop->var, copies, count, out);
+}
+
+/* What one round holds: registers that are added to, and loads with their addresses. */
+enum { LOADS_MOST = 64 };
+struct weighing {
+	const struct loops *loops;
+	const struct cell *sums[LOADS_MOST];
+	int sum_count;
+	const struct expr *loads[LOADS_MOST];
+	int load_count;
+	double cost;
+	bool steps, joins;
+};
+
+static void weigh_load(void *user, const struct expr *load)
+{
+	struct weighing *w = user;
+	if (!load->of->rank)
+		return;
+	for (int i = 0; i < w->load_count; i++)
+		if (expr_equal(w->loads[i], load))
+			return;
+	if (w->load_count < LOADS_MOST)
+		w->loads[w->load_count++] = load;
+}
+
+static void weigh_leaf(void *user, struct stmt *stmt, double rounds)
+{
+	struct weighing *w = user;
+	(void)rounds;
+	if (stmt->kind == STMT_JOIN) {
+		w->joins = true;
+		return;
+	}
+	if (stmt->kind == STMT_SET && !stmt->declare) {
+		bool known = false;
+		for (int i = 0; i < w->sum_count; i++)
+			known |= w->sums[i] == stmt->cell;
+		if (!known && w->sum_count < LOADS_MOST)
+			w->sums[w->sum_count++] = stmt->cell;
+		w->steps = true;
+	}
+	w->cost += 1 + expr_cost(stmt->value);
+	expr_loads(stmt->value, weigh_load, w);
+}
+
+/* Distinct loads of four neighbouring rounds of `loop`, in one. */
+static double loads_of_four(struct loops *loops, const struct stmt *loop, const struct block *body)
+{
+	struct weighing w = { .loops = loops };
+	for (int t = 0; t < 4; t++) {
+		struct copying copying;
+		struct block copy = { 0 };
+		copying_init(&copying, loops, false);
+		copying_put(&copying, loop->var, index_plus(loops->arena, index_var(loops->arena, loop->var, loop->extent + 4 * loop->step), t * loop->step));
+		copy_block(&copying, body, &copy);
+		block_leaves(&copy, weigh_leaf, &w);
+	}
+	return w.load_count;
+}
+
+/* Which of two loops, one in the other, has more to share among neighbours? */
+static bool inner_shares_more(struct loops *loops, const struct stmt *loop, const struct stmt *inner)
+{
+	if (loop->extent / loop->step < 2)
+		return true;
+	if (inner->extent / inner->step < 2)
+		return false;
+	return loads_of_four(loops, inner, &inner->body) < loads_of_four(loops, loop, &inner->body);
+}
+
+static bool has_map(const struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if ((block->at[i]->kind == STMT_FOR && block->at[i]->role == ROLE_MAP) || has_map(&block->at[i]->body) || has_map(&block->at[i]->other))
+			return true;
+	return false;
+}
+
+/* `count` rounds from `from` on as a straight line.  A vector's variable stays one, so that addresses still grow along it. */
+static void add_straight(struct loops *loops, const struct stmt *loop, int64_t from, int count, struct block *out)
+{
+	struct stmt *scope = stmt_new(loops, STMT_SCOPE);
+	const struct index *first = index_constant(loops->arena, from * loop->step);
+	if (loop->step > 1) {
+		struct stmt *is = stmt_new(loops, STMT_INDEX);
+		int64_t extent = loops->vars.at[loop->var].extent;
+		is->var = var_new(loops, loops->vars.at[loop->var].name, extent);
+		is->at = first;
+		block_add(loops, &scope->body, is);
+		first = index_var(loops->arena, is->var, extent);
+	}
+	add_rounds(loops, loop, count, first, &scope->body);
+	block_add(loops, out, scope);
+}
+
+static void replace_by_tiles(struct loops *loops, const struct stmt *loop, int64_t rounds, int64_t tile, struct block *out)
+{
+	int64_t rest = rounds % tile, main = rounds - rest;
+	if (main > tile) {
+		struct stmt *tiled = stmt_new(loops, STMT_FOR);
+		tiled->var = loop->var;
+		tiled->role = loop->role;
+		tiled->step = loop->step * tile;
+		tiled->extent = main * loop->step;
+		add_rounds(loops, loop, (int)tile, index_var(loops->arena, loop->var, loops->vars.at[loop->var].extent), &tiled->body);
+		block_add(loops, out, tiled);
+	} else if (main)
+		add_straight(loops, loop, 0, (int)tile, out);
+	if (rest)
+		add_straight(loops, loop, main, (int)rest, out);
+}
+
+/* Balanced: as few tiles as `most` allows, the last one shorter by the least. */
+static int64_t balanced(int64_t rounds, int64_t most)
+{
+	int64_t tiles = (rounds + most - 1) / most;
+	return tiles ? (rounds + tiles - 1) / tiles : 1;
+}
+
+static void tile_block(struct loops *, struct block *);
+
+static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
+{
+	const struct target *target = loops->target;
+	struct stmt *inner = loop->body.count >= 1 && loop->body.at[0]->kind == STMT_FOR && loop->body.at[0]->role == ROLE_MAP ? loop->body.at[0] : NULL;
+	if (inner && has_map(&inner->body)) {
+		tile_block(loops, &loop->body);
+		block_add(loops, out, loop);
+		return;
+	}
+	const struct block *body = inner ? &inner->body : &loop->body;
+	struct weighing w = { .loops = loops };
+	block_leaves(body, weigh_leaf, &w);
+	if (!inner && has_map(&loop->body)) {
+		tile_block(loops, &loop->body);
+		block_add(loops, out, loop);
+		return;
+	}
+	int64_t rounds = loop->extent / loop->step;
+	if (!w.steps) {
+		/* A map: rounds are independent anyway; a few together save the counting. */
+		if (inner) {
+			tile_block(loops, &loop->body);
+			block_add(loops, out, loop);
+			return;
+		}
+		int64_t most = target->lanes == 1 ? 1 : w.cost <= 8 ? 4 : w.cost <= 16 ? 2 : 1;
+		if (most == 1 || rounds == 1)
+			block_add(loops, out, loop);
+		else
+			replace_by_tiles(loops, loop, rounds, rounds < most ? rounds : most, out);
+		return;
+	}
+	int sums = w.sum_count ? w.sum_count : 1;
+	int64_t most = target->registers * 3 / 4 / sums;
+	most = most > TILE_MOST ? TILE_MOST : most < 1 ? 1 : most;
+	if (inner && inner_shares_more(loops, loop, inner)) {
+		tile_block(loops, &loop->body);
+		block_add(loops, out, loop);
+		return;
+	}
+	if (most == 1 || rounds == 1)
+		block_add(loops, out, loop);
+	else {
+		int64_t tile = balanced(rounds, most);
+		loops->tile = arena_printf(loops->arena, "%lld %s", (long long)tile, loops->vars.at[loop->var].name);
+		replace_by_tiles(loops, loop, rounds, tile, out);
+	}
+}
+
+static void tile_block(struct loops *loops, struct block *block)
+{
+	struct block old = *block;
+	memset(block, 0, sizeof *block);
+	for (size_t i = 0; i < old.count; i++) {
+		struct stmt *stmt = old.at[i];
+		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP) {
+			tile_loop(loops, stmt, block);
+			continue;
+		}
+		tile_block(loops, &stmt->body);
+		tile_block(loops, &stmt->other);
+		block_add(loops, block, stmt);
+	}
+}
+
+void loops_tile(struct loops *loops) { tile_block(loops, &loops->body); }

@@ -1,0 +1,280 @@
+/* walk.c: statements made, copied with substitutions, and looked through. */
+#include "loops/loops.h"
+#include <assert.h>
+#include <math.h>
+
+static struct placed flat = { .mode = MODE_LOCAL, .stride = { 1 } };      /* a cell's address is its one index */
+
+struct stmt *stmt_new(struct loops *loops, enum stmt_kind kind)
+{
+	struct stmt *stmt = new(loops->arena, struct stmt);
+	stmt->kind = kind;
+	stmt->lane = -1;
+	stmt->step = 1;
+	return stmt;
+}
+
+int var_new(struct loops *loops, const char *like, int64_t extent)
+{
+	struct variable var = { like, extent };
+	push(loops->arena, &loops->vars, var);
+	return (int)loops->vars.count - 1;
+}
+
+struct cell *cell_new(struct loops *loops, enum cell_kind kind, const char *like, enum dtype type, int64_t size)
+{
+	struct cell *cell = new(loops->arena, struct cell);
+	cell->kind = kind;
+	cell->size = size;
+	cell->of.name = like;
+	cell->of.type = type;
+	cell->of.rank = kind != CELL_REGISTER;
+	cell->of.extents[0] = size;
+	cell->of.placed = &flat;
+	cell->of.number = (int)loops->cells.count;
+	push(loops->arena, &loops->cells, cell);
+	push(loops->arena, &loops->owners, (struct definition *)NULL);
+	return cell;
+}
+
+const struct expr *cell_load(struct loops *loops, struct cell *cell, const struct index *at)
+{
+	return expr_load(loops->arena, &cell->of, &at);
+}
+
+void block_add(struct loops *loops, struct block *block, struct stmt *stmt) { push(loops->arena, block, stmt); }
+void block_add_all(struct loops *loops, struct block *block, const struct block *more)
+{
+	for (size_t i = 0; i < more->count; i++)
+		block_add(loops, block, more->at[i]);
+}
+
+/* ---- copies ---- */
+
+void copying_init(struct copying *c, struct loops *loops, bool fresh)
+{
+	memset(c, 0, sizeof *c);
+	c->loops = loops;
+	c->vars = (int)loops->vars.count;
+	c->with = new_array(loops->arena, const struct index *, loops->vars.count + 1);
+	c->fresh = fresh;
+}
+
+void copying_put(struct copying *c, int var, const struct index *index)
+{
+	assert(var < c->vars);
+	c->with[var] = index;
+}
+
+static struct cell *copy_cell(struct copying *c, struct cell *cell)
+{
+	for (size_t i = 0; i < c->old_cells.count; i++)
+		if (c->old_cells.at[i] == cell)
+			return c->new_cells.at[i];
+	return cell;
+}
+
+static struct cell *begin_cell(struct copying *c, struct cell *cell)
+{
+	if (!c->fresh)
+		return copy_cell(c, cell);
+	struct cell *made = cell_new(c->loops, cell->kind, cell->of.name, cell->of.type, cell->size);
+	made->vector = cell->vector;
+	push(c->loops->arena, &c->old_cells, cell);
+	push(c->loops->arena, &c->new_cells, made);
+	return made;
+}
+
+static const struct expr *rename_cells(struct copying *c, const struct expr *expr)
+{
+	struct arena *arena = c->loops->arena;
+	switch (expr->kind) {
+	case EXPR_LOAD: {
+		struct cell *cell = copy_cell(c, cell_of_load(expr));
+		return &cell->of == expr->of ? expr : expr_load(arena, &cell->of, expr->at);
+	}
+	case EXPR_SCALAR:
+	case EXPR_CAST:
+	case EXPR_SELECT: {
+		const struct expr *arg[3] = { 0 };
+		bool same = true;
+		for (int i = 0; i < 3; i++)
+			if (expr->arg[i]) {
+				arg[i] = rename_cells(c, expr->arg[i]);
+				same &= arg[i] == expr->arg[i];
+			}
+		if (same)
+			return expr;
+		return expr->kind == EXPR_SCALAR ? expr_scalar(arena, expr->row, arg[0], arg[1], arg[2])
+			: expr->kind == EXPR_CAST ? expr_cast(arena, expr->type, arg[0])
+			: expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
+	}
+	default:
+		return expr;
+	}
+}
+
+const struct expr *copy_expr(struct copying *c, const struct expr *expr)
+{
+	expr = expr_substitute(c->loops->arena, expr, c->with);
+	return c->old_cells.count ? rename_cells(c, expr) : expr;
+}
+
+struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
+{
+	struct arena *arena = c->loops->arena;
+	struct stmt *copy = new(arena, struct stmt);
+	*copy = *stmt;
+	if (stmt->ranges) {
+		struct range *ranges = new_array(arena, struct range, (size_t)stmt->range_count);
+		for (int i = 0; i < stmt->range_count; i++)
+			ranges[i] = (struct range){ index_substitute(arena, stmt->ranges[i].at, c->with), stmt->ranges[i].from, stmt->ranges[i].to };
+		copy->ranges = ranges;
+	}
+	if (stmt->at)
+		copy->at = index_substitute(arena, stmt->at, c->with);
+	if (stmt->value)
+		copy->value = copy_expr(c, stmt->value);
+	if (stmt->lane >= 0 && c->with[stmt->lane])          /* the lanes follow their variable */
+		for (int i = 0; i < c->with[stmt->lane]->count; i++)
+			if (c->with[stmt->lane]->terms[i].atom->kind == ATOM_VAR)
+				copy->lane = c->with[stmt->lane]->terms[i].atom->var;
+	if (stmt->kind == STMT_ARRAY || stmt->kind == STMT_JOIN || (stmt->kind == STMT_SET && stmt->declare))
+		copy->cell = begin_cell(c, stmt->cell);
+	else if (stmt->cell)
+		copy->cell = copy_cell(c, stmt->cell);
+	if (stmt->from)
+		copy->from = copy_cell(c, stmt->from);
+	for (int i = 0; i < stmt->sum_count; i++)
+		copy->sums[i] = begin_cell(c, stmt->sums[i]);
+	memset(&copy->body, 0, sizeof copy->body);
+	memset(&copy->other, 0, sizeof copy->other);
+	copy_block(c, &stmt->body, &copy->body);
+	copy_block(c, &stmt->other, &copy->other);
+	return copy;
+}
+
+void copy_block(struct copying *c, const struct block *block, struct block *out)
+{
+	for (size_t i = 0; i < block->count; i++)
+		block_add(c->loops, out, copy_stmt(c, block->at[i]));
+}
+
+/* ---- looking ---- */
+
+static void index_visit(const struct index *, visit_index *, void *, bool address);
+
+static void expr_visit(const struct expr *expr, visit_index *visit, void *user)
+{
+	if (expr->kind == EXPR_LOAD)
+		for (int d = 0; d < expr->of->rank; d++)
+			index_visit(expr->at[d], visit, user, true);
+	if (expr->kind == EXPR_INDEX)
+		index_visit(expr->index, visit, user, false);
+	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
+		index_visit(expr->ranges[i].at, visit, user, false);
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i])
+			expr_visit(expr->arg[i], visit, user);
+}
+
+static void index_visit(const struct index *index, visit_index *visit, void *user, bool address)
+{
+	visit(user, index, address);
+	for (int i = 0; i < index->count; i++)
+		if (index->terms[i].atom->kind == ATOM_VALUE)
+			expr_visit(index->terms[i].atom->value, visit, user);
+}
+
+void block_indices(const struct block *block, visit_index *visit, void *user)
+{
+	for (size_t s = 0; s < block->count; s++) {
+		const struct stmt *stmt = block->at[s];
+		for (int i = 0; i < stmt->range_count; i++)
+			index_visit(stmt->ranges[i].at, visit, user, false);
+		if (stmt->at)
+			index_visit(stmt->at, visit, user, true);
+		if (stmt->value)
+			expr_visit(stmt->value, visit, user);
+		block_indices(&stmt->body, visit, user);
+		block_indices(&stmt->other, visit, user);
+	}
+}
+
+bool index_bends(const struct index *index, int var)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : atom->kind != ATOM_VAR && index_uses(atom->of, var))
+			return true;
+	}
+	return false;
+}
+
+struct bending { int var; bool bends; };
+static void see_bend(void *user, const struct index *index, bool address)
+{
+	struct bending *bending = user;
+	(void)address;
+	bending->bends |= index_bends(index, bending->var);
+}
+
+bool block_bends(const struct block *block, int var)
+{
+	struct bending bending = { var, false };
+	block_indices(block, see_bend, &bending);
+	return bending.bends;
+}
+
+static void leaves(const struct block *block, double rounds, void (*visit)(void *, struct stmt *, double), void *user)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		struct stmt *stmt = block->at[i];
+		if (stmt->kind == STMT_SET || stmt->kind == STMT_STORE || stmt->kind == STMT_JOIN)
+			visit(user, stmt, rounds);
+		double inner = stmt->kind == STMT_FOR ? rounds * (double)(stmt->extent / stmt->step) : rounds;
+		leaves(&stmt->body, inner, visit, user);
+		leaves(&stmt->other, inner, visit, user);
+	}
+}
+
+void block_leaves(const struct block *block, void (*visit)(void *, struct stmt *, double), void *user) { leaves(block, 1, visit, user); }
+
+/* ---- reductions (design.md, Numbers) ---- */
+
+const struct expr *reduce_start(struct loops *loops, enum reduce reduce, enum dtype type)
+{
+	bool is_float = dtypes[type].class == CLASS_FLOAT;
+	int bits = dtypes[type].bits;
+	bool is_signed = dtypes[type].class == CLASS_INT;
+	int64_t largest = is_signed ? (int64_t)(UINT64_MAX >> (65 - bits)) : bits == 64 ? -1 : (int64_t)(UINT64_MAX >> (64 - bits));
+	switch (reduce) {
+	case REDUCE_MAX:
+		return is_float ? expr_number(loops->arena, type, -INFINITY) : expr_integer(loops->arena, type, is_signed ? -largest - 1 : 0);
+	case REDUCE_MIN:
+		return is_float ? expr_number(loops->arena, type, INFINITY) : expr_integer(loops->arena, type, largest);
+	case REDUCE_PROD:
+		return is_float ? expr_number(loops->arena, type, 1) : expr_integer(loops->arena, type, 1);
+	default:
+		return is_float ? expr_number(loops->arena, type, 0) : expr_integer(loops->arena, type, 0);
+	}
+}
+
+const struct expr *reduce_step(struct loops *loops, enum reduce reduce, const struct expr *sum, const struct expr *term)
+{
+	struct arena *arena = loops->arena;
+	if (reduce == REDUCE_MAX || reduce == REDUCE_MIN)
+		return expr_scalar(arena, reduce == REDUCE_MAX ? SCALAR_max : SCALAR_min, term, sum, NULL);
+	if (reduce == REDUCE_PROD)
+		return expr_scalar(arena, SCALAR_mul, sum, term, NULL);
+	if (term->kind == EXPR_SCALAR && term->row == SCALAR_mul && term->type == DTYPE_F32)
+		return expr_scalar(arena, SCALAR_fma, term->arg[0], term->arg[1], sum);
+	return expr_scalar(arena, SCALAR_add, sum, term, NULL);
+}
+
+const struct expr *reduce_join(struct loops *loops, enum reduce reduce, const struct expr *lower, const struct expr *upper)
+{
+	enum scalar row = reduce == REDUCE_MAX ? SCALAR_max : reduce == REDUCE_MIN ? SCALAR_min : reduce == REDUCE_PROD ? SCALAR_mul : SCALAR_add;
+	bool upper_first = reduce == REDUCE_MAX || reduce == REDUCE_MIN;
+	return expr_scalar(loops->arena, row, upper_first ? upper : lower, upper_first ? lower : upper, NULL);
+}

@@ -1,0 +1,240 @@
+/* define.c: graph -> program.  Walks the nodes in order; each writes the definitions of its outputs.  Also the words that
+ * define_ functions share. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+/* ---- which tensor is which definition: a hash table of pointers, at most half full ---- */
+struct defined {
+	struct { const struct tensor *tensor; struct definition *definition; } *at;
+	size_t room, count;
+};
+
+static size_t slot_of(const struct defined *defined, const struct tensor *tensor)
+{
+	size_t i = hash_bytes(&tensor, sizeof tensor, 0) & (defined->room - 1);
+	while (defined->at[i].tensor && defined->at[i].tensor != tensor)
+		i = (i + 1) & (defined->room - 1);
+	return i;
+}
+
+static void remember(struct definer *definer, const struct tensor *tensor, struct definition *definition)
+{
+	struct defined *defined = definer->defined;
+	if (defined->count * 2 >= defined->room) {
+		struct defined larger = { .room = defined->room ? defined->room * 2 : 32, .count = defined->count };
+		larger.at = arena_array(definer->arena, larger.room, sizeof *larger.at);
+		for (size_t i = 0; i < defined->room; i++)
+			if (defined->at[i].tensor)
+				larger.at[slot_of(&larger, defined->at[i].tensor)] = defined->at[i];
+		*defined = larger;
+	}
+	size_t i = slot_of(defined, tensor);
+	defined->count += !defined->at[i].tensor;
+	defined->at[i].tensor = tensor;
+	defined->at[i].definition = definition;
+}
+
+static struct definition *recall(const struct definer *definer, const struct tensor *tensor)
+{
+	const struct defined *defined = definer->defined;
+	return defined->room ? defined->at[slot_of(defined, tensor)].definition : NULL;
+}
+
+/* ---- tensors as definitions ---- */
+static void known_extents(struct definer *definer, const struct tensor *tensor, const char *where, int64_t *extents)
+{
+	if (tensor->type == DTYPE_NONE || tensor->rank < 0)
+		fail(definer->build, EXIT_UNSUPPORTED, where, "type or rank of %s is not known", tensor->name);
+	for (int d = 0; d < tensor->rank; d++) {
+		extents[d] = tensor->dims[d].extent;
+		if (extents[d] < 0 && tensor->dims[d].symbol)
+			fail(definer->build, EXIT_USAGE, where, "dimension %d of %s is not bound: use --dim %s=NUMBER", d, tensor->name,
+				tensor->dims[d].symbol);
+		if (extents[d] < 0)
+			fail(definer->build, EXIT_UNSUPPORTED, where, "dimension %d of %s depends on data", d, tensor->name);
+	}
+}
+
+/* Elements below 8 bits, packed low part first, as one each. */
+static const void *unpacked(struct definer *definer, const struct tensor *tensor, size_t count, enum dtype *type)
+{
+	int bits = dtypes[tensor->type].bits;
+	bool is_signed = dtypes[tensor->type].class == CLASS_INT;
+	uint8_t *bytes = new_array(definer->arena, uint8_t, count + 1);
+	*type = is_signed ? DTYPE_I8 : DTYPE_U8;
+	for (size_t i = 0; i < count; i++) {
+		size_t bit = i * (size_t)bits;
+		unsigned value = ((const uint8_t *)tensor->data)[bit / 8] >> (bit % 8) & ((1u << bits) - 1);
+		bytes[i] = (uint8_t)(is_signed && value >> (bits - 1) ? value | ~0u << bits : value);
+	}
+	return bytes;
+}
+
+static struct definition *definition_of(struct definer *definer, const struct tensor *tensor, const char *where)
+{
+	int64_t extents[MAX_RANK];
+	struct definition *definition = recall(definer, tensor);
+	if (definition)
+		return definition;
+	known_extents(definer, tensor, where, extents);
+	enum dtype type = tensor->type;
+	const void *data = tensor->data;
+	if (!data)
+		fail(definer->build, EXIT_INVALID, where, "%s has no value", tensor->name);
+	if (dtypes[type].bits && dtypes[type].bits < 8)
+		data = unpacked(definer, tensor, (size_t)tensor_elements(definer->build, tensor), &type);
+	if (!dtype_is_supported(type))
+		fail(definer->build, EXIT_UNSUPPORTED, where, "%s of %s is not supported", tensor->name, dtypes[type].text);
+	definition = define_constant(definer->program, tensor->name, type, tensor->rank, extents, data);
+	remember(definer, tensor, definition);
+	return definition;
+}
+
+struct definition *definer_in(struct definer *definer, int i)
+{
+	const struct tensor *tensor = node_in(definer->node, i);
+	return tensor ? definition_of(definer, tensor, definer->node->where) : NULL;
+}
+
+void definer_out(struct definer *definer, int i, struct definition *definition)
+{
+	if (!node_has_out(definer->node, i))
+		return;
+	const struct tensor *tensor = definer->node->out[i];
+	int64_t extents[MAX_RANK];
+	known_extents(definer, tensor, definer->node->where, extents);
+	remember(definer, tensor, definition);
+}
+
+int definer_shape(struct definer *definer, int i, int64_t *extents, const struct index **at)
+{
+	const struct tensor *tensor = definer->node->out[i];
+	known_extents(definer, tensor, definer->node->where, extents);
+	for (int d = 0; at && d < tensor->rank; d++)
+		at[d] = index_var(definer->arena, d, extents[d]);
+	return tensor->rank;
+}
+
+const char *definer_name(struct definer *definer, const char *part)
+{
+	for (int i = 0; i < definer->node->outs; i++)
+		if (definer->node->out[i])
+			return arena_printf(definer->arena, "%s_%s", definer->node->out[i]->name, part);
+	return part;
+}
+
+/* What has no elements reads nothing: an index into an empty tensor has no value. */
+static const struct expr *body_or_zero(struct definer *definer, int rank, const int64_t *extents, const struct expr *body)
+{
+	for (int d = 0; d < rank; d++)
+		if (extents[d] == 0)
+			return expr_number(definer->arena, body->type, 0);
+	return body;
+}
+
+struct definition *definer_map(struct definer *definer, const char *name, int rank, const int64_t *extents, const struct expr *body)
+{
+	struct definition *definition = define_map(definer->program, name, rank, extents,
+		body_or_zero(definer, rank, extents, body));
+	definition->node = definer->node;
+	return definition;
+}
+
+struct definition *definer_reduction(struct definer *definer, const char *name, int rank, const int64_t *extents, enum reduce reduce,
+	int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body)
+{
+	body = body_or_zero(definer, rank, extents, body_or_zero(definer, reduced, reduced_extents, body));
+	struct definition *definition = define_reduction(definer->program, name, rank, extents, reduce, reduced, reduced_extents,
+		start, body);
+	definition->node = definer->node;
+	return definition;
+}
+
+void definer_out_map(struct definer *definer, int i, const struct expr *body)
+{
+	int64_t extents[MAX_RANK];
+	if (!node_has_out(definer->node, i))
+		return;
+	int rank = definer_shape(definer, i, extents, NULL);
+	definer_out(definer, i, definer_map(definer, definer->node->out[i]->name, rank, extents, body));
+}
+
+const struct expr *definer_load(struct definer *definer, struct definition *of, int rank, const struct index *const *at)
+{
+	const struct index *own[MAX_RANK];
+	for (int d = 0; d < of->rank; d++)
+		own[d] = of->extents[d] == 1 ? index_constant(definer->arena, 0) : at[rank - of->rank + d];
+	return expr_load(definer->arena, of, own);
+}
+
+const struct expr *definer_load_at(struct definer *definer, struct definition *of, const struct index *const *at)
+{
+	return expr_load(definer->arena, of, at);
+}
+
+const struct expr *expr1(struct definer *definer, enum scalar row, const struct expr *a)
+{
+	return expr_scalar(definer->arena, row, a, NULL, NULL);
+}
+
+const struct expr *expr2(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b)
+{
+	return expr_scalar(definer->arena, row, a, b, NULL);
+}
+
+const struct expr *expr3(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
+{
+	return expr_scalar(definer->arena, row, a, b, c);
+}
+
+/* ---- whole graphs ---- */
+static void definer_begin(struct definer *definer, struct build *build, const char *name)
+{
+	*definer = (struct definer){ .build = build, .arena = build->arena, .program = program_new(build, name) };
+	definer->defined = new(build->arena, struct defined);
+}
+
+static void add_output(struct definer *definer, const struct tensor *tensor, const char *where)
+{
+	push(definer->arena, &definer->program->outputs, definition_of(definer, tensor, where));
+	push(definer->arena, &definer->program->output_names, tensor->name);
+}
+
+struct program *define_graph(struct graph *graph)
+{
+	struct definer definer;
+	definer_begin(&definer, graph->build, graph->name);
+	for (size_t i = 0; i < graph->inputs.count; i++) {
+		const struct tensor *tensor = graph->inputs.at[i];
+		int64_t extents[MAX_RANK];
+		known_extents(&definer, tensor, graph->file, extents);
+		if (!dtype_is_supported(tensor->type))
+			fail(graph->build, EXIT_UNSUPPORTED, graph->file, "input %s of %s is not supported", tensor->name, dtypes[tensor->type].text);
+		remember(&definer, tensor, define_input(definer.program, tensor->name, tensor->type, tensor->rank, extents));
+	}
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		const struct op *op = op_of(graph->nodes.at[i]);
+		definer.node = graph->nodes.at[i];
+		op->define(&definer, op);
+	}
+	for (size_t i = 0; i < graph->outputs.count; i++)
+		add_output(&definer, graph->outputs.at[i], graph->file);
+	for (size_t i = 0; i < definer.program->outputs.count; i++)
+		definer.program->outputs.at[i]->is_output = true;
+	program_remove_dead(definer.program);
+	program_fold(definer.program);
+	return definer.program;
+}
+
+struct program *define_node(const struct node *node, const struct op *op)
+{
+	struct definer definer;
+	definer_begin(&definer, node->graph->build, node->type);
+	definer.node = node;
+	op->define(&definer, op);
+	for (int i = 0; i < node->outs; i++)
+		if (node->out[i])
+			add_output(&definer, node->out[i], node->where);
+	program_remove_dead(definer.program);
+	return definer.program;
+}

@@ -1,0 +1,197 @@
+/* infer.c: words that infer_ functions share: inputs looked at, dims merged and broadcast, outputs typed. */
+#include "ops/ops.h"
+#include <inttypes.h>
+#include <stdio.h>
+
+static const int64_t ELEMENTS_MOST = (int64_t)1 << 36;             /* of one tensor: 256 GiB of float */
+
+const struct dim dim_unknown = { -1, NULL };
+struct dim dim_of(int64_t extent) { return (struct dim){ extent, NULL }; }
+bool dim_is_known(struct dim dim) { return dim.extent >= 0; }
+
+void node_fail(const struct node *node, enum exit_code code, const char *format, ...)
+{
+	char text[600];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof text, format, arguments);
+	va_end(arguments);
+	fail(node->graph->build, code, node->where, "%s", text);
+}
+
+struct tensor *node_in(const struct node *node, int i) { return i < node->ins ? node->in[i] : NULL; }
+bool node_has_out(const struct node *node, int i) { return i < node->outs && node->out[i]; }
+
+void infer_counts(const struct node *node, int least, int most, int outs)
+{
+	if (node->ins > most)
+		node_fail(node, EXIT_INVALID, "%s has %d inputs, at most %d are right", node->type, node->ins, most);
+	for (int i = 0; i < least; i++)
+		if (!node_in(node, i))
+			node_fail(node, EXIT_INVALID, "%s lacks input %d of at least %d", node->type, i, least);
+	if (node->outs > outs)
+		node_fail(node, EXIT_INVALID, "%s has %d outputs, at most %d are right", node->type, node->outs, outs);
+	if (node->outs < 1)
+		node_fail(node, EXIT_INVALID, "%s has no output", node->type);
+}
+
+bool dtype_is_supported(enum dtype type)
+{
+	const struct dtype_row *row = &dtypes[type];
+	return row->class == CLASS_FLOAT ? row->bits >= 32 : row->class != CLASS_OTHER && row->bits >= 8 && type != DTYPE_U64;
+}
+
+enum dtype infer_number_type(const struct node *node, int i)
+{
+	const struct tensor *tensor = node_in(node, i);
+	if (!tensor || tensor->type == DTYPE_NONE)
+		return DTYPE_NONE;
+	if (tensor->type == DTYPE_STRING)
+		node_fail(node, EXIT_INVALID, "%s of input %d (%s): a string is no number", node->type, i, tensor->name);
+	if (!dtype_is_supported(tensor->type))
+		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[tensor->type].text);
+	return tensor->type;
+}
+
+enum dtype infer_float_type(const struct node *node, int i)
+{
+	enum dtype type = infer_number_type(node, i);
+	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT)
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i, dtypes[type].text);
+	return type;
+}
+
+void infer_same_type(const struct node *node, int i, enum dtype type)
+{
+	const struct tensor *tensor = node_in(node, i);
+	if (tensor && type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type)
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, %s is right", node->type, i, dtypes[tensor->type].text,
+			dtypes[type].text);
+}
+
+static struct dim merge(const struct node *node, const struct tensor *tensor, int d, struct dim inferred)
+{
+	struct dim declared = tensor->dims[d];
+	if (!dim_is_known(declared))
+		return dim_is_known(inferred) || inferred.symbol ? inferred : declared;
+	if (dim_is_known(inferred) && inferred.extent != declared.extent)
+		node_fail(node, EXIT_INVALID, "dimension %d of %s is declared as %" PRId64 ", but it is %" PRId64, d, tensor->name,
+			declared.extent, inferred.extent);
+	return declared;
+}
+
+static struct tensor *typed(struct node *node, int i, enum dtype type)
+{
+	if (!node_has_out(node, i))
+		return NULL;
+	struct tensor *tensor = node->out[i];
+	if (type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type)
+		node_fail(node, EXIT_INVALID, "%s is declared as %s, but it is %s", tensor->name, dtypes[tensor->type].text,
+			dtypes[type].text);
+	if (type != DTYPE_NONE)
+		tensor->type = type;
+	return tensor;
+}
+
+void infer_output(struct node *node, int i, enum dtype type, int rank, const struct dim *dims)
+{
+	struct tensor *tensor = typed(node, i, type);
+	if (!tensor)
+		return;
+	if (rank > MAX_RANK)
+		node_fail(node, EXIT_LIMIT, "%s has %d dimensions, at most %d are supported", tensor->name, rank, MAX_RANK);
+	if (tensor->rank >= 0 && tensor->rank != rank)
+		node_fail(node, EXIT_INVALID, "%s is declared with %d dimensions, but it has %d", tensor->name, tensor->rank, rank);
+	if (tensor->rank < 0)
+		for (int d = 0; d < rank; d++)
+			tensor->dims[d] = dim_unknown;
+	tensor->rank = rank;
+	for (int d = 0; d < rank; d++)
+		tensor->dims[d] = merge(node, tensor, d, dims[d]);
+	int64_t elements = tensor_elements(node->graph->build, tensor);
+	if (elements > ELEMENTS_MOST)
+		node_fail(node, EXIT_LIMIT, "%s: %s has %" PRId64 " elements, ingot takes at most %" PRId64, node->type, tensor->name, elements,
+			ELEMENTS_MOST);
+}
+
+void infer_output_unknown(struct node *node, int i, enum dtype type) { typed(node, i, type); }
+
+void infer_output_like(struct node *node, int i, const struct tensor *tensor)
+{
+	if (tensor->rank < 0)
+		infer_output_unknown(node, i, tensor->type);
+	else
+		infer_output(node, i, tensor->type, tensor->rank, tensor->dims);
+}
+
+const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
+{
+	const struct tensor *tensor = node_in(node, i);
+	*count = 0;
+	if (!tensor || !tensor->data)
+		return NULL;
+	if (tensor->type != DTYPE_I64 && tensor->type != DTYPE_I32)
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, int64 is right", node->type, i, dtypes[tensor->type].text);
+	if (tensor->rank > 1)
+		node_fail(node, EXIT_INVALID, "%s: input %d has %d dimensions, 1 is right", node->type, i, tensor->rank);
+	*count = tensor_elements(node->graph->build, tensor);
+	int64_t *ints = new_array(node->graph->build->arena, int64_t, (size_t)*count + 1);
+	for (int64_t k = 0; k < *count; k++)
+		if (tensor->type == DTYPE_I64)
+			memcpy(&ints[k], (const char *)tensor->data + k * 8, 8);
+		else {
+			int32_t narrow;
+			memcpy(&narrow, (const char *)tensor->data + k * 4, 4);
+			ints[k] = narrow;
+		}
+	return ints;
+}
+
+int64_t node_axis(const struct node *node, int64_t axis, int rank)
+{
+	if (axis < -rank || axis >= rank)
+		node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " of %d dimensions, [%d, %d) is right", node->type, axis, rank, -rank, rank);
+	return axis < 0 ? axis + rank : axis;
+}
+
+/* One dim of a broadcast: known extents win over symbols, 1 yields to anything. */
+static struct dim broadcast_dim(const struct node *node, int d, struct dim a, struct dim b)
+{
+	if (dim_is_known(a) && dim_is_known(b)) {
+		if (a.extent != b.extent && a.extent != 1 && b.extent != 1)
+			node_fail(node, EXIT_INVALID, "%s: %" PRId64 " and %" PRId64 " in dimension %d do not broadcast", node->type,
+				a.extent, b.extent, d);
+		return a.extent == 1 ? b : a;
+	}
+	if (dim_is_known(a))
+		return a.extent == 1 ? b : a;
+	if (dim_is_known(b))
+		return b.extent == 1 ? a : b;
+	return a.symbol && a.symbol == b.symbol ? a : dim_unknown;
+}
+
+int infer_broadcast(const struct node *node, int count, struct tensor *const *tensors, struct dim *dims)
+{
+	int rank = 0;
+	for (int i = 0; i < count; i++) {
+		if (tensors[i]->rank < 0)
+			return -1;
+		rank = tensors[i]->rank > rank ? tensors[i]->rank : rank;
+	}
+	for (int d = 0; d < rank; d++)
+		dims[d] = dim_of(1);
+	for (int i = 0; i < count; i++)
+		for (int d = 0, shift = rank - tensors[i]->rank; d < tensors[i]->rank; d++)
+			dims[shift + d] = broadcast_dim(node, shift + d, dims[shift + d], tensors[i]->dims[d]);
+	return rank;
+}
+
+bool tensor_is_scalar_like(const struct tensor *tensor)
+{
+	if (tensor->rank < 0)
+		return false;
+	for (int d = 0; d < tensor->rank; d++)
+		if (tensor->dims[d].extent != 1)
+			return false;
+	return true;
+}

@@ -1,0 +1,194 @@
+/* norm.c: BatchNormalization (with given statistics, or in training with those of the batch), LayerNormalization. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+/* ---- BatchNormalization: x * factor[c] + offset[c] ---- */
+static bool in_training(const struct node *node)
+{
+	if (node->since >= 14)
+		return node_int(node, "training_mode", 0) != 0;
+	return node->since < 7 && !node_int(node, "is_test", 0);
+}
+
+void infer_batch_normalization(struct node *node, const struct op *op)
+{
+	static const char *const names[] = { "data", "scale", "bias", "mean", "variance" };
+	(void)op;
+	infer_counts(node, 5, 5, node->since < 14 ? 5 : 3);
+	enum dtype type = infer_float_type(node, 0);
+	const struct tensor *x = node->in[0];
+	if (node->since < 9 && !node_int(node, "spatial", 1))
+		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization with spatial = 0 is not supported");
+	if (in_training(node) && node->since < 14)
+		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization of opset %d in training is not supported", node->since);
+	for (int i = 1; node->outs > 1 && !in_training(node) && i < node->outs; i++)
+		if (node_has_out(node, i))
+			node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization: output %d exists only in training", i);
+	for (int i = 1; i < 5; i++) {
+		const struct tensor *tensor = node->in[i];
+		if (node->since < 15)
+			infer_same_type(node, i, type);
+		else
+			infer_float_type(node, i);
+		if (tensor->rank >= 0 && tensor->rank != 1)
+			node_fail(node, EXIT_INVALID, "BatchNormalization: %s has %d dimensions, 1 is right", names[i], tensor->rank);
+		if (x->rank >= 2 && tensor->rank == 1 && dim_is_known(tensor->dims[0]) && dim_is_known(x->dims[1])
+			&& tensor->dims[0].extent != x->dims[1].extent)
+			node_fail(node, EXIT_INVALID, "BatchNormalization: %s has %" PRId64 " channels, data has %" PRId64, names[i],
+				tensor->dims[0].extent, x->dims[1].extent);
+	}
+	if (x->rank == 0)
+		node_fail(node, EXIT_INVALID, "BatchNormalization: data is a scalar");
+	infer_output_like(node, 0, x);
+	for (int i = 1; i < node->outs; i++)
+		if (node_has_out(node, i))
+			infer_output_like(node, i, node->in[i + 2]);
+}
+
+/* The statistic in the type of the data. */
+static const struct expr *statistic(struct definer *definer, int i, enum dtype type, const struct index *const *c)
+{
+	return expr_cast(definer->arena, type, expr_load(definer->arena, definer_in(definer, i), c));
+}
+
+struct statistics { struct definition *mean, *variance; };
+
+/* Of the batch: over all but the channels. */
+static struct statistics batch_statistics(struct definer *definer, struct definition *x)
+{
+	struct arena *arena = definer->arena;
+	const struct index *at[MAX_RANK], *c = index_var(arena, 0, x->extents[1]);
+	int64_t terms[MAX_RANK];
+	double count = 1;
+	int n = 0;
+	struct statistics is;
+	for (int d = 0; d < x->rank; d++) {
+		at[d] = d == 1 ? c : index_var(arena, 1 + n, x->extents[d]);
+		if (d != 1) {
+			count *= (double)x->extents[d];
+			terms[n++] = x->extents[d];
+		}
+	}
+	const struct expr *each = expr_number(arena, x->type, 1 / count);
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), 1, &x->extents[1], REDUCE_SUM, n, terms, NULL,
+		expr_load(arena, x, at));
+	is.mean = definer_map(definer, definer_name(definer, "mean"), 1, &x->extents[1], expr2(definer, SCALAR_mul,
+		expr_load(arena, sum, &c), each));
+	const struct expr *d = expr2(definer, SCALAR_sub, expr_load(arena, x, at), expr_load(arena, is.mean, &c));
+	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), 1, &x->extents[1], REDUCE_SUM, n, terms,
+		NULL, expr2(definer, SCALAR_mul, d, d));
+	is.variance = definer_map(definer, definer_name(definer, "variance"), 1, &x->extents[1], expr2(definer, SCALAR_mul,
+		expr_load(arena, squares, &c), each));
+	return is;
+}
+
+void define_batch_normalization(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	enum dtype type = x->type;
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], channels = x->rank > 1 ? x->extents[1] : 1;
+	int rank = definer_shape(definer, 0, extents, at);
+	const struct index *c = index_var(arena, 0, channels), *own = rank > 1 ? at[1] : index_constant(arena, 0);
+	const struct expr *mean = statistic(definer, 3, type, &c), *variance = statistic(definer, 4, type, &c);
+	(void)op;
+	if (in_training(definer->node)) {
+		/* running = running * momentum + batch * (1 - momentum) */
+		float momentum = node_float(definer->node, "momentum", 0.9f);
+		struct statistics is = batch_statistics(definer, x);
+		struct definition *const batch[2] = { is.mean, is.variance };
+		for (int i = 0; i < 2; i++) {
+			struct definition *running = definer_in(definer, 3 + i);
+			const struct expr *fresh = expr_cast(arena, running->type, expr_load(arena, batch[i], &c));
+			definer_out_map(definer, 1 + i, expr3(definer, SCALAR_fma, expr_load(arena, running, &c),
+				expr_number(arena, running->type, momentum), expr2(definer, SCALAR_mul, fresh,
+				expr_number(arena, running->type, 1 - momentum))));
+		}
+		mean = expr_load(arena, is.mean, &c);
+		variance = expr_load(arena, is.variance, &c);
+	}
+	const struct expr *epsilon = expr_number(arena, type, node_float(definer->node, "epsilon", 1e-5f));
+	struct definition *factor = definer_map(definer, definer_name(definer, "factor"), 1, &channels, expr2(definer, SCALAR_div,
+		statistic(definer, 1, type, &c), expr1(definer, SCALAR_sqrt, expr2(definer, SCALAR_add, variance, epsilon))));
+	struct definition *offset = definer_map(definer, definer_name(definer, "offset"), 1, &channels, expr3(definer, SCALAR_fma,
+		expr1(definer, SCALAR_neg, mean), expr_load(arena, factor, &c), statistic(definer, 2, type, &c)));
+	definer_out_map(definer, 0, expr3(definer, SCALAR_fma, expr_load(arena, x, at), expr_load(arena, factor, &own),
+		expr_load(arena, offset, &own)));
+}
+
+/* ---- LayerNormalization: two passes over the dimensions from `axis` on ---- */
+void infer_layer_normalization(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 2, 3, 3);
+	enum dtype type = infer_float_type(node, 0);
+	infer_same_type(node, 1, type);
+	infer_same_type(node, 2, type);
+	const struct tensor *x = node->in[0];
+	if (node_int(node, "stash_type", DTYPE_F32) != DTYPE_F32)
+		node_fail(node, EXIT_UNSUPPORTED, "LayerNormalization: only stash_type = 1 (float) is supported");
+	if (type == DTYPE_F64)
+		node_fail(node, EXIT_UNSUPPORTED, "LayerNormalization of double is not supported");
+	infer_output_like(node, 0, x);
+	if (x->rank < 0)
+		return;
+	int axis = (int)node_axis(node, node_int(node, "axis", -1), x->rank);
+	for (int i = 1; i < 3; i++) {
+		const struct tensor *tensor = node_in(node, i);
+		if (!tensor || tensor->rank < 0)
+			continue;
+		struct tensor *const both[2] = { node->in[0], node->in[i] };
+		int rank = infer_broadcast(node, 2, both, dims);
+		if (rank > x->rank)
+			node_fail(node, EXIT_INVALID, "LayerNormalization: input %d has %d dimensions, data has %d", i, tensor->rank, x->rank);
+		for (int d = 0; d < rank; d++)
+			if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && dims[d].extent != x->dims[d].extent)
+				node_fail(node, EXIT_INVALID, "LayerNormalization: input %d does not broadcast to the data", i);
+	}
+	for (int d = 0; d < x->rank; d++)
+		dims[d] = d < axis ? x->dims[d] : dim_of(1);
+	infer_output(node, 1, type, x->rank, dims);
+	infer_output(node, 2, type, x->rank, dims);
+}
+
+void define_layer_normalization(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *scale = definer_in(definer, 1), *bias = definer_in(definer, 2);
+	const struct index *at[MAX_RANK], *term_at[MAX_RANK];
+	int64_t extents[MAX_RANK], row_extents[MAX_RANK], terms[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	int axis = (int)node_axis(definer->node, node_int(definer->node, "axis", -1), rank);
+	double count = 1;
+	(void)op;
+	for (int d = 0; d < rank; d++) {
+		row_extents[d] = d < axis ? extents[d] : 1;
+		term_at[d] = d < axis ? at[d] : index_var(arena, rank + d - axis, extents[d]);
+		if (d >= axis) {
+			terms[d - axis] = extents[d];
+			count *= (double)extents[d];
+		}
+	}
+	const struct expr *each = expr_number(arena, x->type, 1 / count);
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM, rank - axis, terms,
+		NULL, expr_load(arena, x, term_at));
+	struct definition *mean = definer_map(definer, definer_name(definer, "mean"), rank, row_extents, expr2(definer, SCALAR_mul,
+		definer_load(definer, sum, rank, at), each));
+	struct definition *centred = definer_map(definer, definer_name(definer, "centred"), rank, extents, expr2(definer, SCALAR_sub,
+		expr_load(arena, x, at), definer_load(definer, mean, rank, at)));
+	const struct expr *d = expr_load(arena, centred, term_at);
+	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), rank, row_extents, REDUCE_SUM, rank - axis,
+		terms, NULL, expr2(definer, SCALAR_mul, d, d));
+	const struct expr *variance = expr3(definer, SCALAR_fma, definer_load(definer, squares, rank, at), each,
+		expr_number(arena, x->type, node_float(definer->node, "epsilon", 1e-5f)));
+	struct definition *inverse = definer_map(definer, definer_name(definer, "inverse"), rank, row_extents, expr2(definer, SCALAR_div,
+		expr_number(arena, x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
+	const struct expr *normal = expr2(definer, SCALAR_mul, expr_load(arena, centred, at), definer_load(definer, inverse, rank, at));
+	const struct expr *factor = definer_load(definer, scale, rank, at);
+	definer_out_map(definer, 0, bias ? expr3(definer, SCALAR_fma, normal, factor, definer_load(definer, bias, rank, at))
+		: expr2(definer, SCALAR_mul, normal, factor));
+	definer_out(definer, 1, mean);
+	definer_out(definer, 2, inverse);
+}

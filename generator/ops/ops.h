@@ -1,0 +1,100 @@
+/* ops.h: what each ONNX op means.  A family has two functions in its file: infer_FAMILY sets the types and shapes of a node's
+ * outputs (and refuses what is wrong), define_FAMILY writes the definitions of its outputs.  The table of ops is tables/ops.h. */
+#ifndef OPS_OPS_H
+#define OPS_OPS_H
+#include "definitions/definitions.h"
+
+struct definer;
+
+struct op {
+	const char *domain, *name;
+	int since;                        /* the first version that has it */
+	int scalar;                       /* elementwise families: enum scalar; else -1 */
+	const char *attributes;           /* as tables/ops.h says */
+	void (*infer)(struct node *, const struct op *);
+	void (*define)(struct definer *, const struct op *);
+};
+extern const struct op ops[];
+extern const int op_count;
+
+/* ---- ops.c ---- */
+const struct op *op_find(const char *domain, const char *name);        /* NULL: not known */
+/* The op of a node; EXIT_UNSUPPORTED where ingot does not know it, EXIT_INVALID where an attribute is not of its version. */
+const struct op *op_of(const struct node *);
+
+/* ---- infer.c: words for infer_ functions.  A message begins with the node; what fails is EXIT_INVALID. ---- */
+NORETURN void node_fail(const struct node *, enum exit_code, const char *format, ...) PRINTF(3, 4);
+void infer_counts(const struct node *, int least, int most, int outs);   /* inputs: the first `least` present; at most `outs` outputs */
+struct tensor *node_in(const struct node *, int i);                      /* NULL: absent */
+bool node_has_out(const struct node *, int i);
+bool dtype_is_supported(enum dtype);                                     /* can be computed with, and held by a definition */
+/* The type of input i, one that ingot computes with; EXIT_UNSUPPORTED (16-bit floats …) or EXIT_INVALID (strings) else.
+ * DTYPE_NONE where it is not known yet. */
+enum dtype infer_number_type(const struct node *, int i);
+enum dtype infer_float_type(const struct node *, int i);
+void infer_same_type(const struct node *, int i, enum dtype);            /* input i, where it is there, has this type */
+/* Types the output (where it is there) and merges what was declared of it: known extents must agree. */
+void infer_output(struct node *, int i, enum dtype, int rank, const struct dim *);
+void infer_output_unknown(struct node *, int i, enum dtype);             /* rank not known yet */
+void infer_output_like(struct node *, int i, const struct tensor *);
+/* Elements of a constant integer input; NULL where it is absent or not constant. */
+const int64_t *node_in_ints(const struct node *, int i, int64_t *count);
+int64_t node_axis(const struct node *, int64_t axis, int rank);          /* from [-rank, rank) to [0, rank) */
+/* The dims that `count` tensors broadcast to; -1: a rank is not known. */
+int  infer_broadcast(const struct node *, int count, struct tensor *const *, struct dim *);
+bool dim_is_known(struct dim);
+struct dim dim_of(int64_t extent);
+extern const struct dim dim_unknown;
+bool tensor_is_scalar_like(const struct tensor *);                       /* one element, known */
+
+/* ---- window.c: kernels that slide (Conv, pools) ---- */
+struct window {
+	int count;                        /* spatial dimensions */
+	int64_t kernel[MAX_RANK], stride[MAX_RANK], dilation[MAX_RANK], before[MAX_RANK], after[MAX_RANK];
+	int64_t in[MAX_RANK], out[MAX_RANK];         /* extents; -1: not known */
+};
+/* kernel: of the weights, or NULL where kernel_shape must say it. */
+void window_of(const struct node *, const struct tensor *data, const int64_t *kernel, struct window *);
+/* x at (…, at[d] = i*stride + k*dilation - before) with `outside` where that falls into a pad.  i: output variables from
+ * `first_out`, k: reduced variables from `first_reduced`.  at[]: the other indices are there already. */
+const struct expr *window_load(struct definer *, const struct window *, struct definition *x, const struct index **at, int first_out,
+	int first_reduced, const struct expr *outside);
+
+/* ---- define.c: from nodes to definitions ---- */
+struct definer {
+	struct build *build;
+	struct arena *arena;
+	struct program *program;
+	const struct node *node;          /* whose definitions are being made */
+	struct defined *defined;          /* which tensor is which definition */
+};
+/* Every node of a graph whose types and extents are all known.  An unbound dim is EXIT_USAGE. */
+struct program *define_graph(struct graph *);
+/* The definition of one node's outputs, its inputs constant: what folding interprets. */
+struct program *define_node(const struct node *, const struct op *);
+
+struct definition *definer_in(struct definer *, int i);                  /* NULL: absent */
+void definer_out(struct definer *, int i, struct definition *);          /* nothing where the output is absent */
+/* Extents of output i and its variables: at[d] is index_var(d). */
+int  definer_shape(struct definer *, int i, int64_t *extents, const struct index **at);
+const char *definer_name(struct definer *, const char *part);            /* "<first output>_part" */
+struct definition *definer_map(struct definer *, const char *name, int rank, const int64_t *extents, const struct expr *body);
+struct definition *definer_reduction(struct definer *, const char *name, int rank, const int64_t *extents, enum reduce, int reduced,
+	const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
+/* Output i as a map of this body; where the output has no elements the body is not kept. */
+void definer_out_map(struct definer *, int i, const struct expr *body);
+/* `of` at the last of `rank` indices, index 0 where its extent is 1: broadcasting. */
+const struct expr *definer_load(struct definer *, struct definition *of, int rank, const struct index *const *at);
+const struct expr *definer_load_at(struct definer *, struct definition *of, const struct index *const *at);
+const struct expr *expr1(struct definer *, enum scalar, const struct expr *);
+const struct expr *expr2(struct definer *, enum scalar, const struct expr *, const struct expr *);
+const struct expr *expr3(struct definer *, enum scalar, const struct expr *, const struct expr *, const struct expr *);
+
+/* ---- the families ---- */
+#define O(domain, name, since, family, ...) \
+	void infer_##family(struct node *, const struct op *); \
+	void define_##family(struct definer *, const struct op *);
+#include "tables/ops.h"
+#undef O
+
+#endif

@@ -1,0 +1,214 @@
+/* pool.c: windows reduced: MaxPool, AveragePool, GlobalAveragePool. */
+#include "ops/ops.h"
+#include <inttypes.h>
+#include <math.h>
+
+static bool infer_window(struct node *node, enum dtype type, int outs)
+{
+	struct window window;
+	struct dim dims[MAX_RANK];
+	infer_counts(node, 1, 1, outs);
+	if (node->in[0]->rank < 0) {
+		infer_output_unknown(node, 0, type);
+		return false;
+	}
+	window_of(node, node->in[0], NULL, &window);
+	dims[0] = node->in[0]->dims[0];
+	dims[1] = node->in[0]->dims[1];
+	for (int d = 0; d < window.count; d++)
+		dims[2 + d] = dim_of(window.out[d]);
+	infer_output(node, 0, type, node->in[0]->rank, dims);
+	return true;
+}
+
+/* The window's reduction of x over its taps, the value `outside` in the pads. */
+static struct definition *reduce_window(struct definer *definer, const struct window *window, const char *name, enum reduce reduce, double outside)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	const struct expr *pad = dtypes[x->type].class == CLASS_FLOAT ? expr_number(arena, x->type, outside)
+		: expr_integer(arena, x->type, dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits) : 0);
+	return definer_reduction(definer, name, rank, extents, reduce, window->count, window->kernel, NULL,
+		window_load(definer, window, x, at, 2, rank, pad));
+}
+
+/* ---- MaxPool ----
+ * Indices: where the maximum was found, in the flattened data; the first of equals.  storage_order = 1 counts the spatial
+ * dimensions column by column. */
+void infer_max_pool(struct node *node, const struct op *op)
+{
+	(void)op;
+	enum dtype type = infer_number_type(node, 0);
+	bool known = infer_window(node, type, 2);
+	if (!node_has_out(node, 1))
+		return;
+	if (known)
+		infer_output(node, 1, DTYPE_I64, node->out[0]->rank, node->out[0]->dims);
+	else
+		infer_output_unknown(node, 1, DTYPE_I64);
+}
+
+/* The position that a load of x stands for. */
+static const struct index *flat_position(struct definer *definer, const struct definition *x, const struct index *const *at)
+{
+	struct arena *arena = definer->arena;
+	if (!node_int(definer->node, "storage_order", 0))
+		return index_flatten(arena, x->rank, at, x->extents);
+	const struct index *flat = index_constant(arena, 0);
+	int64_t step = 1;
+	for (int d = 2; d < x->rank; step *= x->extents[d++])
+		flat = index_add(arena, flat, index_scale(arena, at[d], step));
+	const struct index *channel = index_add(arena, index_scale(arena, at[0], x->extents[1]), at[1]);
+	return index_add(arena, flat, index_scale(arena, channel, step));
+}
+
+static void define_indices(struct definer *definer, const struct window *window, struct definition *largest)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK], *own[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 1, extents, at);
+	memcpy(own, at, sizeof own);
+	/* a load whose pads are the largest integer: its place is what is wanted, so only the select around it is kept */
+	const struct expr *none = expr_integer(arena, DTYPE_I64, INT64_MAX), *load = expr_load(arena, x, at);
+	const struct expr *padded = window_load(definer, window, x, at, 2, rank, expr_number(arena, x->type, 0));
+	load = padded->kind == EXPR_SELECT ? padded->arg[0] : padded;
+	const struct expr *found = expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_equal, load, expr_load(arena, largest, own)));
+	const struct expr *place = expr3(definer, SCALAR_where, found, expr_index(arena, flat_position(definer, x, at)), none);
+	if (padded->kind == EXPR_SELECT)
+		place = expr_select(arena, padded->ranges, padded->range_count, place, none);
+	definer_out(definer, 1, definer_reduction(definer, definer->node->out[1]->name, rank, extents, REDUCE_MIN, window->count,
+		window->kernel, NULL, place));
+}
+
+void define_max_pool(struct definer *definer, const struct op *op)
+{
+	struct window window;
+	(void)op;
+	window_of(definer->node, definer->node->in[0], NULL, &window);
+	const char *name = node_has_out(definer->node, 0) ? definer->node->out[0]->name : definer_name(definer, "max");
+	struct definition *largest = reduce_window(definer, &window, name, REDUCE_MAX, -INFINITY);
+	definer_out(definer, 0, largest);
+	if (node_has_out(definer->node, 1))
+		define_indices(definer, &window, largest);
+}
+
+/* ---- AveragePool ----
+ * The divisor is the number of taps inside the data, or inside data and pads where count_include_pad says so.  A tap beyond the
+ * pads, where ceil_mode lets a window hang over, never counts.  It is a product of one count for each dimension. */
+void infer_average_pool(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_window(node, infer_float_type(node, 0), 1);
+}
+
+static int64_t taps_inside(const struct window *window, int d, int64_t i, bool with_pads)
+{
+	int64_t from = with_pads ? -window->before[d] : 0, to = window->in[d] + (with_pads ? window->after[d] : 0), taps = 0;
+	for (int64_t k = 0; k < window->kernel[d]; k++) {
+		int64_t at = i * window->stride[d] + k * window->dilation[d] - window->before[d];
+		taps += from <= at && at < to;
+	}
+	return taps;
+}
+
+/* One dimension's counts: whole (the same everywhere) or a constant over the positions. */
+static const struct expr *counts(struct definer *definer, const struct window *window, int d, bool with_pads, enum dtype type, int64_t *whole)
+{
+	struct arena *arena = definer->arena;
+	int64_t n = window->out[d], reach = (window->kernel[d] - 1) * window->dilation[d] + 1;
+	bool same = true;
+	*whole = window->kernel[d];
+	if ((with_pads || (window->before[d] == 0 && window->after[d] == 0))
+		&& (n - 1) * window->stride[d] + reach <= window->in[d] + window->before[d] + window->after[d])
+		return NULL;                                              /* no window hangs over: nothing to count */
+	if (n > INT32_MAX / 8 || window->kernel[d] > INT32_MAX / (n + 1))
+		node_fail(definer->node, EXIT_LIMIT, "AveragePool of %" PRId64 " windows of %" PRId64, n, window->kernel[d]);
+	float *count = new_array(arena, float, (size_t)n + 1);
+	double *wide = new_array(arena, double, (size_t)n + 1);
+	for (int64_t i = 0; i < n; i++) {
+		wide[i] = count[i] = (float)taps_inside(window, d, i, with_pads);
+		same &= count[i] == count[0];
+	}
+	if (same) {
+		*whole = n ? (int64_t)count[0] : 1;
+		return NULL;
+	}
+	*whole = 1;
+	struct definition *constant = define_constant(definer->program, definer_name(definer, arena_printf(arena, "taps%d", d)), type, 1,
+		&n, type == DTYPE_F64 ? (void *)wide : count);
+	const struct index *at = index_var(arena, 2 + d, n);
+	return expr_load(arena, constant, &at);
+}
+
+void define_average_pool(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct window window;
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	bool with_pads = node_int(definer->node, "count_include_pad", 0) != 0;
+	(void)op;
+	window_of(definer->node, definer->node->in[0], NULL, &window);
+	definer_shape(definer, 0, extents, at);
+	struct definition *sum = reduce_window(definer, &window, definer_name(definer, "sum"), REDUCE_SUM, 0);
+	const struct expr *divisor = NULL, *total = expr_load(arena, sum, at);
+	double whole = 1;
+	for (int d = 0; d < window.count; d++) {
+		int64_t same;
+		const struct expr *varying = counts(definer, &window, d, with_pads, sum->type, &same);
+		whole *= (double)same;
+		if (varying)
+			divisor = divisor ? expr2(definer, SCALAR_mul, divisor, varying) : varying;
+	}
+	if (!divisor) {
+		definer_out_map(definer, 0, expr2(definer, SCALAR_mul, total, expr_number(arena, sum->type, 1 / whole)));
+		return;
+	}
+	if (whole != 1)
+		divisor = expr2(definer, SCALAR_mul, divisor, expr_number(arena, sum->type, whole));
+	definer_out_map(definer, 0, expr2(definer, SCALAR_div, total, divisor));
+}
+
+/* ---- GlobalAveragePool ---- */
+void infer_global_average_pool(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	enum dtype type = infer_float_type(node, 0);
+	const struct tensor *x = node->in[0];
+	if (x->rank < 0) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	if (x->rank < 2)
+		node_fail(node, EXIT_INVALID, "GlobalAveragePool: data has %d dimensions, at least 2 are right", x->rank);
+	for (int d = 0; d < x->rank; d++)
+		dims[d] = d < 2 ? x->dims[d] : dim_of(1);
+	infer_output(node, 0, type, x->rank, dims);
+}
+
+void define_global_average_pool(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], reduced[MAX_RANK];
+	double terms = 1;
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, at);
+	for (int d = 2; d < rank; d++) {
+		terms *= (double)x->extents[d];
+		reduced[d - 2] = x->extents[d];
+		at[d] = index_var(arena, rank + d - 2, x->extents[d]);
+	}
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, rank - 2, reduced, NULL,
+		expr_load(arena, x, at));
+	definer_shape(definer, 0, extents, at);
+	definer_out_map(definer, 0, expr2(definer, SCALAR_mul, expr_load(arena, sum, at), expr_number(arena, x->type, 1 / terms)));
+}

@@ -1,0 +1,406 @@
+/* recurrent.c: LSTM, unrolled over a sequence of constant length.  For each direction: the input's part of the gates for all steps
+ * as one contraction; for each step the hidden part, a sum that goes on where the input's ended, then two maps: cell and hidden. */
+#include "ops/ops.h"
+#include <inttypes.h>
+#include <strings.h>
+
+enum { STEPS_MOST = 4096 };
+enum { GATE_INPUT, GATE_OUTPUT, GATE_FORGET, GATE_CELL, GATES };
+
+/* ---- activations by name ---- */
+struct activation { int kind; double alpha, beta; };
+enum { ACT_RELU, ACT_TANH, ACT_SIGMOID, ACT_AFFINE, ACT_LEAKY_RELU, ACT_THRESHOLDED_RELU, ACT_SCALED_TANH, ACT_HARD_SIGMOID, ACT_ELU,
+	ACT_SOFTSIGN, ACT_SOFTPLUS };
+static const struct { const char *name; bool has_alpha, has_beta; double alpha, beta; } activations[] = {
+	[ACT_RELU] = { "Relu", 0, 0, 0, 0 },                [ACT_TANH] = { "Tanh", 0, 0, 0, 0 },
+	[ACT_SIGMOID] = { "Sigmoid", 0, 0, 0, 0 },          [ACT_AFFINE] = { "Affine", 1, 1, 1, 0 },
+	[ACT_LEAKY_RELU] = { "LeakyRelu", 1, 0, 0.01f, 0 }, [ACT_THRESHOLDED_RELU] = { "ThresholdedRelu", 1, 0, 1, 0 },
+	[ACT_SCALED_TANH] = { "ScaledTanh", 1, 1, 1, 1 },   [ACT_HARD_SIGMOID] = { "HardSigmoid", 1, 1, 0.2f, 0.5f },
+	[ACT_ELU] = { "Elu", 1, 0, 1, 0 },                  [ACT_SOFTSIGN] = { "Softsign", 0, 0, 0, 0 },
+	[ACT_SOFTPLUS] = { "Softplus", 0, 0, 0, 0 },
+};
+
+static const struct expr *number(struct definer *definer, const struct expr *like, double value)
+{
+	return expr_number(definer->arena, like->type, value);
+}
+
+static const struct expr *if_less(struct definer *definer, const struct expr *a, double b, const struct expr *yes, const struct expr *no)
+{
+	return expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, a, number(definer, a, b)), yes, no);
+}
+
+static const struct expr *activate(struct definer *definer, const struct activation *activation, const struct expr *x)
+{
+	const struct expr *alpha = number(definer, x, activation->alpha), *beta = number(definer, x, activation->beta);
+	const struct expr *zero = number(definer, x, 0), *one = number(definer, x, 1);
+	switch (activation->kind) {
+	case ACT_RELU:
+		return expr1(definer, SCALAR_relu, x);
+	case ACT_TANH:
+		return expr1(definer, SCALAR_tanh, x);
+	case ACT_SIGMOID:
+		return expr1(definer, SCALAR_sigmoid, x);
+	case ACT_AFFINE:
+		return expr3(definer, SCALAR_fma, alpha, x, beta);
+	case ACT_LEAKY_RELU:
+		return if_less(definer, x, 0, expr2(definer, SCALAR_mul, alpha, x), x);
+	case ACT_THRESHOLDED_RELU:
+		return if_less(definer, x, activation->alpha, zero, x);
+	case ACT_SCALED_TANH:
+		return expr2(definer, SCALAR_mul, alpha, expr1(definer, SCALAR_tanh, expr2(definer, SCALAR_mul, beta, x)));
+	case ACT_HARD_SIGMOID:
+		return expr2(definer, SCALAR_max, zero, expr2(definer, SCALAR_min, one, expr3(definer, SCALAR_fma, alpha, x, beta)));
+	case ACT_ELU:
+		return if_less(definer, x, 0, expr2(definer, SCALAR_mul, alpha, expr2(definer, SCALAR_sub, expr1(definer, SCALAR_exp, x), one)), x);
+	case ACT_SOFTSIGN:
+		return expr2(definer, SCALAR_div, x, expr2(definer, SCALAR_add, one, expr1(definer, SCALAR_abs, x)));
+	default: {                                                        /* softplus: max(x, 0) + log(1 + e^-|x|), which cannot overflow */
+		const struct expr *small = expr1(definer, SCALAR_exp_below, expr1(definer, SCALAR_neg, expr1(definer, SCALAR_abs, x)));
+		return expr2(definer, SCALAR_add, expr1(definer, SCALAR_relu, x), expr1(definer, SCALAR_log, expr2(definer, SCALAR_add, one, small)));
+	}
+	}
+}
+
+/* ---- attributes ---- */
+struct lstm {
+	int directions;
+	bool reverse[2];
+	struct activation f[2], g[2], h[2];
+	bool batch_first, coupled;
+	double clip;                      /* 0: none */
+	int64_t hidden;
+};
+
+static void activations_of(const struct node *node, struct lstm *lstm)
+{
+	static const char *const usual[] = { "Sigmoid", "Tanh", "Tanh" };
+	const struct attribute *names = node_attribute(node, "activations");
+	const struct attribute *alphas = node_attribute(node, "activation_alpha"), *betas = node_attribute(node, "activation_beta");
+	size_t alpha = 0, beta = 0, want = (size_t)lstm->directions * 3;
+	if (names && (names->kind != ATTRIBUTE_STRINGS || names->count != want))
+		node_fail(node, EXIT_INVALID, "LSTM: activations are not %zu strings", want);
+	if ((alphas && alphas->kind != ATTRIBUTE_FLOATS) || (betas && betas->kind != ATTRIBUTE_FLOATS))
+		node_fail(node, EXIT_INVALID, "LSTM: activation_alpha and activation_beta are lists of floats");
+	for (size_t i = 0; i < want; i++) {
+		struct bytes name = names ? names->strings[i] : (struct bytes){ usual[i % 3], strlen(usual[i % 3]) };
+		size_t kind = 0;
+		while (kind < COUNT(activations) && (strlen(activations[kind].name) != name.count
+			|| strncasecmp(activations[kind].name, name.at, name.count)))
+			kind++;
+		if (kind == COUNT(activations))
+			node_fail(node, EXIT_INVALID, "LSTM: no activation is called \"%.*s\"", (int)(name.count < 40 ? name.count : 40), name.at);
+		struct activation *activation = i % 3 == 0 ? &lstm->f[i / 3] : i % 3 == 1 ? &lstm->g[i / 3] : &lstm->h[i / 3];
+		*activation = (struct activation){ (int)kind, activations[kind].alpha, activations[kind].beta };
+		if (activations[kind].has_alpha && alphas && alpha < alphas->count)
+			activation->alpha = alphas->floats[alpha++];
+		if (activations[kind].has_beta && betas && beta < betas->count)
+			activation->beta = betas->floats[beta++];
+	}
+}
+
+static void lstm_of(const struct node *node, struct lstm *lstm)
+{
+	const char *direction = node_string(node, "direction", "forward");
+	memset(lstm, 0, sizeof *lstm);
+	lstm->directions = !strcmp(direction, "bidirectional") ? 2 : 1;
+	lstm->reverse[0] = !strcmp(direction, "reverse");
+	lstm->reverse[1] = true;
+	if (lstm->directions == 1 && !lstm->reverse[0] && strcmp(direction, "forward"))
+		node_fail(node, EXIT_INVALID, "LSTM: direction is \"%s\", forward, reverse or bidirectional is right", direction);
+	activations_of(node, lstm);
+	lstm->batch_first = node_int(node, "layout", 0) != 0;
+	lstm->coupled = node_int(node, "input_forget", 0) != 0;
+	lstm->clip = node_float(node, "clip", 0);
+	lstm->hidden = node->in[2]->rank == 3 ? node->in[2]->dims[2].extent : -1;
+	int64_t said = node_int(node, "hidden_size", lstm->hidden);
+	if (lstm->hidden >= 0 && said != lstm->hidden)
+		node_fail(node, EXIT_INVALID, "LSTM: hidden_size is %" PRId64 ", R has %" PRId64, said, lstm->hidden);
+	lstm->hidden = said;
+}
+
+/* Input i, where it is there, has these extents; -1 matches any. */
+static void expect(const struct node *node, int i, const char *name, int rank, const int64_t *extents)
+{
+	const struct tensor *tensor = node_in(node, i);
+	if (!tensor || tensor->rank < 0)
+		return;
+	if (tensor->rank != rank)
+		node_fail(node, EXIT_INVALID, "LSTM: %s has %d dimensions, %d are right", name, tensor->rank, rank);
+	for (int d = 0; d < rank; d++)
+		if (extents[d] >= 0 && tensor->dims[d].extent >= 0 && tensor->dims[d].extent != extents[d])
+			node_fail(node, EXIT_INVALID, "LSTM: %s has %" PRId64 " in dimension %d, %" PRId64 " is right", name, tensor->dims[d].extent, d,
+				extents[d]);
+}
+
+void infer_lstm(struct node *node, const struct op *op)
+{
+	struct lstm lstm;
+	(void)op;
+	infer_counts(node, 3, 8, 3);
+	enum dtype type = infer_float_type(node, 0);
+	static const int same[] = { 1, 2, 3, 5, 6, 7 };
+	for (size_t i = 0; i < COUNT(same); i++)
+		infer_same_type(node, same[i], type);
+	infer_same_type(node, 4, DTYPE_I32);
+	lstm_of(node, &lstm);
+	const struct tensor *x = node->in[0];
+	if (x->rank < 0) {
+		for (int i = 0; i < 3; i++)
+			infer_output_unknown(node, i, type);
+		return;
+	}
+	if (x->rank != 3)
+		node_fail(node, EXIT_INVALID, "LSTM: X has %d dimensions, 3 are right", x->rank);
+	struct dim steps = x->dims[lstm.batch_first], batch = x->dims[!lstm.batch_first], hidden = dim_of(lstm.hidden);
+	if (lstm.hidden > INT32_MAX)
+		node_fail(node, EXIT_LIMIT, "LSTM: a hidden size of %" PRId64, lstm.hidden);
+	int64_t dirs = lstm.directions, h = lstm.hidden, four = h < 0 ? -1 : 4 * h, eight = h < 0 ? -1 : 8 * h, three = h < 0 ? -1 : 3 * h;
+	int64_t state[2][3] = { { dirs, batch.extent, h }, { batch.extent, dirs, h } };
+	expect(node, 1, "W", 3, (int64_t[3]){ dirs, four, x->dims[2].extent });
+	expect(node, 2, "R", 3, (int64_t[3]){ dirs, four, h });
+	expect(node, 3, "B", 2, (int64_t[2]){ dirs, eight });
+	expect(node, 4, "sequence_lens", 1, (int64_t[1]){ batch.extent });
+	expect(node, 5, "initial_h", 3, state[lstm.batch_first]);
+	expect(node, 6, "initial_c", 3, state[lstm.batch_first]);
+	expect(node, 7, "P", 2, (int64_t[2]){ dirs, three });
+	struct dim dir = dim_of(dirs);
+	struct dim y[2][4] = { { steps, dir, batch, hidden }, { batch, steps, dir, hidden } };
+	struct dim last[2][3] = { { dir, batch, hidden }, { batch, dir, hidden } };
+	infer_output(node, 0, type, 4, y[lstm.batch_first]);
+	infer_output(node, 1, type, 3, last[lstm.batch_first]);
+	infer_output(node, 2, type, 3, last[lstm.batch_first]);
+}
+
+/* ---- definitions ---- */
+struct unrolling {
+	struct definer *definer;
+	struct arena *arena;
+	struct lstm lstm;
+	struct definition *x, *w, *r, *b, *lengths, *initial_h, *initial_c, *p;
+	int64_t steps, batch, inputs;
+	struct definition **h[2];         /* [direction][step]: the hidden state after it */
+	struct definition *c[2];          /* [direction]: the cell after the last step */
+};
+
+static const char *name_at(struct unrolling *u, const char *part, int direction, int64_t step)
+{
+	const char *name = u->lstm.directions == 1 ? part : arena_printf(u->arena, "%s_%s", part, direction ? "back" : "forth");
+	return definer_name(u->definer, step < 0 ? name : arena_printf(u->arena, "%s%" PRId64, name, step));
+}
+
+/* The length of sequence b, as int64. */
+static const struct expr *length_of(struct unrolling *u, const struct index *b)
+{
+	return expr_cast(u->arena, DTYPE_I64, expr_load(u->arena, u->lengths, &b));
+}
+
+/* The time that step s of a reversed sequence reads: its length - 1 - s; any time where the sequence has ended. */
+static const struct index *reversed(struct unrolling *u, const struct index *s, const struct index *b)
+{
+	if (!u->lengths)
+		return index_plus(u->arena, index_scale(u->arena, s, -1), u->steps - 1);
+	const struct expr *time = expr2(u->definer, SCALAR_sub, expr2(u->definer, SCALAR_sub, length_of(u, b),
+		expr_integer(u->arena, DTYPE_I64, 1)), expr_index(u->arena, s));
+	time = expr2(u->definer, SCALAR_max, time, expr_integer(u->arena, DTYPE_I64, 0));
+	time = expr2(u->definer, SCALAR_min, time, expr_integer(u->arena, DTYPE_I64, u->steps - 1));
+	return index_value(u->arena, time, 0, u->steps - 1);
+}
+
+/* s < length of b ? yes : no */
+static const struct expr *while_running(struct unrolling *u, const struct index *s, const struct index *b, const struct expr *yes,
+	const struct expr *no)
+{
+	if (!u->lengths)
+		return yes;
+	const struct expr *runs = expr2(u->definer, SCALAR_less, expr_index(u->arena, s), length_of(u, b));
+	return expr3(u->definer, SCALAR_where, expr_cast(u->arena, yes->type, runs), yes, no);
+}
+
+/* The two biases of each gate, summed: a constant where they are. */
+static const struct expr *bias_at(struct unrolling *u, int direction, const struct index *gate)
+{
+	struct arena *arena = u->arena;
+	int64_t extent = GATES * u->lstm.hidden;
+	const struct index *g = index_var(arena, 0, extent), *dir = index_constant(arena, direction);
+	if (!u->b)
+		return NULL;
+	const struct expr *sum = expr2(u->definer, SCALAR_add, expr_load(arena, u->b, (const struct index *[]){ dir, g }),
+		expr_load(arena, u->b, (const struct index *[]){ dir, index_plus(arena, g, extent) }));
+	return expr_load(arena, definer_map(u->definer, name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
+}
+
+/* gates[s, b, g] of all steps, from the input alone, starting from the biases */
+static struct definition *input_part(struct unrolling *u, int direction)
+{
+	struct arena *arena = u->arena;
+	int64_t extents[3] = { u->steps, u->batch, GATES * u->lstm.hidden };
+	const struct index *s = index_var(arena, 0, extents[0]), *b = index_var(arena, 1, extents[1]), *g = index_var(arena, 2, extents[2]);
+	const struct index *k = index_var(arena, 3, u->inputs), *dir = index_constant(arena, direction);
+	const struct index *time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
+	const struct expr *x = expr_load(arena, u->x, u->lstm.batch_first ? (const struct index *[]){ b, time, k }
+		: (const struct index *[]){ time, b, k });
+	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){ dir, g, k }), *start = bias_at(u, direction, g);
+	return definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs, start,
+		expr2(u->definer, SCALAR_mul, x, w));
+}
+
+/* What a step starts from, [b, h]: the state of the step before, the given one, or NULL, which is 0. */
+struct state { struct definition *of; bool initial; int direction; };
+
+static const struct expr *state_at(struct unrolling *u, const struct state *state, const struct index *b, const struct index *h)
+{
+	const struct index *dir = index_constant(u->arena, state->direction);
+	if (!state->of)
+		return NULL;
+	if (!state->initial)
+		return expr_load(u->arena, state->of, (const struct index *[]){ b, h });
+	return expr_load(u->arena, state->of, u->lstm.batch_first ? (const struct index *[]){ b, dir, h } : (const struct index *[]){ dir, b, h });
+}
+
+/* Of the gates; the cell's own activation h is not clipped, as onnxruntime has it. */
+static const struct expr *clipped(struct unrolling *u, const struct expr *x)
+{
+	if (u->lstm.clip <= 0)
+		return x;
+	x = expr2(u->definer, SCALAR_max, x, number(u->definer, x, -u->lstm.clip));
+	return expr2(u->definer, SCALAR_min, x, number(u->definer, x, u->lstm.clip));
+}
+
+static void step(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden, struct state *cell)
+{
+	struct arena *arena = u->arena;
+	struct definer *definer = u->definer;
+	int64_t size = u->lstm.hidden, extents[2] = { u->batch, GATES * size };
+	const struct index *b = index_var(arena, 0, u->batch), *g = index_var(arena, 1, extents[1]), *k = index_var(arena, 2, size);
+	const struct index *dir = index_constant(arena, direction), *now = index_constant(arena, s);
+	const struct expr *from_input = expr_load(arena, input, (const struct index *[]){ now, b, g });
+	struct definition *gates = input;
+	if (hidden->of) {
+		const struct expr *r = expr_load(arena, u->r, (const struct index *[]){ dir, g, k });
+		gates = definer_reduction(definer, name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size, from_input,
+			expr2(definer, SCALAR_mul, state_at(u, hidden, b, k), r));
+	}
+	extents[1] = size;
+	const struct index *h = index_var(arena, 1, size);
+	const struct expr *gate[GATES], *before = state_at(u, cell, b, h);
+	for (int i = 0; i < GATES; i++) {
+		const struct index *place = index_plus(arena, h, i * size);
+		gate[i] = expr_load(arena, gates, gates == input ? (const struct index *[]){ now, b, place } : (const struct index *[]){ b, place });
+	}
+	/* peepholes stand in the order input, output, forget */
+	const struct expr *peephole[3] = { NULL };
+	for (int i = 0; u->p && i < 3; i++)
+		peephole[i] = expr_load(arena, u->p, (const struct index *[]){ dir, index_plus(arena, h, i * size) });
+	if (u->p && before) {
+		gate[GATE_INPUT] = expr3(definer, SCALAR_fma, peephole[GATE_INPUT], before, gate[GATE_INPUT]);
+		gate[GATE_FORGET] = expr3(definer, SCALAR_fma, peephole[GATE_FORGET], before, gate[GATE_FORGET]);
+	}
+	const struct expr *in = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_INPUT]));
+	const struct expr *forget = u->lstm.coupled ? expr2(definer, SCALAR_sub, number(definer, in, 1), in)
+		: activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_FORGET]));
+	const struct expr *fresh = expr2(definer, SCALAR_mul, in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
+	const struct expr *next = before ? expr3(definer, SCALAR_fma, forget, before, fresh) : fresh;
+	const struct expr *zero = expr_number(arena, next->type, 0);
+	next = while_running(u, now, b, next, before ? before : zero);
+	struct definition *new_cell = definer_map(definer, name_at(u, "cell", direction, s), 2, extents, next);
+	const struct expr *c = expr_load(arena, new_cell, (const struct index *[]){ b, h });
+	if (u->p)
+		gate[GATE_OUTPUT] = expr3(definer, SCALAR_fma, peephole[GATE_OUTPUT], c, gate[GATE_OUTPUT]);
+	const struct expr *out = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_OUTPUT]));
+	const struct expr *y = expr2(definer, SCALAR_mul, out, activate(definer, &u->lstm.h[direction], c));
+	const struct expr *kept = state_at(u, hidden, b, h);
+	y = while_running(u, now, b, y, kept ? kept : zero);
+	struct definition *new_hidden = definer_map(definer, name_at(u, "hidden", direction, s), 2, extents, y);
+	*hidden = (struct state){ new_hidden, false, direction };
+	*cell = (struct state){ new_cell, false, direction };
+}
+
+/* Step `at` of [from, to): a balanced tree of selects. */
+static const struct expr *choose_step(struct unrolling *u, struct definition **h, const struct index *at, int64_t from, int64_t to,
+	const struct index *const *place)
+{
+	if (to - from == 1)
+		return expr_load(u->arena, h[from], place);
+	int64_t middle = from + (to - from) / 2;
+	struct range first = { at, from, middle };
+	return expr_select(u->arena, &first, 1, choose_step(u, h, at, from, middle, place), choose_step(u, h, at, middle, to, place));
+}
+
+static const struct expr *output_at(struct unrolling *u, int direction, const struct index *t, const struct index *b, const struct index *h)
+{
+	const struct index *place[3] = { b, h };
+	struct arena *arena = u->arena;
+	if (!u->lstm.reverse[direction] || !u->lengths) {
+		const struct index *s = u->lstm.reverse[direction] ? reversed(u, t, b) : t;
+		const struct expr *y = choose_step(u, u->h[direction], s, 0, u->steps, place);
+		return while_running(u, t, b, y, expr_number(arena, y->type, 0));
+	}
+	/* the step is data: all steps into one tensor, read at the step's number */
+	int64_t extents[3] = { u->steps, u->batch, u->lstm.hidden };
+	const struct index *own[3];
+	for (int d = 0; d < 3; d++)
+		own[d] = index_var(arena, d, extents[d]);
+	struct definition *all = definer_map(u->definer, name_at(u, "all", direction, -1), 3, extents,
+		choose_step(u, u->h[direction], own[0], 0, u->steps, own + 1));
+	const struct expr *y = expr_load(arena, all, (const struct index *[]){ reversed(u, t, b), b, h });
+	return while_running(u, t, b, y, expr_number(arena, y->type, 0));
+}
+
+static const struct expr *of_direction(struct unrolling *u, const struct index *dir, const struct expr *first, const struct expr *second)
+{
+	struct range is_first = { dir, 0, 1 };
+	return second ? expr_select(u->arena, &is_first, 1, first, second) : first;
+}
+
+static void outputs(struct unrolling *u)
+{
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	struct definer *definer = u->definer;
+	bool first = u->lstm.batch_first;
+	if (node_has_out(definer->node, 0)) {
+		definer_shape(definer, 0, extents, at);
+		const struct index *t = at[first ? 1 : 0], *b = at[first ? 0 : 2], *dir = at[first ? 2 : 1];
+		const struct expr *back = u->lstm.directions == 2 ? output_at(u, 1, t, b, at[3]) : NULL;
+		definer_out_map(definer, 0, of_direction(u, dir, output_at(u, 0, t, b, at[3]), back));
+	}
+	for (int i = 1; i < 3; i++) {
+		if (!node_has_out(definer->node, i))
+			continue;
+		definer_shape(definer, i, extents, at);
+		const struct index *place[2] = { at[first ? 0 : 1], at[2] };
+		const struct expr *each[2] = { NULL };
+		for (int d = 0; d < u->lstm.directions; d++)
+			each[d] = expr_load(u->arena, i == 1 ? u->h[d][u->steps - 1] : u->c[d], place);
+		definer_out_map(definer, i, of_direction(u, at[first ? 1 : 0], each[0], each[1]));
+	}
+}
+
+void define_lstm(struct definer *definer, const struct op *op)
+{
+	struct unrolling u = { .definer = definer, .arena = definer->arena };
+	(void)op;
+	lstm_of(definer->node, &u.lstm);
+	struct definition **const inputs[] = { &u.x, &u.w, &u.r, &u.b, &u.lengths, &u.initial_h, &u.initial_c, &u.p };
+	for (int i = 0; i < (int)COUNT(inputs); i++)
+		*inputs[i] = definer_in(definer, i);
+	u.steps = u.x->extents[u.lstm.batch_first];
+	u.batch = u.x->extents[!u.lstm.batch_first];
+	u.inputs = u.x->extents[2];
+	if (u.steps < 1 || u.steps > STEPS_MOST)
+		node_fail(definer->node, EXIT_UNSUPPORTED, "LSTM over %" PRId64 " steps, 1 to %d are supported", u.steps, STEPS_MOST);
+	if (definition_elements(u.w) == 0 || u.batch == 0)
+		node_fail(definer->node, EXIT_UNSUPPORTED, "LSTM without elements is not supported");
+	for (int direction = 0; direction < u.lstm.directions; direction++) {
+		struct definition *input = input_part(&u, direction);
+		struct state hidden = { u.initial_h, true, direction }, cell = { u.initial_c, true, direction };
+		u.h[direction] = new_array(definer->arena, struct definition *, (size_t)u.steps);
+		for (int64_t s = 0; s < u.steps; s++) {
+			step(&u, direction, s, input, &hidden, &cell);
+			u.h[direction][s] = hidden.of;
+		}
+		u.c[direction] = cell.of;
+	}
+	outputs(&u);
+}

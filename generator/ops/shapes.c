@@ -1,0 +1,365 @@
+/* shapes.c: the same elements elsewhere: Identity, Dropout, Reshape, Flatten, Squeeze, Unsqueeze, Transpose,
+ * Expand (parts of tensors: slices.c).  Each is a map whose body is one load; all that differs is the index. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+/* ---- Identity, Dropout: the same definition under another name ---- */
+void infer_identity(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_identity(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	definer_out(definer, 0, definer_in(definer, 0));
+}
+
+static bool constant_bool(const struct tensor *tensor)
+{
+	return tensor && tensor->data && tensor->type == DTYPE_BOOL && tensor_is_scalar_like(tensor) && *(const uint8_t *)tensor->data;
+}
+
+static bool ratio_is_zero(const struct tensor *tensor)
+{
+	float ratio = 0.5f;
+	if (tensor && tensor->data && tensor->type == DTYPE_F32 && tensor_is_scalar_like(tensor))
+		memcpy(&ratio, tensor->data, sizeof ratio);
+	return ratio == 0;
+}
+
+void infer_dropout(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, node->since < 12 ? 1 : 3, 2);
+	infer_float_type(node, 0);
+	bool training = node->since < 7 ? !node_int(node, "is_test", 0) : node->since >= 12 && node_in(node, 2)
+		&& (!node->in[2]->data || constant_bool(node->in[2]));
+	if (training && !(node->since >= 12 && ratio_is_zero(node_in(node, 1))))
+		node_fail(node, EXIT_UNSUPPORTED, "Dropout in training is random and not supported");
+	infer_output_like(node, 0, node->in[0]);
+	enum dtype mask = node->since < 10 ? node->in[0]->type : DTYPE_BOOL;
+	if (node->in[0]->rank < 0)
+		infer_output_unknown(node, 1, mask);
+	else
+		infer_output(node, 1, mask, node->in[0]->rank, node->in[0]->dims);
+}
+
+void define_dropout(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	definer_out(definer, 0, definer_in(definer, 0));
+	if (node_has_out(definer->node, 1)) {                             /* nothing is dropped */
+		enum dtype type = definer->node->out[1]->type;
+		definer_out_map(definer, 1, type == DTYPE_BOOL ? expr_integer(definer->arena, type, 1) : expr_number(definer->arena, type, 1));
+	}
+}
+
+/* ---- Reshape, Flatten, Squeeze, Unsqueeze: equal row-major offsets ---- */
+static void define_same_offsets(struct definer *definer)
+{
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	bool same = rank == x->rank;
+	for (int d = 0; same && d < rank; d++)
+		same = extents[d] == x->extents[d];
+	if (same) {
+		definer_out(definer, 0, x);
+		return;
+	}
+	if (definition_elements(x) == 0) {
+		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
+		return;
+	}
+	index_unflatten(definer->arena, index_flatten(definer->arena, rank, at, extents), x->rank, x->extents, x_at);
+	definer_out_map(definer, 0, expr_load(definer->arena, x, x_at));
+}
+
+/* Numbers of a shape with 0 (kept) and -1 (what is left) resolved as far as the data's dims are known. */
+static void resolve(const struct node *node, const int64_t *shape, int rank, bool zero_is_zero, struct dim *dims)
+{
+	const struct tensor *x = node->in[0];
+	int left = -1;
+	for (int d = 0; d < rank; d++) {
+		if (shape[d] < -1)
+			node_fail(node, EXIT_INVALID, "Reshape: %" PRId64 " in dimension %d", shape[d], d);
+		if (shape[d] == -1 && left >= 0)
+			node_fail(node, EXIT_INVALID, "Reshape: -1 in dimensions %d and %d, one is right", left, d);
+		if (shape[d] == -1)
+			left = d;
+		if (shape[d] == 0 && !zero_is_zero && x->rank >= 0 && d >= x->rank)
+			node_fail(node, EXIT_INVALID, "Reshape: 0 in dimension %d keeps one that the data lacks", d);
+		dims[d] = shape[d] == 0 && !zero_is_zero ? x->rank < 0 ? dim_unknown : x->dims[d] : dim_of(shape[d]);
+	}
+	int64_t have = tensor_elements(node->graph->build, x), want = 1;
+	for (int d = 0; d < rank; d++) {
+		if (d == left)
+			continue;
+		if (!dim_is_known(dims[d]))
+			have = -1;
+		else if (__builtin_mul_overflow(want, dims[d].extent, &want))
+			node_fail(node, EXIT_INVALID, "Reshape: the product of the shape overflows");
+	}
+	if (left >= 0)
+		dims[left] = dim_unknown;
+	if (have < 0)
+		return;
+	if (left >= 0) {
+		if (zero_is_zero && want == 0)
+			node_fail(node, EXIT_INVALID, "Reshape: -1 beside a 0 has no value");
+		if (want == 0 ? have != 0 : have % want != 0)
+			node_fail(node, EXIT_INVALID, "Reshape: %" PRId64 " elements do not divide into rows of %" PRId64, have, want);
+		dims[left] = dim_of(want == 0 ? 0 : have / want);
+	} else if (have != want) {
+		node_fail(node, EXIT_INVALID, "Reshape: %" PRId64 " elements into a shape of %" PRId64, have, want);
+	}
+}
+
+void infer_reshape(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	int64_t count;
+	const int64_t *shape;
+	(void)op;
+	infer_counts(node, node->since < 5 ? 1 : 2, node->since < 5 ? 1 : 2, 1);
+	if (node->since < 5) {
+		size_t given;
+		shape = node_ints(node, "shape", &given);
+		count = (int64_t)given;
+		if (!node_attribute(node, "shape"))
+			node_fail(node, EXIT_INVALID, "Reshape lacks the attribute \"shape\"");
+	} else {
+		shape = node_in_ints(node, 1, &count);
+		if (!shape) {
+			const struct tensor *tensor = node->in[1];
+			if (tensor->rank == 1 && dim_is_known(tensor->dims[0]) && tensor->dims[0].extent <= MAX_RANK) {
+				for (int d = 0; d < MAX_RANK; d++)
+					dims[d] = dim_unknown;
+				infer_output(node, 0, node->in[0]->type, (int)tensor->dims[0].extent, dims);
+			} else {
+				infer_output_unknown(node, 0, node->in[0]->type);
+			}
+			return;
+		}
+	}
+	if (count > MAX_RANK)
+		node_fail(node, EXIT_LIMIT, "Reshape to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
+	resolve(node, shape, (int)count, node_int(node, "allowzero", 0) != 0, dims);
+	infer_output(node, 0, node->in[0]->type, (int)count, dims);
+}
+
+void define_reshape(struct definer *definer, const struct op *op)
+{
+	const struct tensor *y = definer->node->out[0];
+	(void)op;
+	if (tensor_elements(definer->build, y) != tensor_elements(definer->build, definer->node->in[0]))
+		node_fail(definer->node, EXIT_UNSUPPORTED, "Reshape: a shape that is not constant is not supported");
+	define_same_offsets(definer);
+}
+
+static struct dim product_of(const struct tensor *x, int from, int to, struct node *node)
+{
+	int64_t n = 1;
+	if (to - from == 1)
+		return x->dims[from];
+	for (int d = from; d < to; d++)
+		if (x->dims[d].extent < 0)
+			return dim_unknown;
+		else if (__builtin_mul_overflow(n, x->dims[d].extent, &n))
+			node_fail(node, EXIT_LIMIT, "the product of the dimensions overflows");
+	return dim_of(n);
+}
+
+void infer_flatten(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	const struct tensor *x = node->in[0];
+	int64_t axis = node_int(node, "axis", 1);
+	if (x->rank < 0) {
+		infer_output(node, 0, x->type, 2, (struct dim[2]){ dim_unknown, dim_unknown });
+		return;
+	}
+	if (axis != x->rank)
+		axis = x->rank || axis ? node_axis(node, axis, x->rank) : 0;
+	infer_output(node, 0, x->type, 2, (struct dim[2]){ product_of(x, 0, (int)axis, node), product_of(x, (int)axis, x->rank, node) });
+}
+
+void define_flatten(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	define_same_offsets(definer);
+}
+
+/* Axes as an attribute up to opset 12, then as input 1; NULL and *given false where there are none; -1: not constant yet. */
+static int64_t axes_of(const struct node *node, const int64_t **axes)
+{
+	int64_t count;
+	if (node->since < 13) {
+		size_t given;
+		*axes = node_ints(node, "axes", &given);
+		return (int64_t)given;
+	}
+	*axes = node_in_ints(node, 1, &count);
+	return node_in(node, 1) && !*axes ? -1 : count;
+}
+
+static void mark_axes(const struct node *node, const int64_t *axes, int64_t count, int rank, bool *marked)
+{
+	memset(marked, 0, MAX_RANK * sizeof *marked);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t axis = node_axis(node, axes[i], rank);
+		if (marked[axis])
+			node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " twice", node->type, axis);
+		marked[axis] = true;
+	}
+}
+
+void infer_squeeze(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	bool marked[MAX_RANK];
+	const int64_t *axes;
+	int rank = 0;
+	(void)op;
+	infer_counts(node, 1, node->since < 13 ? 1 : 2, 1);
+	const struct tensor *x = node->in[0];
+	int64_t count = axes_of(node, &axes);
+	if (x->rank < 0 || count < 0) {
+		infer_output_unknown(node, 0, x->type);
+		return;
+	}
+	bool all = count == 0 && (node->since < 13 ? !node_attribute(node, "axes") : !node_in(node, 1));
+	mark_axes(node, axes, count, x->rank, marked);
+	for (int d = 0; d < x->rank; d++) {
+		if (marked[d] && dim_is_known(x->dims[d]) && x->dims[d].extent != 1)
+			node_fail(node, EXIT_INVALID, "Squeeze: dimension %d has %" PRId64 ", 1 is right", d, x->dims[d].extent);
+		if (all && !dim_is_known(x->dims[d])) {
+			infer_output_unknown(node, 0, x->type);
+			return;
+		}
+		if (!(marked[d] || (all && x->dims[d].extent == 1)))
+			dims[rank++] = x->dims[d];
+	}
+	infer_output(node, 0, x->type, rank, dims);
+}
+
+void define_squeeze(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	define_same_offsets(definer);
+}
+
+void infer_unsqueeze(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	bool marked[MAX_RANK];
+	const int64_t *axes;
+	(void)op;
+	infer_counts(node, node->since < 13 ? 1 : 2, node->since < 13 ? 1 : 2, 1);
+	const struct tensor *x = node->in[0];
+	if (node->since < 13 && !node_attribute(node, "axes"))
+		node_fail(node, EXIT_INVALID, "Unsqueeze lacks the attribute \"axes\"");
+	int64_t count = axes_of(node, &axes);
+	if (x->rank < 0 || count < 0) {
+		infer_output_unknown(node, 0, x->type);
+		return;
+	}
+	if (x->rank + count > MAX_RANK)
+		node_fail(node, EXIT_LIMIT, "Unsqueeze to %" PRId64 " dimensions, at most %d are supported", x->rank + count, MAX_RANK);
+	int rank = x->rank + (int)count;
+	mark_axes(node, axes, count, rank, marked);
+	for (int d = 0, from = 0; d < rank; d++)
+		dims[d] = marked[d] ? dim_of(1) : x->dims[from++];
+	infer_output(node, 0, x->type, rank, dims);
+}
+
+void define_unsqueeze(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	define_same_offsets(definer);
+}
+
+/* ---- Transpose ---- */
+static void permutation(const struct node *node, int rank, int *perm)
+{
+	size_t given;
+	const int64_t *ints = node_ints(node, "perm", &given);
+	bool seen[MAX_RANK] = { false };
+	if (ints && given != (size_t)rank)
+		node_fail(node, EXIT_INVALID, "Transpose: perm has %zu numbers, data has %d dimensions", given, rank);
+	for (int d = 0; d < rank; d++) {
+		int64_t from = ints ? ints[d] : rank - 1 - d;
+		if (from < 0 || from >= rank || seen[from])
+			node_fail(node, EXIT_INVALID, "Transpose: perm is no permutation of 0 … %d", rank - 1);
+		seen[from] = true;
+		perm[d] = (int)from;
+	}
+}
+
+void infer_transpose(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	int perm[MAX_RANK];
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	const struct tensor *x = node->in[0];
+	if (x->rank < 0) {
+		infer_output_unknown(node, 0, x->type);
+		return;
+	}
+	permutation(node, x->rank, perm);
+	for (int d = 0; d < x->rank; d++)
+		dims[d] = x->dims[perm[d]];
+	infer_output(node, 0, x->type, x->rank, dims);
+}
+
+void define_transpose(struct definer *definer, const struct op *op)
+{
+	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int perm[MAX_RANK], rank = definer_shape(definer, 0, extents, at);
+	(void)op;
+	permutation(definer->node, rank, perm);
+	for (int d = 0; d < rank; d++)
+		x_at[perm[d]] = at[d];
+	definer_out_map(definer, 0, expr_load(definer->arena, definer_in(definer, 0), x_at));
+}
+
+/* ---- Expand ---- */
+void infer_expand(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	struct tensor shape = { 0 };
+	int64_t count;
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	const int64_t *ints = node_in_ints(node, 1, &count);
+	if (!ints || node->in[0]->rank < 0) {
+		infer_output_unknown(node, 0, node->in[0]->type);
+		return;
+	}
+	if (count > MAX_RANK)
+		node_fail(node, EXIT_LIMIT, "Expand to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
+	shape.rank = (int)count;
+	for (int d = 0; d < shape.rank; d++) {
+		if (ints[d] < 0)
+			node_fail(node, EXIT_INVALID, "Expand: %" PRId64 " in dimension %d", ints[d], d);
+		shape.dims[d] = dim_of(ints[d]);
+	}
+	int rank = infer_broadcast(node, 2, (struct tensor *const[2]){ node->in[0], &shape }, dims);
+	infer_output(node, 0, node->in[0]->type, rank, dims);
+}
+
+void define_expand(struct definer *definer, const struct op *op)
+{
+	int64_t extents[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	(void)op;
+	definer_out_map(definer, 0, definer_load(definer, definer_in(definer, 0), rank, at));
+}

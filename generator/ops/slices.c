@@ -1,0 +1,261 @@
+/* slices.c: parts of tensors: Slice, Split, Concat. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+/* ---- Slice: y[i] = x[start + step*i] ---- */
+struct cut { int64_t start, step, count; };
+
+/* ONNX's rules: negative positions count from the end, then both are cut to the data; any int64 is valid but a step of 0. */
+static struct cut cut_of(const struct node *node, int64_t start, int64_t end, int64_t step, int64_t extent)
+{
+	struct cut cut = { .step = step };
+	if (step == 0)
+		node_fail(node, EXIT_INVALID, "Slice: a step of 0");
+	int64_t low = step > 0 ? 0 : -1, high = step > 0 ? extent : extent - 1;
+	start += start < 0 ? extent : 0;
+	end += end < 0 ? extent : 0;
+	start = start < 0 ? 0 : start > high ? high : start;
+	end = end < low ? low : end > high ? high : end;
+	uint64_t size = step > 0 ? (uint64_t)step : -(uint64_t)step, span = 0;
+	if (step > 0 ? end > start : start > end)
+		span = (uint64_t)(step > 0 ? end - start : start - end);
+	cut.start = start;
+	cut.count = span ? (int64_t)((span - 1) / size + 1) : 0;
+	if (cut.count <= 1)
+		cut.step = 1;                                             /* not used; any int64 times 0 */
+	return cut;
+}
+
+/* False where positions are not known yet; cuts[d] is set where the data's dim is known. */
+static bool cuts_of(const struct node *node, struct cut *cuts, bool *touched)
+{
+	const struct tensor *x = node->in[0];
+	const int64_t *numbers[4] = { NULL };              /* starts, ends, axes, steps */
+	int64_t counts[4] = { 0 };
+	static const char *const names[] = { "starts", "ends", "axes" };
+	for (int i = 0; i < 4; i++) {
+		if (node->since >= 10) {
+			numbers[i] = node_in_ints(node, 1 + i, &counts[i]);
+			if (node_in(node, 1 + i) && !numbers[i])
+				return false;
+		} else if (i < 3) {
+			size_t given;
+			numbers[i] = node_ints(node, names[i], &given);
+			counts[i] = (int64_t)given;
+		}
+	}
+	int64_t count = counts[0];
+	if (counts[1] != count || (numbers[2] && counts[2] != count) || (numbers[3] && counts[3] != count))
+		node_fail(node, EXIT_INVALID, "Slice: %" PRId64 " starts, %" PRId64 " ends, %" PRId64 " axes, %" PRId64 " steps", count,
+			counts[1], counts[2], counts[3]);
+	memset(touched, 0, MAX_RANK * sizeof *touched);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t axis = node_axis(node, numbers[2] ? numbers[2][i] : i, x->rank);
+		if (touched[axis])
+			node_fail(node, EXIT_INVALID, "Slice: axis %" PRId64 " twice", axis);
+		touched[axis] = true;
+		int64_t step = numbers[3] ? numbers[3][i] : 1, extent = x->dims[axis].extent;
+		cuts[axis] = cut_of(node, numbers[0][i], numbers[1][i], step, extent < 0 ? 0 : extent);
+	}
+	return true;
+}
+
+void infer_slice(struct node *node, const struct op *op)
+{
+	struct cut cuts[MAX_RANK];
+	bool touched[MAX_RANK];
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, node->since < 10 ? 1 : 3, node->since < 10 ? 1 : 5, 1);
+	const struct tensor *x = node->in[0];
+	if (node->since < 10 && (!node_attribute(node, "starts") || !node_attribute(node, "ends")))
+		node_fail(node, EXIT_INVALID, "Slice lacks the attributes \"starts\" and \"ends\"");
+	if (x->rank < 0) {
+		infer_output_unknown(node, 0, x->type);
+		return;
+	}
+	bool known = cuts_of(node, cuts, touched);
+	for (int d = 0; d < x->rank; d++)
+		dims[d] = !known || (touched[d] && !dim_is_known(x->dims[d])) ? dim_unknown
+			: touched[d] ? dim_of(cuts[d].count) : x->dims[d];
+	infer_output(node, 0, x->type, x->rank, dims);
+}
+
+void define_slice(struct definer *definer, const struct op *op)
+{
+	struct cut cuts[MAX_RANK];
+	bool touched[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	(void)op;
+	if (!cuts_of(definer->node, cuts, touched))
+		node_fail(definer->node, EXIT_UNSUPPORTED, "Slice: positions that are not constant are not supported");
+	for (int d = 0; d < rank; d++)
+		if (touched[d])
+			at[d] = index_plus(definer->arena, index_scale(definer->arena, at[d], cuts[d].step), cuts[d].start);
+	definer_out_map(definer, 0, expr_load(definer->arena, definer_in(definer, 0), at));
+}
+
+/* ---- Split ---- */
+/* Extents of the parts; false where they are not known yet. */
+static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
+{
+	int64_t count = 0, sum = 0;
+	const int64_t *given;
+	bool by_input = node->since == 1 || node->since >= 13;
+	if (by_input && node_in(node, 1)) {
+		if (!(given = node_in_ints(node, 1, &count)))
+			return false;
+	} else {
+		size_t n = 0;
+		given = node->since < 13 ? node_ints(node, "split", &n) : NULL;
+		count = (int64_t)n;
+	}
+	if (given) {
+		if (count != node->outs)
+			node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", count, node->outs);
+		for (int i = 0; i < node->outs; i++) {
+			parts[i] = given[i];
+			if (parts[i] < 0 || __builtin_add_overflow(sum, parts[i], &sum))
+				node_fail(node, EXIT_INVALID, "Split: a part of %" PRId64, parts[i]);
+		}
+		if (extent >= 0 && sum != extent)
+			node_fail(node, EXIT_INVALID, "Split: the parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
+		return true;
+	}
+	int64_t outs = node_int(node, "num_outputs", node->outs);
+	if (outs != node->outs)
+		node_fail(node, EXIT_INVALID, "Split: num_outputs is %" PRId64 " with %d outputs", outs, node->outs);
+	if (extent < 0)
+		return false;
+	int64_t each = (extent + outs - 1) / outs;                        /* from opset 18 on the last may be smaller */
+	if (node->since < 18 && extent % outs)
+		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " does not divide into %" PRId64 " equal parts", extent, outs);
+	for (int i = 0; i < node->outs; i++) {
+		parts[i] = each < extent ? each : extent;
+		extent -= parts[i];
+	}
+	return true;
+}
+
+static int split_axis(const struct node *node)
+{
+	return (int)node_axis(node, node_int(node, "axis", 0), node->in[0]->rank);
+}
+
+void infer_split(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 1, node->since == 1 || node->since >= 13 ? 2 : 1, INT32_MAX);
+	const struct tensor *x = node->in[0];
+	int64_t *parts = new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
+	if (x->rank < 0) {
+		for (int i = 0; i < node->outs; i++)
+			infer_output_unknown(node, i, x->type);
+		return;
+	}
+	int axis = split_axis(node);
+	bool known = parts_of(node, x->dims[axis].extent, parts);
+	for (int i = 0; i < node->outs; i++) {
+		memcpy(dims, x->dims, sizeof dims);
+		dims[axis] = known ? dim_of(parts[i]) : dim_unknown;
+		infer_output(node, i, x->type, x->rank, dims);
+	}
+}
+
+void define_split(struct definer *definer, const struct op *op)
+{
+	struct definition *x = definer_in(definer, 0);
+	const struct node *node = definer->node;
+	int64_t *parts = new_array(definer->arena, int64_t, (size_t)node->outs), from = 0, extents[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	int axis = split_axis(node);
+	(void)op;
+	if (!parts_of(node, x->extents[axis], parts))
+		node_fail(node, EXIT_UNSUPPORTED, "Split: parts that are not constant are not supported");
+	for (int i = 0; i < node->outs; i++) {
+		if (node_has_out(node, i)) {
+			definer_shape(definer, i, extents, at);
+			at[axis] = index_plus(definer->arena, at[axis], from);
+			definer_out_map(definer, i, expr_load(definer->arena, x, at));
+		}
+		from += parts[i];
+	}
+}
+
+/* ---- Concat: a select on ranges of the axis ---- */
+enum { INS_MOST = 1 << 16 };
+
+static int concat_axis(const struct node *node, int rank)
+{
+	if (node->since >= 4 && !node_attribute(node, "axis"))
+		node_fail(node, EXIT_INVALID, "Concat lacks the attribute \"axis\"");
+	return (int)node_axis(node, node_int(node, "axis", 1), rank);
+}
+
+void infer_concat(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK], sum = dim_of(0);
+	(void)op;
+	infer_counts(node, 1, INS_MOST, 1);
+	infer_counts(node, node->ins, INS_MOST, 1);
+	const struct tensor *first = node->in[0];
+	for (int i = 0; i < node->ins; i++) {
+		infer_same_type(node, i, first->type);
+		if (node->in[i]->rank < 0 || first->rank < 0) {
+			infer_output_unknown(node, 0, first->type);
+			return;
+		}
+		if (node->in[i]->rank != first->rank)
+			node_fail(node, EXIT_INVALID, "Concat: input %d has %d dimensions, the first has %d", i, node->in[i]->rank, first->rank);
+	}
+	int axis = concat_axis(node, first->rank);
+	memcpy(dims, first->dims, sizeof dims);
+	for (int i = 0; i < node->ins; i++) {
+		for (int d = 0; d < first->rank; d++) {
+			struct dim dim = node->in[i]->dims[d];
+			if (d == axis) {
+				if (!dim_is_known(dim) || !dim_is_known(sum))
+					sum = dim_unknown;
+				else if (__builtin_add_overflow(sum.extent, dim.extent, &sum.extent))
+					node_fail(node, EXIT_LIMIT, "Concat: the sum of the dimensions overflows");
+			} else if (dim_is_known(dim) && dim_is_known(dims[d]) && dim.extent != dims[d].extent) {
+				node_fail(node, EXIT_INVALID, "Concat: dimension %d of input %d has %" PRId64 ", %" PRId64 " is right", d, i, dim.extent,
+					dims[d].extent);
+			} else if (dim_is_known(dim)) {
+				dims[d] = dim;
+			}
+		}
+	}
+	dims[axis] = sum;
+	infer_output(node, 0, first->type, first->rank, dims);
+}
+
+void define_concat(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], to;
+	int rank = definer_shape(definer, 0, extents, at), axis = concat_axis(definer->node, rank);
+	const struct expr *body = NULL;
+	(void)op;
+	to = extents[axis];
+	for (int i = definer->node->ins; i-- > 0;) {                      /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
+		struct definition *x = definer_in(definer, i);
+		const struct index *x_at[MAX_RANK];
+		if (definition_elements(x) == 0)
+			continue;
+		int64_t from = to - x->extents[axis];
+		memcpy(x_at, at, sizeof x_at);
+		x_at[axis] = x->extents[axis] == 1 ? index_constant(arena, 0) : index_plus(arena, at[axis], -from);
+		const struct expr *part = expr_load(arena, x, x_at);
+		struct range range = { at[axis], from, to };
+		body = body ? expr_select(arena, &range, 1, part, body) : part;
+		to = from;
+	}
+	if (!body)
+		body = expr_number(arena, definer_in(definer, 0)->type, 0);
+	definer_out_map(definer, 0, body);
+}

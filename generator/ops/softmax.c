@@ -1,0 +1,50 @@
+/* softmax.c: Softmax: the largest of a row, e^(x - largest), their sum, its reciprocal, the product.  Up to opset 12 a row is all
+ * dimensions from `axis` on; later it is the one dimension. */
+#include "ops/ops.h"
+
+static void row_of(const struct node *node, int *from, int *to)
+{
+	int rank = node->in[0]->rank;
+	bool tail = node->since < 13;
+	*from = (int)node_axis(node, node_int(node, "axis", tail ? 1 : -1), rank);
+	*to = tail ? rank : *from + 1;
+}
+
+void infer_softmax(struct node *node, const struct op *op)
+{
+	int from, to;
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	infer_float_type(node, 0);
+	if (node->in[0]->rank > 1 || (node->in[0]->rank >= 0 && node->since >= 13))
+		row_of(node, &from, &to);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_softmax(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK], *term_at[MAX_RANK];
+	int64_t extents[MAX_RANK], row_extents[MAX_RANK], terms[MAX_RANK];
+	int from = 0, to = x->rank, rank = definer_shape(definer, 0, extents, at);
+	(void)op;
+	if (rank > 1 || definer->node->since >= 13)
+		row_of(definer->node, &from, &to);
+	for (int d = 0; d < rank; d++) {
+		bool inside = from <= d && d < to;
+		row_extents[d] = inside ? 1 : extents[d];
+		term_at[d] = inside ? index_var(arena, rank + d - from, extents[d]) : at[d];
+		if (inside)
+			terms[d - from] = extents[d];
+	}
+	struct definition *largest = definer_reduction(definer, definer_name(definer, "max"), rank, row_extents, REDUCE_MAX, to - from,
+		terms, NULL, expr_load(arena, x, term_at));
+	struct definition *power = definer_map(definer, definer_name(definer, "exp"), rank, extents, expr1(definer, SCALAR_exp_below,
+		expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at))));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM, to - from, terms,
+		NULL, expr_load(arena, power, term_at));
+	struct definition *scale = definer_map(definer, definer_name(definer, "scale"), rank, row_extents, expr2(definer, SCALAR_div,
+		expr_number(arena, x->type, 1), definer_load(definer, sum, rank, at)));
+	definer_out_map(definer, 0, expr2(definer, SCALAR_mul, expr_load(arena, power, at), definer_load(definer, scale, rank, at)));
+}

@@ -1,0 +1,125 @@
+/* bind.c: symbolic dims -> extents. */
+#include "passes/passes.h"
+#include <errno.h>
+#include <stdlib.h>
+
+struct binding binding_parse(struct build *build, const char *option)
+{
+	const char *equals = strrchr(option, '=');
+	char *end;
+	if (!equals || equals == option || equals[1] < '0' || equals[1] > '9')
+		fail(build, EXIT_USAGE, NULL, "--dim %s: must be NAME=VALUE, as in --dim N=1", option);
+	errno = 0;
+	long long extent = strtoll(equals + 1, &end, 10);
+	if (*end == '.')
+		fail(build, EXIT_UNSUPPORTED, NULL, "--dim %s: a range of extents is not supported, one extent is", option);
+	if (*end || errno)
+		fail(build, EXIT_USAGE, NULL, "--dim %s: the value must be one number of at most 64 bits", option);
+	return (struct binding){ name_of(build->names, option, (size_t)(equals - option)), extent };
+}
+
+/* A dim's name for people: its symbol, or INPUT:AXIS. */
+static const char *name_of_dim(struct build *build, const struct tensor *input, int axis)
+{
+	const char *symbol = input->dims[axis].symbol;
+	return symbol ? symbol : name_is(build->names, arena_printf(build->arena, "%s:%d", input->name, axis));
+}
+
+static void set_symbol(struct graph *graph, const char *symbol, int64_t extent)
+{
+	for (size_t i = 0; i < graph->tensors.count; i++)
+		for (int k = 0; k < graph->tensors.at[i]->rank; k++) {
+			struct dim *dim = &graph->tensors.at[i]->dims[k];
+			if (dim->extent < 0 && dim->symbol == symbol)
+				dim->extent = extent;
+		}
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		for (int k = 0; k < graph->nodes.at[i]->attribute_count; k++) {
+			const struct attribute *a = &graph->nodes.at[i]->attributes[k];
+			if (a->g)
+				set_symbol(a->g, symbol, extent);
+			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
+				set_symbol(a->graphs[n], symbol, extent);
+		}
+}
+
+static void bind_dim(struct graph *graph, struct tensor *input, int axis, int64_t extent)
+{
+	struct dim *dim = &input->dims[axis];
+	if (dim->extent >= 0 && dim->extent != extent)
+		fail(graph->build, EXIT_USAGE, graph->file, "dim %d of input %.60s is %lld%s%.60s, not %lld", axis, input->name,
+		     (long long)dim->extent, dim->symbol ? " by " : "", dim->symbol ? dim->symbol : "", (long long)extent);
+	if (dim->extent < 0 && dim->symbol)
+		set_symbol(graph, dim->symbol, extent);
+	dim->extent = extent;
+}
+
+/* All names that --dim may have, "N, M, x:0"; "none" where every dim has an extent from the model. */
+static const char *known_names(struct graph *graph)
+{
+	const char *known = "";
+	for (size_t i = 0; i < graph->inputs.count && strlen(known) < 600; i++)
+		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++) {
+			const struct tensor *input = graph->inputs.at[i];
+			bool seen = input->dims[axis].extent >= 0 && !input->dims[axis].symbol;
+			for (size_t j = 0; j <= i && !seen && input->dims[axis].symbol; j++)
+				for (int k = 0; k < (j < i ? graph->inputs.at[j]->rank : axis); k++)
+					seen |= graph->inputs.at[j]->dims[k].symbol == input->dims[axis].symbol;
+			if (!seen)
+				known = arena_printf(graph->build->arena, "%s%s%.60s", known, *known ? ", " : "",
+				                     name_of_dim(graph->build, input, axis));
+		}
+	return *known ? known : "none";
+}
+
+void pass_bind(struct graph *graph, const struct binding *bindings, int count)
+{
+	struct build *build = graph->build;
+	for (int b = 0; b < count; b++) {
+		const char *name = name_is(build->names, bindings[b].name);
+		bool found = false;
+		for (int k = 0; k < b; k++)
+			if (name_is(build->names, bindings[k].name) == name && bindings[k].extent != bindings[b].extent)
+				fail(build, EXIT_USAGE, NULL, "--dim %s is given twice, with %lld and %lld", name,
+				     (long long)bindings[k].extent, (long long)bindings[b].extent);
+		for (size_t i = 0; i < graph->inputs.count; i++)
+			for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
+				if (name_of_dim(build, graph->inputs.at[i], axis) == name) {
+					bind_dim(graph, graph->inputs.at[i], axis, bindings[b].extent);
+					found = true;
+				}
+		if (!found)
+			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: no input has a dim of that name; known are: %s", name,
+			     known_names(graph));
+	}
+	for (size_t i = 0; i < graph->inputs.count; i++)
+		tensor_elements(build, graph->inputs.at[i]);          /* fails where no memory could hold it */
+}
+
+void pass_bind_input(struct graph *graph, struct tensor *input, int rank, const int64_t *extents)
+{
+	if (rank > MAX_RANK || (input->rank >= 0 && input->rank != rank))
+		fail(graph->build, EXIT_USAGE, graph->file, "input %.60s has %d dimensions, its data has %d", input->name, input->rank,
+		     rank);
+	for (int axis = input->rank < 0 ? 0 : rank; axis < rank; axis++)
+		input->dims[axis] = (struct dim){ -1, NULL };
+	input->rank = rank;
+	for (int axis = 0; axis < rank; axis++)
+		bind_dim(graph, input, axis, extents[axis]);
+}
+
+void pass_bound(struct graph *graph)
+{
+	for (size_t i = 0; i < graph->inputs.count; i++) {
+		const struct tensor *input = graph->inputs.at[i];
+		if (input->rank < 0)
+			fail(graph->build, EXIT_USAGE, graph->file,
+			     "the model does not say how many dimensions input %.100s has; only its data can", input->name);
+		for (int axis = 0; axis < input->rank; axis++)
+			if (input->dims[axis].extent < 0) {
+				const char *name = name_of_dim(graph->build, input, axis);
+				fail(graph->build, EXIT_USAGE, graph->file,
+				     "dim %d of input %.60s is not bound: give its extent, as in --dim %.60s=1", axis, input->name, name);
+			}
+	}
+}

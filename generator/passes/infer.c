@@ -1,0 +1,95 @@
+/* infer.c: graph -> graph.  One walk over the nodes in order: types and shapes of each node's outputs, then, where all of its inputs are
+ * constant, their values at once, so that arithmetic on shapes is there when the next node asks for it.
+ * Needs topological order.  Keeps it.  Leaves no node whose outputs are all constant, but for those too large to keep. */
+#include "passes/passes.h"
+#include "ops/ops.h"
+#include <inttypes.h>
+
+enum { FOLD_BYTES = 1 << 20, FOLD_GROWTH = 8 };                  /* more than either: left for run time, where it may cost no memory */
+static const double fold_terms = 1e9;                            /* about a second of the interpreter */
+
+static bool is_worth_folding(const struct node *node)
+{
+	struct build *build = node->graph->build;
+	double in_bytes = 0, out_bytes = 0;
+	for (int i = 0; i < node->ins; i++) {
+		if (!node->in[i])
+			continue;
+		if (!node->in[i]->data || dtypes[node->in[i]->type].class == CLASS_OTHER)
+			return false;
+		in_bytes += (double)node->in[i]->bytes;
+	}
+	for (int i = 0; i < node->outs; i++) {
+		if (!node->out[i])
+			continue;
+		if (!tensor_is_known(node->out[i]) || !dtype_is_supported(node->out[i]->type))
+			return false;
+		out_bytes += (double)tensor_elements(build, node->out[i]) * dtypes[node->out[i]->type].bits / 8;
+	}
+	return out_bytes <= FOLD_BYTES || out_bytes <= in_bytes * FOLD_GROWTH;
+}
+
+static double terms_of(const struct program *program)
+{
+	double terms = 0;
+	for (size_t i = 0; i < program->all.count; i++) {
+		const struct definition *definition = program->all.at[i];
+		if (definition->source == SOURCE_COMPUTED)
+			terms += (double)definition_elements(definition) * (double)definition_terms(definition);
+	}
+	return terms;
+}
+
+static bool fold(struct node *node, const struct op *op)
+{
+	struct arena *arena = node->graph->build->arena;
+	if (!is_worth_folding(node))
+		return false;
+	const struct program *program = define_node(node, op);
+	if (terms_of(program) > fold_terms)
+		return false;
+	void **results = new_array(arena, void *, program->outputs.count + 1);
+	for (int i = 0, n = 0; i < node->outs; i++) {
+		struct tensor *tensor = node->out[i];
+		if (!tensor)
+			continue;
+		tensor->bytes = dtype_bytes(tensor->type, (size_t)tensor_elements(node->graph->build, tensor));
+		results[n++] = arena_alloc(arena, tensor->bytes + 1);
+	}
+	interpret(program, MATH_STRICT, NULL, results);
+	for (int i = 0, n = 0; i < node->outs; i++)
+		if (node->out[i])
+			node->out[i]->data = results[n++];
+	return true;
+}
+
+static bool is_constant(const struct node *node)
+{
+	for (int i = 0; i < node->outs; i++)
+		if (node->out[i] && !node->out[i]->data)
+			return false;
+	return true;
+}
+
+static bool infer_one(struct node *node)
+{
+	const struct op *op = op_of(node);
+	op->infer(node, op);
+	if (!is_constant(node) && !fold(node, op))
+		return false;
+	for (int i = 0; i < node->outs; i++)
+		if (node->out[i]) {
+			node->out[i]->producer = NULL;
+			node->out[i]->is_initializer = true;
+		}
+	return true;
+}
+
+void pass_infer(struct graph *graph)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (!infer_one(graph->nodes.at[i]))
+			graph->nodes.at[kept++] = graph->nodes.at[i];
+	graph->nodes.count = kept;
+}

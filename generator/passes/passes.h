@@ -1,0 +1,28 @@
+/* passes.h: graph -> graph, one file each.  pipeline.c says in which order they run. */
+#ifndef PASSES_PASSES_H
+#define PASSES_PASSES_H
+#include "graph/graph.h"
+
+/* ---- bind.c: symbolic dims of the inputs get extents; a symbol gets it wherever it stands ---- */
+/* The name is a symbol, or INPUT:AXIS for a dim without one.  The symbol stays beside the extent. */
+struct binding { const char *name; int64_t extent; };
+struct binding binding_parse(struct build *, const char *option);      /* NAME=VALUE, as --dim has it; EXIT_USAGE where it is not */
+/* EXIT_USAGE: no input has a dim of that name (the known ones are listed), or it is bound to two extents. */
+void pass_bind(struct graph *, const struct binding *, int count);
+/* Binds by the shape of an input's data; EXIT_USAGE where it does not fit the declared one. */
+void pass_bind_input(struct graph *, struct tensor *input, int rank, const int64_t *extents);
+/* EXIT_USAGE where a dim of an input is still unbound: it is named, with --dim. */
+void pass_bound(struct graph *);
+
+/* ---- constants.c: Constant nodes become constants, Identity nodes nothing, what nobody uses goes; needs and keeps order ---- */
+void pass_constants(struct graph *);
+
+/* ---- infer.c: types and shapes of all tensors; constants folded.  Symbolic dims stay symbolic. ---- */
+/* EXIT_INVALID where a node is wrong, EXIT_UNSUPPORTED where ingot does not know its op, EXIT_LIMIT where a tensor is too large. */
+void pass_infer(struct graph *);
+
+/* ---- simplify.c: fewer nodes of the same meaning (rounding apart): biases and norms into what they follow, Gelu found ---- */
+/* Needs types and shapes.  Keeps order.  Ops that ONNX lacks get the domain "ingot". */
+void pass_simplify(struct graph *);
+
+#endif

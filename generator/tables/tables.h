@@ -1,0 +1,30 @@
+/* tables.h: the enums and rows made of the tables. */
+#ifndef TABLES_TABLES_H
+#define TABLES_TABLES_H
+#include <stdint.h>
+#include <stddef.h>
+
+enum dtype {
+#define D(name, number, ...) DTYPE_##name = number,
+#include "tables/dtypes.h"
+#undef D
+	DTYPE_COUNT
+};
+enum dtype_class { CLASS_OTHER, CLASS_FLOAT, CLASS_INT, CLASS_UINT, CLASS_BOOL };
+struct dtype_row { const char *name, *text, *numpy; int bits; const char *c; enum dtype_class class; };
+extern const struct dtype_row dtypes[DTYPE_COUNT];
+
+/* Bytes of n elements; sub-byte types are packed. */
+static inline size_t dtype_bytes(enum dtype type, size_t n) { return (n * (size_t)dtypes[type].bits + 7) / 8; }
+
+enum scalar {
+#define S(name, ...) SCALAR_##name,
+#include "tables/scalars.h"
+#undef S
+	SCALAR_COUNT
+};
+/* `cost` is in vector instructions, for the law of placement; `text` is printed into kernels. */
+struct scalar_row { const char *name; int arity; int floats, ints; int cost; const char *text, *error; };
+extern const struct scalar_row scalars[SCALAR_COUNT];
+
+#endif

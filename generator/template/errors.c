@@ -1,0 +1,129 @@
+/* errors.c: a place in a template and a message -> the way out of the build, with the line, a caret and the chain. */
+#include "template/engine.h"
+#include <stdio.h>
+
+void template_place(const struct template *template, uint32_t position, size_t *line, size_t *column)
+{
+	size_t at = position < template->length ? position : template->length, start = 0;
+	*line = 1;
+	for (size_t i = 0; i < at; i++)
+		if (template->source[i] == '\n') {
+			++*line;
+			start = i + 1;
+		}
+	*column = text_points(template->source + start, at - start) + 1;
+}
+
+/* The line of the source, cut to what fits, and a caret below. */
+static void add_line(struct build *build, const struct template *template, uint32_t position)
+{
+	enum { WIDTH = 110 };
+	size_t at = position < template->length ? position : template->length, start = at, end = at, line, column;
+	template_place(template, position, &line, &column);
+	while (start && template->source[start - 1] != '\n' && at - start < WIDTH / 2)
+		start--;
+	while (end < template->length && template->source[end] != '\n' && end - start < WIDTH)
+		end++;
+	while (start < at && ((unsigned char)template->source[start] & 0xc0) == 0x80)             /* no half letters */
+		start++;
+	while (end > at && end < template->length && ((unsigned char)template->source[end] & 0xc0) == 0x80)
+		end--;
+	int n = 0;
+	char number[24], blanks[4 * WIDTH];
+	int digits = snprintf(number, sizeof number, "%5zu", line);
+	for (size_t i = start; i < at && n < (int)sizeof blanks - 1; i++)
+		if (template->source[i] == '\t' || ((unsigned char)template->source[i] & 0xc0) != 0x80)
+			blanks[n++] = template->source[i] == '\t' ? '\t' : ' ';
+	blanks[n] = 0;
+	fail_detail(build, "%s | %.*s\n%*s | %s^\n", number, (int)(end - start), template->source + start, digits, "", blanks);
+}
+
+void template_detail(struct environment *environment, const struct template *template, uint32_t position, const struct trace *trace)
+{
+	size_t line, column;
+	int shown = 0;
+	add_line(environment->build, template, position);
+	for (; trace; trace = trace->outer) {
+		if (++shown > 12) {
+			fail_detail(environment->build, "      ...\n");
+			break;
+		}
+		template_place(trace->template, trace->place ? trace->place->position : 0, &line, &column);
+		fail_detail(environment->build, "      in %s%s%s, from %s:%zu:%zu\n", trace->what, *trace->name ? " " : "", trace->name,
+			trace->template->name, line, column);
+	}
+}
+
+void template_fail_at(struct environment *environment, const struct template *template, uint32_t position,
+                      const struct trace *trace, enum exit_code code, const char *message)
+{
+	size_t line, column;
+	const struct renderer *running = environment->running;
+	struct trace opened;
+	if (running && template != running->template && !trace) {          /* a template that does not compile, opened by another */
+		opened = (struct trace){ .outer = running->trace, .what = "template", .name = template->name,
+			.template = running->template, .place = running->place };
+		trace = &opened;
+	}
+	template_place(template, position, &line, &column);
+	fail_detail(environment->build, NULL);
+	template_detail(environment, template, position, trace);
+	environment->told = true;
+	fail(environment->build, code, NULL, "%.200s:%zu:%zu: %s", template->name, line, column, message);
+}
+
+static NORETURN void fail_here(struct renderer *r, enum exit_code code, const char *format, va_list arguments)
+{
+	char message[900];
+	vsnprintf(message, sizeof message, format, arguments);
+	template_fail_at(r->environment, r->template, r->place ? r->place->position : 0, r->trace, code, message);
+}
+
+void render_fail(struct renderer *r, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	fail_here(r, EXIT_INVALID, format, arguments);
+}
+
+void render_limit(struct renderer *r, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	fail_here(r, EXIT_LIMIT, format, arguments);
+}
+
+/* Edits (a letter added, dropped, changed, or two swapped) from one word to another; `limit` + 1 where it is more. */
+static size_t distance(const char *a, size_t n, const char *b, size_t m, size_t limit)
+{
+	enum { LONGEST = 40 };
+	size_t rows[3][LONGEST + 1];
+	if (n > LONGEST || m > LONGEST || (n > m ? n - m : m - n) > limit)
+		return limit + 1;
+	for (size_t j = 0; j <= m; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t cost = above[j - 1] + (a[i - 1] != b[j - 1]);
+			cost = above[j] + 1 < cost ? above[j] + 1 : cost;
+			cost = row[j - 1] + 1 < cost ? row[j - 1] + 1 : cost;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < cost)
+				cost = before[j - 2] + 1;
+			row[j] = cost;
+		}
+	}
+	return rows[n % 3][m];
+}
+
+void nearest_try(struct nearest *nearest, const char *candidate, size_t count)
+{
+	size_t limit = nearest->length < 3 ? 1 : nearest->length < 7 ? 2 : 3;
+	size_t edits = distance(nearest->name, nearest->length, candidate, count, limit);
+	if (edits > limit || edits >= nearest->length || (nearest->best && edits >= nearest->distance))
+		return;
+	nearest->best = candidate;
+	nearest->best_length = count;
+	nearest->distance = edits;
+}

@@ -1,0 +1,343 @@
+/* values.c: values as C makes and reads them: strings, lists, dicts, and what needs no renderer. */
+#include "template/engine.h"
+#include <math.h>
+#include <stdio.h>
+
+struct value value_string(const char *borrowed) { return value_string_of(borrowed, strlen(borrowed)); }
+
+struct value value_string_of(const char *borrowed, size_t count)
+{
+	return (struct value){ .kind = VALUE_STRING, .count = (uint32_t)count, .bytes = borrowed };
+}
+
+struct value value_copy(struct arena *arena, const char *bytes, size_t count)
+{
+	if (count >= UINT32_MAX)
+		fail(arena->build, EXIT_LIMIT, NULL, "a string of 4 GiB or more");
+	return value_string_of(arena_copy(arena, bytes, count), count);
+}
+
+struct value value_printf(struct arena *arena, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	int n = vsnprintf(NULL, 0, format, arguments);
+	va_end(arguments);
+	char *text = arena_alloc(arena, (size_t)n + 1);
+	va_start(arguments, format);
+	vsnprintf(text, (size_t)n + 1, format, arguments);
+	va_end(arguments);
+	return value_string_of(text, (size_t)n);
+}
+
+struct list *list_new(struct arena *arena, size_t room)
+{
+	struct list *list = new(arena, struct list);
+	list->arena = arena;
+	list->room = room;
+	list->at = room ? new_array(arena, struct value, room) : NULL;
+	return list;
+}
+
+struct value list_value(struct list *list, enum list_view view)
+{
+	return (struct value){ .kind = VALUE_LIST, .view = (uint8_t)view, .list = list };
+}
+
+struct value value_list(struct arena *arena) { return list_value(list_new(arena, 0), VIEW_LIST); }
+
+struct value value_tuple(struct arena *arena, const struct value *at, size_t count)
+{
+	struct list *list = list_new(arena, count);
+	if (count)
+		memcpy(list->at, at, count * sizeof *at);
+	list->count = count;
+	return (struct value){ .kind = VALUE_TUPLE, .list = list };
+}
+
+void value_list_add(struct value list, struct value value)
+{
+	assert(list.kind == VALUE_LIST);
+	list_add(list.list, value);
+}
+
+size_t value_count(struct value value)
+{
+	switch (value.kind) {
+	case VALUE_LIST:
+	case VALUE_TUPLE:  return value.list->count;
+	case VALUE_DICT:   return value.dict->count;
+	case VALUE_RANGE:  return value.range->count;
+	case VALUE_STRING: return text_points(value.bytes, value.count);
+	default:           return 0;
+	}
+}
+
+struct value value_at(struct value list, size_t i)
+{
+	assert(value_is_list(list) && i < list.list->count);
+	return list.list->at[i];
+}
+
+double value_real(struct value value)
+{
+	return value.kind == VALUE_FLOAT ? value.real : (double)value_integer(value);
+}
+
+const char *value_type(struct value value)
+{
+	static const char *const names[] = {
+		[VALUE_ABSENT] = "nothing", [VALUE_UNDEFINED] = "undefined", [VALUE_NONE] = "none", [VALUE_BOOL] = "bool",
+		[VALUE_INT] = "int", [VALUE_FLOAT] = "float", [VALUE_STRING] = "str", [VALUE_LIST] = "list", [VALUE_TUPLE] = "tuple",
+		[VALUE_DICT] = "dict", [VALUE_RANGE] = "range", [VALUE_FUNCTION] = "function",
+	};
+	static const char *const views[] = { "list", "dict_items", "dict_keys", "dict_values", "generator" };
+	if (value.kind == VALUE_OBJECT)
+		return value.object->class->name;
+	return value.kind == VALUE_LIST ? views[value.view] : names[value.kind];
+}
+
+bool value_identical(struct value a, struct value b)
+{
+	if (a.kind != b.kind)
+		return false;
+	switch (a.kind) {
+	case VALUE_BOOL:   return a.truth == b.truth;
+	case VALUE_INT:    return a.integer == b.integer;
+	case VALUE_FLOAT:  return !memcmp(&a.real, &b.real, sizeof a.real);
+	case VALUE_STRING: return a.count == b.count && !memcmp(a.bytes, b.bytes, a.count);
+	case VALUE_NONE:
+	case VALUE_ABSENT: return true;
+	case VALUE_UNDEFINED: return a.missing && a.missing == b.missing;
+	default:           return a.list == b.list;
+	}
+}
+
+bool value_text_is(struct value value, const char *string)
+{
+	return value.kind == VALUE_STRING && value.count == strlen(string) && !memcmp(value.bytes, string, value.count);
+}
+
+/* ---- code points ---- */
+size_t text_points(const char *bytes, size_t count)
+{
+	size_t points = 0;
+	for (const char *at = bytes, *end = bytes + count; at < end; points++)
+		if ((unsigned char)*at < 0x80)
+			at++;
+		else
+			text_decode(&at, end);
+	return points;
+}
+
+size_t text_offset(const char *bytes, size_t count, size_t point)
+{
+	const char *at = bytes, *end = bytes + count;
+	while (point-- && at < end)
+		text_decode(&at, end);
+	return (size_t)(at - bytes);
+}
+
+unsigned text_decode(const char **at, const char *end)
+{
+	const unsigned char *p = (const unsigned char *)*at;
+	size_t room = (size_t)(end - *at), n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	unsigned point = n == 1 ? p[0] : n == 2 ? p[0] & 31 : n == 3 ? p[0] & 15 : p[0] & 7;
+	bool good = n && n <= room;
+	for (size_t i = 1; good && i < n; i++) {
+		good = (p[i] & 0xc0) == 0x80;
+		point = point << 6 | (p[i] & 63);
+	}
+	static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	if (!good || point < least[n] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) {
+		++*at;
+		return 0xdc00 + p[0];                 /* a byte that is no UTF-8: as Python's surrogateescape */
+	}
+	*at += n;
+	return point;
+}
+
+bool point_is_space(unsigned c)
+{
+	return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
+	       c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+/* Beyond ASCII by blocks: what is not punctuation, a symbol or a picture counts as a letter. */
+bool point_is_letter(unsigned c)
+{
+	static const struct { unsigned from, to; } others[] = {
+		{ 0x80, 0xa9 }, { 0xab, 0xb4 }, { 0xb6, 0xb9 }, { 0xbb, 0xbf }, { 0xd7, 0xd7 }, { 0xf7, 0xf7 }, { 0x2c2, 0x2c5 }, { 0x2d2, 0x2df },
+		{ 0x300, 0x36f }, { 0x2000, 0x2070 }, { 0x2074, 0x207e }, { 0x2080, 0x208f }, { 0x20a0, 0x20ff }, { 0x2190, 0x2bff },
+		{ 0x3000, 0x3004 }, { 0x3007, 0x3030 }, { 0xd800, 0xf8ff }, { 0xfe00, 0xfe6f }, { 0xff00, 0xff20 }, { 0x1f000, 0x1faff }, { 0xe0000, 0x10ffff },
+	};
+	for (size_t i = 0; i < COUNT(others) && c >= 0x80; i++)
+		if (c >= others[i].from && c <= others[i].to)
+			return false;
+	return (c | 32) - 'a' < 26 || c >= 0x80;
+}
+
+/* ---- dicts: entries in order, and an open hash table of their numbers once there are more than a few ---- */
+uint32_t string_hash(const char *bytes, size_t count)
+{
+	uint64_t hash = hash_bytes(bytes, count, 0);
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
+static uint32_t mix(uint64_t x) { x *= 0x9e3779b97f4a7c15u; return (uint32_t)(x ^ x >> 32); }
+
+bool value_hash(struct value value, uint32_t *hash)
+{
+	uint32_t part;
+	switch (value.kind) {
+	case VALUE_STRING:
+		*hash = string_hash(value.bytes, value.count);
+		return true;
+	case VALUE_BOOL:
+	case VALUE_INT:
+		*hash = mix((uint64_t)value_integer(value));
+		return true;
+	case VALUE_FLOAT:                         /* 1.0 and 1 are one key */
+		*hash = value.real >= -9e18 && value.real <= 9e18 && value.real == floor(value.real) ? mix((uint64_t)(int64_t)value.real)
+			: mix((uint64_t)value.integer + 1);
+		return true;
+	case VALUE_TUPLE:
+		*hash = 7;
+		for (size_t i = 0; i < value.list->count; i++) {
+			if (!value_hash(value.list->at[i], &part))
+				return false;
+			*hash = mix((uint64_t)*hash << 32 | part);
+		}
+		return true;
+	case VALUE_LIST:
+	case VALUE_DICT:
+		return false;
+	case VALUE_NONE:
+	case VALUE_ABSENT:
+	case VALUE_UNDEFINED:
+		*hash = value.kind;
+		return true;
+	default:
+		*hash = mix((uint64_t)(uintptr_t)value.list);
+		return true;
+	}
+}
+
+/* Equality of hashable values; it cannot fail. */
+static bool same_key(struct value a, struct value b)
+{
+	if (value_is_number(a) && value_is_number(b))
+		return a.kind == VALUE_FLOAT || b.kind == VALUE_FLOAT ? value_real(a) == value_real(b) : value_integer(a) == value_integer(b);
+	if (a.kind != b.kind)
+		return false;
+	if (a.kind == VALUE_UNDEFINED)
+		return true;
+	if (a.kind != VALUE_TUPLE)
+		return value_identical(a, b);
+	for (size_t i = 0; i < a.list->count && a.list->count == b.list->count; i++)
+		if (!same_key(a.list->at[i], b.list->at[i]))
+			return false;
+	return a.list->count == b.list->count;
+}
+
+static void index_add(struct dict *dict, uint32_t hash, size_t number)
+{
+	size_t i = hash & (dict->slots - 1);
+	while (dict->index[i])
+		i = (i + 1) & (dict->slots - 1);
+	dict->index[i] = (uint32_t)number + 1;
+}
+
+static void index_build(struct dict *dict, size_t slots)
+{
+	if (slots > dict->slots || !dict->index)
+		dict->index = new_array(dict->arena, uint32_t, slots);
+	else
+		memset(dict->index, 0, slots * sizeof *dict->index);
+	dict->slots = slots;
+	for (size_t i = 0; i < dict->count; i++)
+		index_add(dict, dict->at[i].hash, i);
+}
+
+struct value *dict_find(const struct dict *dict, struct value key, uint32_t hash)
+{
+	if (!dict->slots) {
+		for (size_t i = 0; i < dict->count; i++)
+			if (dict->at[i].hash == hash && same_key(dict->at[i].key, key))
+				return &dict->at[i].value;
+		return NULL;
+	}
+	for (size_t i = hash & (dict->slots - 1); dict->index[i]; i = (i + 1) & (dict->slots - 1)) {
+		struct entry *entry = &dict->at[dict->index[i] - 1];
+		if (entry->hash == hash && same_key(entry->key, key))
+			return &entry->value;
+	}
+	return NULL;
+}
+
+struct value *dict_find_string(const struct dict *dict, const char *bytes, size_t count, uint32_t hash)
+{
+	return dict_find(dict, value_string_of(bytes, count), hash);
+}
+
+void dict_set(struct dict *dict, struct value key, uint32_t hash, struct value value)
+{
+	struct value *there = dict_find(dict, key, hash);
+	if (there) {
+		*there = value;
+		return;
+	}
+	push(dict->arena, dict, (struct entry){ key, value, hash });
+	if (dict->count > 8 && dict->count * 2 > dict->slots)
+		index_build(dict, dict->slots ? dict->slots * 4 : 64);
+	else if (dict->slots)
+		index_add(dict, hash, dict->count - 1);
+}
+
+void dict_remove(struct dict *dict, size_t i)
+{
+	memmove(dict->at + i, dict->at + i + 1, (dict->count - i - 1) * sizeof *dict->at);
+	dict->count--;
+	if (dict->slots)
+		index_build(dict, dict->slots);
+}
+
+struct value dict_value(struct dict *dict) { return (struct value){ .kind = VALUE_DICT, .dict = dict }; }
+
+struct value value_dict(struct arena *arena)
+{
+	struct dict *dict = new(arena, struct dict);
+	dict->arena = arena;
+	return dict_value(dict);
+}
+
+void value_dict_set(struct value dict, const char *borrowed_key, struct value value)
+{
+	assert(dict.kind == VALUE_DICT);
+	dict_set(dict.dict, value_string(borrowed_key), string_hash(borrowed_key, strlen(borrowed_key)), value);
+}
+
+struct value value_dict_get(struct value dict, const char *key)
+{
+	assert(dict.kind == VALUE_DICT);
+	size_t count = strlen(key);
+	struct value *value = dict_find_string(dict.dict, key, count, string_hash(key, count));
+	return value ? *value : (struct value){ 0 };
+}
+
+/* ---- functions and objects ---- */
+struct value value_function(struct arena *arena, const char *name, const char *parameters, template_function *function, void *user)
+{
+	struct function *made = new(arena, struct function);
+	made->own = (struct builtin){ name, parameters, function, user };
+	made->builtin = &made->own;
+	return (struct value){ .kind = VALUE_FUNCTION, .function = made };
+}
+
+struct value value_object(struct arena *arena, const struct object_class *class, void *user)
+{
+	struct object *object = new(arena, struct object);
+	object->class = class;
+	object->user = user;
+	return (struct value){ .kind = VALUE_OBJECT, .object = object };
+}

@@ -1,0 +1,239 @@
+/* test_template.c: the C side of templates: values built in C, functions, filters and tests in C, objects, errors, limits. */
+#include "unit.h"
+#include "ingot/template.h"
+
+struct source { const char *name, *text; };
+
+static bool load(void *user, struct build *build, const char *name, struct mapped *source)
+{
+	(void)build;
+	for (const struct source *at = user; at->name; at++)
+		if (!strcmp(at->name, name)) {
+			*source = (struct mapped){ (const uint8_t *)at->text, strlen(at->text) };
+			return true;
+		}
+	return false;
+}
+
+/* a.at(p, lane=v) -> "a_PTR[p * 16 + v]": an expression printed by C for a template's loop. */
+static struct value address(struct template_call *call)
+{
+	const char *name = call->user;
+	return value_printf(call->arena, "%s[%lld * 16 + %lld]", name, (long long)call_int(call, 0, 0), (long long)call_int(call, 1, 7));
+}
+
+static struct value shout(struct template_call *call)
+{
+	return value_printf(call->arena, "%s%s", call_string(call, 0, ""), call_string(call, 1, "!"));
+}
+
+static struct value is_lanes(struct template_call *call) { return value_bool(call_int(call, 0, 0) % 8 == 0); }
+
+static bool tensor_get(struct template_call *call, void *user, const char *attribute, struct value *out)
+{
+	const int *dims = user;
+	(void)call;
+	if (!strcmp(attribute, "rank"))
+		*out = value_int(dims[0]);
+	else
+		return false;
+	return true;
+}
+static const struct object_class tensor_class = { .name = "tensor", .get = tensor_get };
+
+struct run { struct build build; struct text out; struct environment *environment; struct value globals; };
+
+static void start(struct run *run, const struct source *sources, const struct template_settings *settings)
+{
+	static int dims[] = { 4 };
+	build_init(&run->build);
+	text_init(&run->out, &run->build);
+	assert_int_equal(BUILD_TRY(&run->build), true);
+	struct arena *arena = run->build.arena;
+	run->environment = environment_new(&run->build, arena, settings, load, (void *)sources);
+	environment_filter(run->environment, "shout", "value with?", shout, NULL);
+	environment_test(run->environment, "lanes", "value", is_lanes, NULL);
+	environment_set(run->environment, "version", value_string("7"));
+	run->globals = value_dict(arena);
+	struct value a = value_dict(arena), params = value_list(arena), kernel = value_dict(arena);
+	value_dict_set(a, "at", value_function(arena, "at", "row lane?", address, "a"));
+	value_list_add(params, value_string("const float *a"));
+	value_list_add(params, value_string("float *y"));
+	value_dict_set(kernel, "name", value_string("conv_3"));
+	value_dict_set(kernel, "params", params);
+	value_dict_set(run->globals, "kernel", kernel);
+	value_dict_set(run->globals, "a", a);
+	value_dict_set(run->globals, "x", value_object(arena, &tensor_class, dims));
+}
+
+/* Renders `main`; the text, or the message where it fails. */
+static const char *render(struct run *run)
+{
+	run->out.count = 0;
+	run->build.code = EXIT_RIGHT;
+	if (BUILD_TRY(&run->build))
+		template_render(run->environment, "main", run->globals, &run->out);
+	return run->build.code ? run->build.message : run->out.count ? run->out.at : "";
+}
+
+static void end(struct run *run)
+{
+	text_release(&run->out);
+	build_release(&run->build);
+}
+
+static void values_and_functions(void **state)
+{
+	(void)state;
+	static const struct source sources[] = { { "main",
+		"void {{ kernel.name }}({{ kernel.params | join(', ') }})\n"
+		"//% for p in range(2)\n"
+		"    {{ a.at(p) }} {{ a.at(lane=p, row=9) }}\n"
+		"//% endfor\n"
+		"{{ 'hi' | shout }} {{ 'hi' | shout(with='?') }} {{ 16 is lanes }} {{ x.rank }} {{ version }}\n" }, { 0 } };
+	struct run run;
+	start(&run, sources, &template_settings_kernels);
+	assert_string_equal(render(&run), "void conv_3(const float *a, float *y)\n    a[0 * 16 + 7] a[9 * 16 + 0]\n"
+		"    a[1 * 16 + 7] a[9 * 16 + 1]\nhi! hi? True 4 7\n");
+	assert_string_equal(render(&run), run.out.at);                    /* compiled once, rendered again */
+	end(&run);
+}
+
+static void errors_say_where(void **state)
+{
+	static const struct { const char *text, *message; } cases[] = {
+		{ "{{ kernel.nmae }}", "main:1:11: a dict has no member 'nmae'; did you mean 'name'?" },
+		{ "{{ kernal }}", "main:1:4: 'kernal' is undefined; did you mean 'kernel'?" },
+		{ "\n{{ a.at() }}", "main:2:6: function at: argument row is missing" },
+		{ "{{ a.at(1, 2, 3) }}", "main:1:6: function at: takes 2 arguments, 3 are given" },
+		{ "{{ a.at(1, lame=3) }}", "main:1:6: function at: has no argument named lame" },
+		{ "{{ a.at('x') }}", "main:1:6: at: argument 1 is an integer, not a str" },
+		{ "{{ x.rnk }}", "main:1:6: a tensor has no member 'rnk'" },
+		{ "{% fro i in x %}", "main:1:4: unknown tag 'fro'; did you mean 'for'?" },
+		{ "{{ 1|uper }}", "main:1:6: there is no filter named 'uper'; did you mean 'upper'?" },
+		{ "{% assert 1 > 2 %}", "main:1:13: assertion failed: assert 1 > 2 %}" },
+		{ "{% fail 'no ' ~ 3 %}", "main:1:4: no 3" },
+		{ "{{ 1 + 'a' }}", "main:1:6: '+' is not supported between int and str" },
+		{ "{% include 'other' %}", "main:1:12: there is no template 'other'" },
+		{ "{{ 9223372036854775807 + 1 }}", "main:1:24: the result needs more than 64 bits" },
+		{ "{% for i in [1] %}", "main:1:18: the template ends inside this for: endfor is missing" },
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct source sources[] = { { "main", cases[i].text }, { 0 } };
+		struct run run;
+		start(&run, sources, NULL);
+		assert_string_equal(render(&run), cases[i].message);
+		assert_int_equal(run.build.code, EXIT_INVALID);
+		assert_non_null(strchr(run.build.detail, '^'));
+		end(&run);
+	}
+}
+
+static void chain_is_told(void **state)
+{
+	static const struct source sources[] = { { "main", "{% from 'lib' import tile %}\n\n{{ tile(3) }}" },
+		{ "lib", "{% macro tile(n) %}\n  {% include 'body' %}{% endmacro %}" }, { "body", "ok\n {{ n.rows }}\n" }, { 0 } };
+	struct run run;
+	(void)state;
+	start(&run, sources, NULL);
+	assert_string_equal(render(&run), "body:2:7: a int has no member 'rows'");
+	assert_string_equal(run.build.detail, "    2 |  {{ n.rows }}\n      |       ^\n      in include body, from lib:2:14\n"
+		"      in macro tile, from main:3:4\n");
+	end(&run);
+}
+
+static void limits_end_it(void **state)
+{
+	static const struct { const char *text; struct template_settings settings; const char *part; } cases[] = {
+		{ "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", { 0 }, "nested more than 4000 deep" },
+		{ "{% include 'main' %}", { 0 }, "nested more than 4000 deep" },
+		{ "{% for i in range(1000000000000) %}{% endfor %}", { .loop_limit = 1000 }, "more than 1000 rounds" },
+		{ "{% for i in range(100000) %}xxxxxxxxxx{% endfor %}", { .output_limit = 5000 }, "text of more than" },
+		{ "{% set x = namespace(l=[1]) %}{% for i in range(100) %}{% set x.l = x.l + x.l %}{% endfor %}", { .memory_limit = 1 << 20 }, "out of memory" },
+		{ "{{ 'ab' * 999999999999 }}", { 0 }, "too long" },
+		{ "{{ '%999999999d' % 1 }}", { 0 }, "too wide" },
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct source sources[] = { { "main", cases[i].text }, { 0 } };
+		struct run run;
+		start(&run, sources, &cases[i].settings);
+		assert_non_null(strstr(render(&run), cases[i].part));
+		assert_int_equal(run.build.code, EXIT_LIMIT);
+		assert_int_equal(strncmp(run.build.message, "main:1:", 7), 0);
+		assert_int_equal(run.build.arena->limit, 0);
+		end(&run);
+	}
+}
+
+/* Settings and compiled templates outlive a failure: the environment renders on afterwards. */
+static void goes_on_after_a_failure(void **state)
+{
+	struct source sources[] = { { "main", "{% if x.rank == 4 %}{{ later }}{% endif %}" }, { 0 } };
+	struct run run;
+	(void)state;
+	start(&run, sources, NULL);
+	assert_string_equal(render(&run), "main:1:24: 'later' is undefined");
+	value_dict_set(run.globals, "later", value_int(5));
+	assert_string_equal(render(&run), "5");
+	end(&run);
+}
+
+static const struct source everything[] = {
+	{ "main", "{% extends 'base' %}{% import 'lib' as lib %}{% from 'lib' import tile as t with context %}{% set v = namespace(n=0) %}"
+		"{% block body %}{{ super() }}{% for i in range(12) if i is odd %}{% set v.n = v.n + i %}{{ loop.last }}{{ loop.length }}{% endfor %}"
+		"{% call(x) lib.each([1, 2]) %}{{ x ~ kernel }}{% endcall %}{% filter indent(2) | upper %}a\nb{% endfilter %}{{ t(3, b=4) }}"
+		"{% include ['no', 'part'] %}{% for n in [[1, [[2, []]]]] recursive %}{{ n[0] }}{{ loop(n[1]) }}{% endfor %}"
+		"{{ [3, 1, 2]|sort|map('string')|join(',') }}{{ kernel|tojson(2) }}{{ 'some words to wrap'|wordwrap(6) }}{{ kernel|pprint }}"
+		"{{ '%05.2f %s' % (1.5, kernel.params) }}{{ '{:>6} {!r}'.format(1, 'a') }}{{ {'a': 1, 'b': [1.25]} }}{{ 'a,b'.split(',')[::-1] }}"
+		"{{ [{'k': 2}, {'k': 1}]|groupby('k') }}{{ ['b', 'B', 'a']|unique|list }}{{ kernel.params|batch(1)|list }}{{ a.at(1, lane=2) }}{{ 'x'|shout }}"
+		"{% with q = 1, (r, s) = (2, 3) %}{{ q + r * s }}{% endwith %}{% set w %}text{% endset %}{{ w|replace('t', 'T') }}{{ dict(a=1, **{'b': 2}) }}"
+		"{% set c = cycler(1, 2) %}{{ c.next() }}{% set j = joiner() %}{{ j() }}{{ j() }}{% do kernel.params.append('more') %}{% endblock %}" },
+	{ "base", "<{% block body %}base{% endblock %}>{{ self.body()|length }}" },
+	{ "lib", "{% macro each(l) %}{% for i in l %}{{ caller(i) }}{% endfor %}{% endmacro %}{% macro tile(a, b=1) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{% endmacro %}" },
+	{ "part", "# part {{ x.rank }}" }, { 0 } };
+
+static void every_allocation_may_fail(void **state)
+{
+	struct run run;
+	char *right;
+	long n = 0;
+	(void)state;
+	start(&run, everything, NULL);
+	right = strdup(render(&run));
+	assert_int_equal(run.build.code, EXIT_RIGHT);
+	assert_non_null(strstr(right, "<base"));
+	end(&run);
+	for (bool failed = true; failed; n++) {
+		start(&run, everything, NULL);
+		arena_fail_after(n + 1);
+		const char *got = render(&run);
+		arena_fail_after(0);
+		failed = run.build.code != EXIT_RIGHT;
+		if (failed) {
+			assert_int_equal(run.build.code, EXIT_LIMIT);
+			assert_non_null(strstr(run.build.message, "out of memory"));
+			if (n % 7 == 0)                       /* what is half done does no harm to what comes after */
+				got = render(&run);
+		}
+		if (!failed)
+			assert_string_equal(got, right);
+		end(&run);
+	}
+	assert_in_range(n, 300, 100000);
+	free(right);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_and_functions),
+		cmocka_unit_test(errors_say_where),
+		cmocka_unit_test(chain_is_told),
+		cmocka_unit_test(limits_end_it),
+		cmocka_unit_test(goes_on_after_a_failure),
+		cmocka_unit_test(every_allocation_may_fail),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

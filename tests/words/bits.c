@@ -1,0 +1,197 @@
+/* bits.c: every word over plain and special inputs -> a hash of its bits.  words.py puts a prelude before it; bits.py
+ * compares the hashes of all targets.  NaN equals NaN: its sign and payload are nobody's promise. */
+#include <stdio.h>
+#include <string.h>
+
+enum { COUNT = 65539, ROW = 100 };
+static float a[COUNT + 64], b[COUNT + 64], c[COUNT + 64], out[COUNT + 64];
+static int bad;
+
+static uint32_t next(void)
+{
+	static uint32_t state = 1;
+	state = state * 1664525u + 1013904223u;
+	return state >> 8;
+}
+
+static void fill(float *p, long n, float size)                   /* exact: a 23-bit integer times a power of two */
+{
+	for (long i = 0; i < n; i++)
+		p[i] = (float)((int)(next() >> 1) - (1 << 22)) * 0x1p-22f * size;
+}
+
+static void every_kind(float *p, long n, uint32_t step, uint32_t bits)   /* 2^32 bit patterns in steps */
+{
+	for (long i = 0; i < n; i++, bits += step)
+		memcpy(p + i, &bits, 4);
+}
+
+static void specials(float *p, long n, long every)
+{
+	static const uint32_t bits[] = { 0x7fc00000u, 0x7f800000u, 0xff800000u, 0x80000000u, 0x00000000u, 0x00000001u, 0x80012345u, 0x7f7fffffu,
+		0x007fffffu, 0x3f800000u, 0xbf800000u, 0x3f000000u, 0x4b000001u, 0x4b800000u, 0xc0400000u, 0x40000000u };
+	for (long i = every / 2, j = 0; i < n; i += every, j++)
+		memcpy(p + i, bits + j % 16, 4);
+}
+
+static void report(const char *name, const char *data, long n)
+{
+	uint32_t hash = 2166136261u, bits;
+	for (long i = 0; i < n; i++) {
+		memcpy(&bits, out + i, 4);
+		hash = (hash ^ ((bits & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : bits)) * 16777619u;
+	}
+	printf("%s%s %08x\n", name, data, (unsigned)hash);
+}
+
+#define EACH(name, expression) \
+static void map_##name(const char *data) \
+{ \
+	for (long i = 0; i < COUNT; i += LANES) { \
+		long left = COUNT - i; \
+		vec x = vec_load_n(a + i, left, 0.f), y = vec_load_n(b + i, left, 0.f), z = vec_load_n(c + i, left, 0.f); \
+		(void)y, (void)z; \
+		vec_store_n(out + i, expression, left); \
+	} \
+	report(#name, data, COUNT); \
+}
+#define SINGLE(name, expression) \
+static void map_##name(const char *data) \
+{ \
+	for (long i = 0; i < COUNT; i++) { \
+		float x = a[i], y = b[i], z = c[i]; \
+		(void)y, (void)z; \
+		out[i] = expression; \
+	} \
+	report(#name, data, COUNT); \
+}
+EACH(add, x + y) EACH(sub, x - y) EACH(mul, x * y)
+EACH(k_div, k_div(x, y)) EACH(k_fma, k_fma(x, y, z)) EACH(k_neg, k_neg(x)) EACH(k_abs, k_abs(x)) EACH(k_max, k_max(x, y)) EACH(k_min, k_min(x, y))
+EACH(k_sqrt, k_sqrt(x)) EACH(k_relu, k_relu(x)) EACH(k_round, k_round(x)) EACH(k_floor, k_floor(x)) EACH(k_ceil, k_ceil(x))
+EACH(k_exp, k_exp(x)) EACH(k_exp_below, k_exp_below(vec_select(vec_less(vec_set(0.f), x), k_neg(x), x))) EACH(k_log, k_log(x))
+EACH(k_sigmoid, k_sigmoid(x)) EACH(k_tanh, k_tanh(x)) EACH(k_erf, k_erf(x)) EACH(k_gelu, k_gelu(x)) EACH(k_sin, k_sin(x)) EACH(k_cos, k_cos(x))
+EACH(k_pow, k_pow(x, y)) EACH(less, k_select(k_less(x, y), k_one(x), k_zero(x))) EACH(equal, k_select(k_equal(x, y), k_one(x), k_zero(x)))
+EACH(masks, vec_select(mask_and(vec_less(x, y), mask_not(vec_equal(y, z))), x, vec_select(mask_or(vec_less(y, z), vec_equal(x, y)), y, vec_zero())))
+SINGLE(s_div, s_div(x, y)) SINGLE(s_fma, s_fma(x, y, z)) SINGLE(s_neg, s_neg(x)) SINGLE(s_abs, s_abs(x)) SINGLE(s_max, s_max(x, y)) SINGLE(s_min, s_min(x, y))
+SINGLE(s_sqrt, s_sqrt(x)) SINGLE(s_relu, s_relu(x)) SINGLE(s_round, s_round(x)) SINGLE(s_floor, s_floor(x)) SINGLE(s_ceil, s_ceil(x))
+SINGLE(s_exp, s_exp(x)) SINGLE(s_exp_below, s_exp_below(0.f < x ? -x : x)) SINGLE(s_log, s_log(x))
+SINGLE(s_sigmoid, s_sigmoid(x)) SINGLE(s_tanh, s_tanh(x)) SINGLE(s_erf, s_erf(x)) SINGLE(s_gelu, s_gelu(x)) SINGLE(s_sin, s_sin(x)) SINGLE(s_cos, s_cos(x))
+SINGLE(s_pow, s_pow(x, y)) SINGLE(s_less, s_select(s_less(x, y), s_one(x), s_zero(x))) SINGLE(s_equal, s_select(s_equal(x, y), s_one(x), s_zero(x)))
+
+static void (*const maps[])(const char *) = {
+	map_add, map_sub, map_mul, map_k_div, map_k_fma, map_k_neg, map_k_abs, map_k_max, map_k_min, map_k_sqrt, map_k_relu, map_k_round, map_k_floor,
+	map_k_ceil, map_k_exp, map_k_exp_below, map_k_log, map_k_sigmoid, map_k_tanh, map_k_erf, map_k_gelu, map_k_sin, map_k_cos, map_k_pow, map_less,
+	map_equal, map_masks, map_s_div, map_s_fma, map_s_neg, map_s_abs, map_s_max, map_s_min, map_s_sqrt, map_s_relu, map_s_round, map_s_floor,
+	map_s_ceil, map_s_exp, map_s_exp_below, map_s_log, map_s_sigmoid, map_s_tanh, map_s_erf, map_s_gelu, map_s_sin, map_s_cos, map_s_pow, map_s_less,
+	map_s_equal };
+
+static void all(const char *data)
+{
+	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
+		maps[i](data);
+}
+
+/* 64 partial results in 64 / LANES registers, joined by halves: whole registers first, then inside one. */
+#define JOIN(name, start, step, join, last) \
+static float reduce_##name(const float *p) \
+{ \
+	vec s[64 / LANES]; \
+	for (int i = 0; i < 64 / LANES; i++) \
+		s[i] = start; \
+	for (long i = 0; i < 640; i += LANES) { \
+		vec acc = s[i % 64 / LANES], x = vec_load(p + i); \
+		s[i % 64 / LANES] = step; \
+	} \
+	for (int half = 32 / LANES; half; half /= 2) \
+		for (int i = 0; i < half; i++) { \
+			vec lower = s[i], upper = s[i + half]; \
+			s[i] = join; \
+		} \
+	return last(s[0]); \
+}
+JOIN(sum, vec_zero(), acc + x, lower + upper, vec_sum)
+JOIN(product, vec_set(1.f), acc * x, lower * upper, vec_product)
+JOIN(largest, k_neg(vec_infinity()), vec_max(x, acc), vec_max(upper, lower), vec_largest)
+JOIN(smallest, vec_infinity(), vec_min(x, acc), vec_min(upper, lower), vec_smallest)
+
+static void joins(const char *data)
+{
+	static float (*const reduce[])(const float *) = { reduce_sum, reduce_product, reduce_largest, reduce_smallest };
+	for (int i = 0; i < 4; i++) {
+		long rows = COUNT / ROW - 7;
+		for (long r = 0; r < rows; r++)
+			out[r] = reduce[i](a + r * ROW);
+		report("join", data, rows);
+	}
+}
+
+static void expect(const char *name, const float *got, const float *want, long n)
+{
+	if (memcmp(got, want, sizeof(float) * (size_t)n)) {
+		printf("%s is wrong\n", name);
+		bad = 1;
+	}
+}
+
+/* Loads and stores of parts and strides, against plain loops; nothing beside them is touched. */
+static void memory(void)
+{
+	static const long strides[] = { 1, 2, 3, 7, -5, 1000 };
+	float got[64], want[64], wide[64 * 1000];
+	fill(a, 64, 1.f);
+	for (int s = 0; s < 6; s++)
+		for (long n = 0; n <= 2 * LANES; n++) {
+			long stride = strides[s], span = n < LANES ? n : LANES, base = stride < 0 ? 30000 : 0;
+			float *p = wide + base;
+			fill(wide, 64 * 1000, 1.f);
+			for (long i = 0; i < LANES; i++)
+				want[i] = i < span ? p[i * stride] : 5.f;
+			vec_store(got, vec_gather_n(p, stride, n, 5.f));
+			expect("vec_gather_n", got, want, LANES);
+			for (long i = 0; i < LANES; i++)
+				want[i] = p[i * stride];
+			vec_store(got, vec_gather(p, stride));
+			expect("vec_gather", got, want, LANES);
+			for (long i = 0; i < LANES; i++)
+				want[i] = i < span ? a[i] : p[i * stride];
+			vec_scatter_n(p, stride, vec_load(a), n);
+			vec_store(got, vec_gather(p, stride));
+			expect("vec_scatter_n", got, want, LANES);
+			vec_scatter(p, stride, vec_load(a));
+			vec_store(got, vec_gather(p, stride));
+			expect("vec_scatter", got, a, LANES);
+			for (long i = 0; i < LANES; i++)
+				want[i] = i < span ? a[i] : 7.f;
+			vec_store(got, vec_load_n(a, n, 7.f));
+			expect("vec_load_n", got, want, LANES);
+			vec_store(got, vec_first(vec_load(a), vec_set(7.f), n));
+			expect("vec_first", got, want, LANES);
+			for (long i = 0; i < 64; i++)
+				got[i] = 9.f, want[i] = i < span ? a[i] : 9.f;
+			vec_store_n(got, vec_load(a), n);
+			expect("vec_store_n", got, want, 64);
+		}
+}
+
+int main(void)
+{
+	fill(a, COUNT, 16.f), fill(b, COUNT, 4.f), fill(c, COUNT, 1.f);
+	all("");
+	joins("");
+	every_kind(a, COUNT, 65537u, 0), every_kind(b, COUNT, 40503u * 65537u, 12345u), every_kind(c, COUNT, 2654435761u, 99u);
+	specials(b, COUNT, 5);
+	all("*");
+	joins("*");
+	specials(a, COUNT, 3);
+	all("**");
+	for (long i = 0; i < COUNT; i++)                        /* of -0 and 0 the order of the joins decides */
+		a[i] = i % 3 ? -0.f : i % 7 ? 0.f : -1.f;
+	joins("-0");
+	for (long i = 0; i < COUNT; i++) {                      /* sums just beside a tie: rounding twice shows */
+		float small = (float)(1 << i % 23) * 0x1p-23f, size = i & 32 ? 0x1p-126f : 1.f;
+		a[i] = 1.f + small, b[i] = (1.f - small) * (i & 64 ? size : -size) * 0x1p-24f, c[i] = (1.f + (float)(i / 23) * 0x1p-23f) * size;
+	}
+	map_k_fma(" ties"), map_s_fma(" ties");
+	memory();
+	return bad;
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""bits.py: builds bits.c for every prelude and compiler that is here, runs it, and compares: all must print the same.
+
+    bits.py [--work DIR] [--quick]      exit 0: all the same, 1: not, 77: nothing could be compared"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import words
+
+STRICT = ["-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+
+
+def flags_of_this_cpu():
+    try:
+        with open("/proc/cpuinfo") as file:
+            return set(next((line for line in file if line.startswith("flags")), "").split())
+    except OSError:
+        return set()
+
+
+def builds(quick):
+    """name, target, command, how to run"""
+    cpu = flags_of_this_cpu()
+    has = {"avx512": {"avx512f", "avx512dq", "avx512vl"} <= cpu, "avx2": {"avx2", "fma"} <= cpu, "scalar_fma": "fma" in cpu,
+           "scalar_libm": True, "scalar_soft": True}
+    for name, target in words.TARGETS.items():
+        if name == "neon":
+            for cc in ["aarch64-linux-gnu-gcc"], ["clang-14", "--target=aarch64-linux-gnu"], ["clang", "--target=aarch64-linux-gnu"]:
+                if shutil.which(cc[0]) and shutil.which("qemu-aarch64-static") and shutil.which("aarch64-linux-gnu-gcc"):
+                    yield "neon " + cc[0], target, cc + ["-O2", "-std=c11", "-static"] + STRICT, ["qemu-aarch64-static"]
+            if not shutil.which("qemu-aarch64-static") or not shutil.which("aarch64-linux-gnu-gcc"):
+                print("skipped: neon (needs gcc-aarch64-linux-gnu, qemu-user-static)")
+            continue
+        if not has[name]:
+            print("skipped: %s (this CPU lacks it)" % name)
+            continue
+        for cc in "gcc", "clang":
+            for level in ["-O2"] if quick else ["-O0", "-O2", "-O3"]:
+                for standard in ["-std=c99"] if quick else ["-std=c99", "-std=c11"]:
+                    if shutil.which(cc):
+
+                        yield "%s %s %s %s" % (name, cc, level, standard), target, [cc, level, standard] + STRICT + target.flags, []
+        if name.startswith("scalar") and name != "scalar_fma" and shutil.which("tcc"):
+            yield name + " tcc", target, ["tcc"], []
+    for name in "avx512", "avx2", "scalar_soft":
+        for cc in "g++", "clang++":
+            if has[name] and shutil.which(cc):
+                yield "%s %s" % (name, cc), words.TARGETS[name], [cc, "-x", "c++", "-O2", "-std=c++17"] + STRICT + words.TARGETS[name].flags, []
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--work")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    work = options.work or tempfile.mkdtemp(prefix="words.")
+    os.makedirs(work, exist_ok=True)
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "bits.c")) as file:
+        body = file.read()
+    first, wrong, count = None, [], 0
+    for name, target, command, run in builds(options.quick):
+        base = os.path.join(work, name.replace(" ", "_").replace("=", ""))
+        with open(base + ".c", "w") as file:
+            file.write(words.prelude(body, target) + body)
+        built = subprocess.run(command + [base + ".c", "-o", base, "-lm"], capture_output=True, text=True)
+        if built.returncode:
+            print("%s does not build:\n%s" % (name, built.stderr[:3000]))
+            wrong.append(name)
+            continue
+        ran = subprocess.run(run + [base], capture_output=True, text=True)
+        lines = ran.stdout.splitlines()
+        count += 1
+        if first is None:
+            first, first_name = lines, name
+        differ = [theirs for ours, theirs in zip(first, lines) if ours != theirs]
+        if ran.returncode or differ or len(lines) != len(first):
+            wrong.append(name)
+            print("%s: exit %d, %d of %d lines differ from %s: %s" % (name, ran.returncode, len(differ), len(first), first_name, "; ".join(differ[:8])))
+    if not options.work:
+        shutil.rmtree(work)
+    print("%d builds, %d lines each, wrong: %s" % (count, len(first or []), ", ".join(wrong) or "none"))
+    sys.exit(1 if wrong else 0 if count > 1 else 77)
+
+
+main()
