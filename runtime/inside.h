@@ -39,7 +39,7 @@ struct failure {
 	char text[TEXT_ROOM];
 };
 
-/* ---- commands: stream.c ---- */
+/* ---- commands: command.c ---- */
 
 enum command_state { COMMAND_QUEUED, COMMAND_RUNNING, COMMAND_DONE };
 
@@ -355,6 +355,8 @@ void  failure_drop(struct ingot_runtime *, struct failure *);
 /* ---- stream.c ---- */
 enum ingot_status stream_new(struct device *, struct stream **);
 void  stream_finish(struct stream *);                                  /* waits until it is empty */
+
+/* ---- command.c ---- */
 enum ingot_status stream_room(struct stream *);                        /* waits for room, reports a failure; may give up the lock */
 enum ingot_status submit(const struct request *, struct ingot_command **);    /* the queue's reference; alive until `leave` */
 void  leave_after(struct stream *, struct ingot_command *);            /* leave; on inline devices, runs it */
@@ -365,6 +367,9 @@ void  command_wait(struct ingot_command *);                            /* locked
 bool  command_done(const struct ingot_command *);
 struct ingot_command *promise_new(struct ingot_runtime *);
 void  promise_keep_or_break(struct ingot_command *, struct failure *); /* done, well or with a failure (its reference is taken) */
+/* Whether `from` comes after the promise: through edges, its queue, and what keeps other promises. */
+bool  comes_after(struct ingot_command *from, struct ingot_command *promise);
+struct stream *running_stream(void);                                   /* whose command this thread is in, or NULL */
 bool  inside_task(void);
 
 /* ---- event.c ---- */
