@@ -1,9 +1,9 @@
 /* command.c: requests -> commands in queues -> done.
  *
- * A command starts when it is the first of its queue and everything it has an edge from is done.  Edges come from hazards
- * and waits and always point at commands submitted before, so they cannot form a circle; only a promise, which somebody
- * keeps later, could, and that is looked for when the keeper is submitted.  No thread is parked for a wait: the last
- * predecessor to finish wakes the queue. */
+ * A command starts when it is the first of its queue and everything it has an edge from is done.  Edges come from
+ * hazards and waits and always point at commands submitted before, so they cannot form a circle; only a promise, which
+ * somebody keeps later, could, and that is looked for when the keeper is submitted.  No thread is parked for a wait:
+ * the last predecessor to finish wakes the queue. */
 #include <sched.h>
 #include <stdlib.h>
 #include "futex.h"
@@ -13,7 +13,10 @@ static _Thread_local struct stream *running;           /* the stream whose comma
 
 struct stream *running_stream(void) { return running; }
 bool inside_task(void) { return running != NULL; }
-bool command_done(const struct ingot_command *command) { return atomic_load_explicit(&command->state, memory_order_acquire) == COMMAND_DONE; }
+bool command_done(const struct ingot_command *command)
+{
+	return atomic_load_explicit(&command->state, memory_order_acquire) == COMMAND_DONE;
+}
 void command_keep(struct ingot_command *command) { command->refs++; }
 
 void command_drop(struct ingot_command *command)
@@ -36,7 +39,8 @@ static bool run_inline(struct ingot_runtime *runtime)
 {
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct stream *stream = (struct stream *)runtime->handles[i].object;
-		if (!stream || stream->object.kind != KIND_STREAM || !stream->device || !stream->device->backend->table->waits_inline || !startable(stream))
+		if (!stream || stream->object.kind != KIND_STREAM || !stream->device ||
+		    !stream->device->backend->table->waits_inline || !startable(stream))
 			continue;
 		object_keep(&stream->object);
 		leave(runtime);
@@ -191,7 +195,8 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 		/* The same place twice, as when two arguments are parts of one: one entry says it. */
 		if (hazard->writer == command)
 			continue;
-		if (!request->accesses[i].write && hazard->reader_count && hazard->readers[hazard->reader_count - 1] == command)
+		if (!request->accesses[i].write && hazard->reader_count &&
+		    hazard->readers[hazard->reader_count - 1] == command)
 			continue;
 		command_keep(command);
 		runtime->hazards++;
@@ -341,8 +346,8 @@ enum ingot_status ingot_command_run(struct ingot_command *command)
 	running = before;
 	if (status) {
 		enter(command->runtime);
-		command->failure = failure_new(command->runtime, status, "%s: %s: %s", command->stream->name, command->name,
-					       text[0] ? text : ingot_status_text(status));
+		command->failure = failure_new(command->runtime, status, "%s: %s: %s", command->stream->name,
+		                               command->name, text[0] ? text : ingot_status_text(status));
 		leave(command->runtime);
 	}
 	return status;
@@ -358,13 +363,15 @@ static struct failure *failure_find(struct ingot_command *command, enum ingot_st
 	if (command->cancelled)
 		return failure_new(runtime, INGOT_CANCELLED, "%s: %s was cancelled", stream->name, command->name);
 	if (!command->cause)
-		return failure_new(runtime, status, "%s: %s: %s", stream->name, command->name, ingot_status_text(status));
+		return failure_new(runtime, status, "%s: %s: %s", stream->name, command->name,
+		                   ingot_status_text(status));
 	if (command->cause == stream->failure)
 		return failure_keep(stream->failure);
 	if (command->cause->cancelled)
-		return failure_new(runtime, INGOT_CANCELLED, "%s: %s was cancelled: it waits for: %.120s", stream->name, command->name,
-				   command->cause->text);
-	return failure_new(runtime, INGOT_DEPENDENCY, "%s: %s was not run: it waits for: %.120s", stream->name, command->name, command->cause->text);
+		return failure_new(runtime, INGOT_CANCELLED, "%s: %s was cancelled: it waits for: %.120s", stream->name,
+		                   command->name, command->cause->text);
+	return failure_new(runtime, INGOT_DEPENDENCY, "%s: %s was not run: it waits for: %.120s", stream->name,
+	                   command->name, command->cause->text);
 }
 
 static void successors_free(struct ingot_command *command)
@@ -398,8 +405,11 @@ static void trace_add(struct ingot_command *command)
 	if (!runtime->trace || !command->began)
 		return;
 	struct trace_entry *entry = runtime->trace + runtime->trace_count++ % runtime->trace_room;
-	*entry = (struct trace_entry){ .device = command->device_id, .stream = command->stream_number, .began = command->began,
-				       .ended = clock_nanoseconds(), .failed = command->failure != NULL };
+	*entry = (struct trace_entry){.device = command->device_id,
+	                              .stream = command->stream_number,
+	                              .began = command->began,
+	                              .ended = clock_nanoseconds(),
+	                              .failed = command->failure != NULL};
 	memcpy(entry->name, command->name, sizeof entry->name);
 }
 
@@ -476,8 +486,9 @@ bool comes_after(struct ingot_command *from, struct ingot_command *promise)
 		struct ingot_command *command = todo;
 		todo = command->to_visit;
 		for (uint32_t i = 0; i < command->edge_count + 2; i++) {
-			struct ingot_command *before = i < command->edge_count ? command->edges[i].from
-						       : i == command->edge_count ? command->previous : command->signaller;
+			struct ingot_command *before = i < command->edge_count    ? command->edges[i].from
+			                               : i == command->edge_count ? command->previous
+			                                                          : command->signaller;
 			if (!before || before->visited == visit || command_done(before))
 				continue;
 			if (before == promise)

@@ -30,7 +30,8 @@ static enum ingot_status multicore_open(const struct ingot_backend_options *opti
 	multicore->cores = sysconf(_SC_NPROCESSORS_ONLN);
 	multicore->device.parallel = options->parallel;
 	if (!options->parallel && options->intra_op_threads != 1) {
-		if (options->intra_op_threads > 4096 || ingot_threads_open(&multicore->threads, (int)options->intra_op_threads)) {
+		if (options->intra_op_threads > 4096 ||
+		    ingot_threads_open(&multicore->threads, (int)options->intra_op_threads)) {
 			snprintf(text, INGOT_BACKEND_TEXT, "no pool of %u threads", options->intra_op_threads);
 			free(multicore);
 			return INGOT_MEMORY;

@@ -34,30 +34,39 @@ static bool unkept(const struct ingot_command *command)
 	return !command_done(command) && !command->stream && !command->signaller;
 }
 
-static enum ingot_status task_submit_locked(struct stream *stream, const struct ingot_task *task, struct ingot_command **out)
+static enum ingot_status task_submit_locked(struct stream *stream, const struct ingot_task *task,
+                                            struct ingot_command **out)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	struct ingot_command *few[8], **after = few;
 	uint32_t count = 0;
 	enum ingot_status status = INGOT_OK;
 	if (task->wait_count > COUNT(few) && !(after = memory_new(runtime, task->wait_count, sizeof *after)))
-		return say(INGOT_MEMORY, "no memory to submit %s to %s", task->name ? task->name : "task", stream->name);
+		return say(INGOT_MEMORY, "no memory to submit %s to %s", task->name ? task->name : "task",
+		           stream->name);
 	struct failure *cause = NULL;
 	for (uint32_t i = 0; i < task->wait_count && !status; i++) {
 		struct event *event = FIND(event, runtime, task->waits[i], KIND_EVENT);
 		if (!event)
 			status = INGOT_STALE;
 		else if (event->command && unkept(event->command) && stream->device->backend->table->waits_inline)
-			status = say(INGOT_WOULD_BLOCK, "%s runs in place, and nobody has signalled the event it should wait for", stream->name);
+			status = say(INGOT_WOULD_BLOCK,
+			             "%s runs in place, and nobody has signalled the event it should wait for",
+			             stream->name);
 		else if (event->command)
 			after[count++] = event->command;
 		else if (!cause)
 			cause = event->failure;
 	}
 	if (!status)
-		status = submit(&(struct request){ .stream = stream, .name = task->name ? task->name : "task", .run = task_run,
-						   .destroy = task_destroy, .payload_bytes = sizeof(struct task_payload),
-						   .after = after, .after_count = count }, out);
+		status = submit(&(struct request){.stream = stream,
+		                                  .name = task->name ? task->name : "task",
+		                                  .run = task_run,
+		                                  .destroy = task_destroy,
+		                                  .payload_bytes = sizeof(struct task_payload),
+		                                  .after = after,
+		                                  .after_count = count},
+		                out);
 	if (!status) {
 		((struct task_payload *)(*out)->payload)->task = *task;
 		if (cause && !(*out)->cause)
@@ -68,7 +77,8 @@ static enum ingot_status task_submit_locked(struct stream *stream, const struct 
 	return status;
 }
 
-enum ingot_status ingot_task_submit(struct ingot_stream handle, const struct ingot_task *task, struct ingot_event *done_event)
+enum ingot_status ingot_task_submit(struct ingot_stream handle, const struct ingot_task *task,
+                                    struct ingot_event *done_event)
 {
 	struct event *event = NULL;
 	struct ingot_command *command = NULL;
@@ -82,7 +92,8 @@ enum ingot_status ingot_task_submit(struct ingot_stream handle, const struct ing
 	}
 	struct ingot_runtime *runtime = stream->object.runtime;
 	object_keep(&stream->object);
-	enum ingot_status status = task->wait_count && !task->waits ? say(INGOT_INVALID, "ingot_task_submit: no waits") : stream_room(stream);
+	enum ingot_status status = task->wait_count && !task->waits ? say(INGOT_INVALID, "ingot_task_submit: no waits")
+	                                                            : stream_room(stream);
 	if (!status)
 		status = event_reserve(stream->device, runtime, done_event, &event);
 	if (!status)
@@ -143,7 +154,8 @@ enum ingot_status stream_new(struct device *device, struct stream **out)
 	uint32_t number = 0;
 	while (number < device->stream_count && device->streams[number])
 		number++;
-	if (number == device->stream_count && !memory_grow(runtime, &device->streams, device->stream_count, &device->stream_room, sizeof *device->streams))
+	if (number == device->stream_count && !memory_grow(runtime, &device->streams, device->stream_count,
+	                                                   &device->stream_room, sizeof *device->streams))
 		return say(INGOT_MEMORY, "no memory for a stream");
 	struct stream *stream = memory_new(runtime, 1, sizeof *stream);
 	if (!stream)
@@ -151,7 +163,8 @@ enum ingot_status stream_new(struct device *device, struct stream **out)
 	stream->device = device;
 	stream->number = number;
 	stream->queue.stream = stream;
-	snprintf(stream->name, sizeof stream->name, "%s:%d:%u.%u", device->properties.backend, device->properties.ordinal, device->properties.id, number);
+	snprintf(stream->name, sizeof stream->name, "%s:%d:%u.%u", device->properties.backend,
+	         device->properties.ordinal, device->properties.id, number);
 	enum ingot_status status = handle_new(runtime, &stream->object, KIND_STREAM);
 	if (status) {
 		memory_free(runtime, stream);
@@ -231,7 +244,9 @@ enum ingot_status ingot_stream_close(struct ingot_stream handle)
 	else if (stream->contexts)
 		status = say(INGOT_BUSY, "%s has %u contexts", stream->name, stream->contexts);
 	else if (stream == stream->device->main && !stream->device->closing)
-		status = runtime->options.single_stream ? INGOT_OK : say(INGOT_BUSY, "%s is its device's default stream", stream->name);
+		status = runtime->options.single_stream
+		                 ? INGOT_OK
+		                 : say(INGOT_BUSY, "%s is its device's default stream", stream->name);
 	else {
 		stream->closing = true;
 		stream_finish(stream);
@@ -286,7 +301,9 @@ enum ingot_status ingot_stream_await(struct ingot_stream handle)
 		object_keep(&stream->object);
 		stream_finish(stream);
 		if (stream->failure) {
-			status = stream->reported ? say(INGOT_STOPPED, "%s stopped: %s", stream->name, stream->failure->text) : say_failure(stream->failure);
+			status = stream->reported
+			                 ? say(INGOT_STOPPED, "%s stopped: %s", stream->name, stream->failure->text)
+			                 : say_failure(stream->failure);
 			stream->reported = true;
 		}
 		object_drop(&stream->object);

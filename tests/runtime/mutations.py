@@ -2,11 +2,12 @@
 
     mutations.py SOURCE_FOLDER BUILD_FOLDER [ROW ...]
 
-A fault is a row of the list, a file of runtime/, a text that stands in it exactly once, and what stands there instead: the defect
+A fault is a row of the list, a file of runtime/, a text that stands in it exactly once (but for spaces), and what stands there instead: the defect
 that the row says to avoid, or the feature left out.  A text that is not found is an error too, so the list cannot rot.  The build
 folder keeps objects; sources are never touched.
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -173,13 +174,15 @@ def main():
             continue
         path = os.path.join(runtime, name)
         text = open(path).read()
-        if text.count(old) != 1:
-            print(f"{row} {name}: the text stands there {text.count(old)} times: {old[:60]!r}")
+        # Spaces and line ends do not count, so that the list survives formatting.
+        found = re.findall(r"\s*".join(re.escape(c) for c in old if not c.isspace()), text)
+        if len(found) != 1:
+            print(f"{row} {name}: the text stands there {len(found)} times: {old[:60]!r}")
             missed += 1
             continue
         with tempfile.TemporaryDirectory(dir=folder) as made:
             changed = os.path.join(made, name)
-            open(changed, "w").write(text.replace(old, new))
+            open(changed, "w").write(text.replace(found[0], new))
             program = os.path.join(made, "rows")
             built = run(compiler + ["-c", changed, "-o", os.path.join(made, "changed.o")])
             if built.returncode:

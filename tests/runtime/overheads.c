@@ -48,7 +48,7 @@ static void nothing_indexed(void *argument, int index) { (void)argument, (void)i
 static int empty(void *argument) { (void)argument; return 0; }
 static int empty_routine(const struct ingot_call *call) { (void)call; return 0; }
 static const struct ingot_module_routine routines[] = { { .name = "empty", .merge_input = -1, .run = empty_routine } };
-static const struct ingot_module module = { .abi = INGOT_ABI, .name = "empty", .routines = routines, .routine_count = 1 };
+static const struct ingot_module module = {.abi = INGOT_ABI, .name = "empty", .routines = routines, .routine_count = 1};
 
 #define MUST(call) do { if (call) { fprintf(stderr, "%s: %s\n", #call, ingot_message()); exit(1); } } while (0)
 
@@ -149,14 +149,15 @@ static void on_one(int repeat)
 {
 	while (repeat--)
 		for (size_t k = 0; k < 2; k++)
-			MUST(ingot_task_submit(stream, &(struct ingot_task){ .run = busy, .argument = (void *)k }, NULL));
+			MUST(ingot_task_submit(stream, &(struct ingot_task){.run = busy, .argument = (void *)k}, NULL));
 	MUST(ingot_stream_await(stream));
 }
 static void on_two(int repeat)
 {
 	while (repeat--)
 		for (size_t k = 0; k < 2; k++)
-			MUST(ingot_task_submit(k ? other : stream, &(struct ingot_task){ .run = busy, .argument = (void *)k }, NULL));
+			MUST(ingot_task_submit(k ? other : stream,
+			                       &(struct ingot_task){.run = busy, .argument = (void *)k}, NULL));
 	MUST(ingot_stream_await(stream));
 	MUST(ingot_stream_await(other));
 }

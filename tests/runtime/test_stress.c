@@ -2,9 +2,9 @@
  *
  *     runtime_stress [COUNT]          tasks; 0 or none: a sample
  *
- * Every task adds its number to the cells it owns the order of.  Without failures the result is a function of the program
- * alone, so it must be the oracle's; with failures and cancellations each task must have run or been reported, once, and
- * be destroyed, once.  The lists of the runtime stay bounded by what is in flight. */
+ * Every task adds its number to the cells it owns the order of.  Without failures the result is a function of the
+ * program alone, so it must be the oracle's; with failures and cancellations each task must have run or been reported,
+ * once, and be destroyed, once.  The lists of the runtime stay bounded by what is in flight. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,10 @@
 #define STREAMS 8
 #define CELLS 64
 #define QUEUE 256             /* short, so that the submitter meets full queues and failures while it submits */
-#define CHECK(condition) ((condition) ? (void)0 : (fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, ingot_message()), exit(1)))
+#define CHECK(condition)                                                                                               \
+	((condition)                                                                                                   \
+	         ? (void)0                                                                                             \
+	         : (fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, ingot_message()), exit(1)))
 
 struct world {
 	struct ingot_runtime *runtime;
@@ -82,7 +85,12 @@ static void play(struct world *world, uint64_t count, int failures, uint64_t *ac
 			wait[waits++] = last[cell];
 		if (have[extra] && ask < 4)
 			wait[waits++] = last[extra];
-		struct ingot_task task = { .name = "work", .run = work_run, .argument = work, .destroy = work_destroy, .waits = wait, .wait_count = waits };
+		struct ingot_task task = {.name = "work",
+		                          .run = work_run,
+		                          .argument = work,
+		                          .destroy = work_destroy,
+		                          .waits = wait,
+		                          .wait_count = waits};
 		enum ingot_status status = ingot_task_submit(world->streams[stream], &task, &done);
 		if (!status) {
 			++*accepted;
@@ -153,8 +161,10 @@ int main(int argc, char **argv)
 	play(&threads, count, 1, &accepted, &refused);
 	CHECK(threads.destroyed == count && threads.ran <= accepted);
 	CHECK(accepted + refused == count && (count < 50000 || refused > 0));
-	printf("%llu tasks with failures: %llu ran, %llu were skipped or cancelled, %llu refused; each destroyed once\n", (unsigned long long)count,
-	       (unsigned long long)threads.ran, (unsigned long long)(accepted - threads.ran), (unsigned long long)refused);
+	printf("%llu tasks with failures: %llu ran, %llu were skipped or cancelled, %llu refused; each destroyed "
+	       "once\n",
+	       (unsigned long long)count, (unsigned long long)threads.ran, (unsigned long long)(accepted - threads.ran),
+	       (unsigned long long)refused);
 	for (int s = 0; s < STREAMS; s++)
 		CHECK(!ingot_stream_close(threads.streams[s]));
 	CHECK(!ingot_runtime_close(threads.runtime));
