@@ -273,7 +273,7 @@ double json_number(const char *text, const char *key)
 /* ---- the runner ---- */
 
 static const struct row *const all[] = {rows_device,  rows_memory, rows_events,  rows_transfer,
-                                        rows_sharing, rows_node,   rows_routine, rows_kernel};
+                                        rows_sharing, rows_node, rows_values,   rows_routine, rows_kernel};
 static const char *const devices[] = { "sync", "multicore", "lazy" };
 
 enum result { PASS, FAIL, SKIP };
