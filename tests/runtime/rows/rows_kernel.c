@@ -10,7 +10,7 @@ static struct ingot_library load(struct trial *t)
 
 static void h1(struct trial *t)
 {
-	/* Handles are values without a meaning of their own; all headers compile as C11 and as C++ (test headers_cxx). */
+	/* Handles are values without a meaning of their own; all headers compile as C11 and as C++ (tests runtime.header.*). */
 	struct ingot_device zeros = { 0 };
 	struct ingot_buffer buffer;
 	const struct ingot_module_kernel *kernel;
