@@ -1,4 +1,4 @@
-/* test_template.c: the C side of templates: values built in C, functions, filters and tests in C, objects, errors, limits. */
+/* test_template.c: the C side of templates: values, functions, filters, tests and objects in C; errors, limits. */
 #include "unit.h"
 #include "ingot/template.h"
 
@@ -19,7 +19,8 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 static struct value address(struct template_call *call)
 {
 	const char *name = call->user;
-	return value_printf(call->arena, "%s[%lld * 16 + %lld]", name, (long long)call_int(call, 0, 0), (long long)call_int(call, 1, 7));
+	return value_printf(call->arena, "%s[%lld * 16 + %lld]", name, (long long)call_int(call, 0, 0),
+		(long long)call_int(call, 1, 7));
 }
 
 static struct value shout(struct template_call *call)
@@ -133,12 +134,14 @@ static void errors_say_where(void **state)
 static void chain_is_told(void **state)
 {
 	static const struct source sources[] = { { "main", "{% from 'lib' import tile %}\n\n{{ tile(3) }}" },
-		{ "lib", "{% macro tile(n) %}\n  {% include 'body' %}{% endmacro %}" }, { "body", "ok\n {{ n.rows }}\n" }, { 0 } };
+		{ "lib", "{% macro tile(n) %}\n  {% include 'body' %}"
+			"{% endmacro %}" }, { "body", "ok\n {{ n.rows }}\n" }, { 0 } };
 	struct run run;
 	(void)state;
 	start(&run, sources, NULL);
 	assert_string_equal(render(&run), "body:2:7: a int has no member 'rows'");
-	assert_string_equal(run.build.detail, "    2 |  {{ n.rows }}\n      |       ^\n      in include body, from lib:2:14\n"
+	assert_string_equal(run.build.detail,
+		"    2 |  {{ n.rows }}\n      |       ^\n      in include body, from lib:2:14\n"
 		"      in macro tile, from main:3:4\n");
 	end(&run);
 }
@@ -150,7 +153,8 @@ static void limits_end_it(void **state)
 		{ "{% include 'main' %}", { 0 }, "nested more than 4000 deep" },
 		{ "{% for i in range(1000000000000) %}{% endfor %}", { .loop_limit = 1000 }, "more than 1000 rounds" },
 		{ "{% for i in range(100000) %}xxxxxxxxxx{% endfor %}", { .output_limit = 5000 }, "text of more than" },
-		{ "{% set x = namespace(l=[1]) %}{% for i in range(100) %}{% set x.l = x.l + x.l %}{% endfor %}", { .memory_limit = 1 << 20 }, "out of memory" },
+		{ "{% set x = namespace(l=[1]) %}{% for i in range(100) %}{% set x.l = x.l + x.l %}"
+			"{% endfor %}", { .memory_limit = 1 << 20 }, "out of memory" },
 		{ "{{ 'ab' * 999999999999 }}", { 0 }, "too long" },
 		{ "{{ '%999999999d' % 1 }}", { 0 }, "too wide" },
 	};
@@ -181,17 +185,27 @@ static void goes_on_after_a_failure(void **state)
 }
 
 static const struct source everything[] = {
-	{ "main", "{% extends 'base' %}{% import 'lib' as lib %}{% from 'lib' import tile as t with context %}{% set v = namespace(n=0) %}"
-		"{% block body %}{{ super() }}{% for i in range(12) if i is odd %}{% set v.n = v.n + i %}{{ loop.last }}{{ loop.length }}{% endfor %}"
-		"{% call(x) lib.each([1, 2]) %}{{ x ~ kernel }}{% endcall %}{% filter indent(2) | upper %}a\nb{% endfilter %}{{ t(3, b=4) }}"
-		"{% include ['no', 'part'] %}{% for n in [[1, [[2, []]]]] recursive %}{{ n[0] }}{{ loop(n[1]) }}{% endfor %}"
-		"{{ [3, 1, 2]|sort|map('string')|join(',') }}{{ kernel|tojson(2) }}{{ 'some words to wrap'|wordwrap(6) }}{{ kernel|pprint }}"
-		"{{ '%05.2f %s' % (1.5, kernel.params) }}{{ '{:>6} {!r}'.format(1, 'a') }}{{ {'a': 1, 'b': [1.25]} }}{{ 'a,b'.split(',')[::-1] }}"
-		"{{ [{'k': 2}, {'k': 1}]|groupby('k') }}{{ ['b', 'B', 'a']|unique|list }}{{ kernel.params|batch(1)|list }}{{ a.at(1, lane=2) }}{{ 'x'|shout }}"
-		"{% with q = 1, (r, s) = (2, 3) %}{{ q + r * s }}{% endwith %}{% set w %}text{% endset %}{{ w|replace('t', 'T') }}{{ dict(a=1, **{'b': 2}) }}"
-		"{% set c = cycler(1, 2) %}{{ c.next() }}{% set j = joiner() %}{{ j() }}{{ j() }}{% do kernel.params.append('more') %}{% endblock %}" },
+	{ "main", "{% extends 'base' %}{% import 'lib' as lib %}"
+		"{% from 'lib' import tile as t with context %}{% set v = namespace(n=0) %}"
+		"{% block body %}{{ super() }}{% for i in range(12) if i is odd %}{% set v.n = v.n + i %}"
+		"{{ loop.last }}{{ loop.length }}{% endfor %}"
+		"{% call(x) lib.each([1, 2]) %}{{ x ~ kernel }}{% endcall %}"
+		"{% filter indent(2) | upper %}a\nb{% endfilter %}{{ t(3, b=4) }}"
+		"{% include ['no', 'part'] %}{% for n in [[1, [[2, []]]]] recursive %}{{ n[0] }}"
+		"{{ loop(n[1]) }}{% endfor %}"
+		"{{ [3, 1, 2]|sort|map('string')|join(',') }}{{ kernel|tojson(2) }}"
+		"{{ 'some words to wrap'|wordwrap(6) }}{{ kernel|pprint }}"
+		"{{ '%05.2f %s' % (1.5, kernel.params) }}{{ '{:>6} {!r}'.format(1, 'a') }}"
+		"{{ {'a': 1, 'b': [1.25]} }}{{ 'a,b'.split(',')[::-1] }}"
+		"{{ [{'k': 2}, {'k': 1}]|groupby('k') }}{{ ['b', 'B', 'a']|unique|list }}"
+		"{{ kernel.params|batch(1)|list }}{{ a.at(1, lane=2) }}{{ 'x'|shout }}"
+		"{% with q = 1, (r, s) = (2, 3) %}{{ q + r * s }}{% endwith %}{% set w %}text{% endset %}"
+		"{{ w|replace('t', 'T') }}{{ dict(a=1, **{'b': 2}) }}"
+		"{% set c = cycler(1, 2) %}{{ c.next() }}{% set j = joiner() %}{{ j() }}{{ j() }}"
+		"{% do kernel.params.append('more') %}{% endblock %}" },
 	{ "base", "<{% block body %}base{% endblock %}>{{ self.body()|length }}" },
-	{ "lib", "{% macro each(l) %}{% for i in l %}{{ caller(i) }}{% endfor %}{% endmacro %}{% macro tile(a, b=1) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{% endmacro %}" },
+	{ "lib", "{% macro each(l) %}{% for i in l %}{{ caller(i) }}{% endfor %}{% endmacro %}"
+		"{% macro tile(a, b=1) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{% endmacro %}" },
 	{ "part", "# part {{ x.rank }}" }, { 0 } };
 
 static void every_allocation_may_fail(void **state)
