@@ -132,6 +132,14 @@ static void fill_packed(const struct constant_item *item, void *out)
 		pack_any(p, from, out);
 }
 
+static int64_t pooled_rows(const struct contraction *c)
+{
+	for (int v = 0; v < c->pool.d->rank; v++)
+		if (c->pool.of[v] == c->pool.row)
+			return c->pool.d->extents[v];
+	return 1;
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -141,7 +149,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	for (int b = 0; b < c->batches; b++)
 		batches *= c->extents[b];
 	for (int r = 0; r + 1 < c->rows; r++)
-		outer *= c->extents[c->batches + r];
+		outer *= c->pool.d && r + 2 == c->rows ? pooled_rows(c) : c->extents[c->batches + r];
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	tile_choose(target, rows, columns, terms, &c->tile_rows, &c->tile_vecs);
@@ -154,10 +162,12 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	double a_bytes = (double)c->a->of->placed->bytes / (double)batches / (double)(outer * c->row_blocks);
 	double groups = (double)target->l2_bytes / 4 / (a_bytes > 1 ? a_bytes : 1);
 	c->group = c->panels == 1 || groups >= (double)(outer * c->row_blocks) ? outer * c->row_blocks : groups < 1 ? 1 : (int64_t)groups;
-	c->split_panels = outer * c->row_blocks < 2;
-	kernel->blocks = c->split_panels ? c->panels : outer * c->row_blocks;
+	c->split_panels = outer * c->row_blocks < 2 && !c->pool.d;
+	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : outer * c->row_blocks;
 	kernel->blocks_of = c->split_panels ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
 		: arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows);
+	if (c->pool.d)
+		kernel->blocks_of = "rows of the maximum";
 	kernel->tile = arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 	if (c->b->of->source == SOURCE_CONSTANT) {
