@@ -171,6 +171,49 @@ static void limits_end_it(void **state)
 	}
 }
 
+/* The filters and statements that Jinja2 has not. */
+static void what_is_ours(void **state)
+{
+	static const struct { const char *text, *result; } cases[] = {
+		{ "{{ 255|hex }} {{ 255|hex(4) }} {{ (-1)|hex(width=2) }} {{ 0|hex }}", "0xff 0x00ff -0x01 0x0" },
+		{ "{{ 'a\"b\\\\c\nd\te\001f?\?=\u00e9'|cstring }}", "\"a\\\"b\\\\c\\nd\\te\\001f?\\077=\\303\\251\"" },
+		{ "{{ 5|cstring }}{{ ''|cstring }}", "\"5\"\"\"" },
+		{ "{{ 13|align(8) }} {{ 16|align(8) }} {{ 0|align(64) }} {{ (-13)|align(8) }}", "16 16 0 -8" },
+		{ "{{ 1|align(0) }}", "main:1:6: align: to a multiple of 0" },
+		{ "{{ 9223372036854775807|align(2) }}", "main:1:24: the result needs more than 64 bits" },
+		{ "{{ 1|hex(65) }}", "main:1:6: hex: a width of 0 to 64 digits" },
+		{ "{{ 'a'|hex }}", "main:1:8: hex: argument 1 is an integer, not a str" },
+		{ "{% assert 2 > 1 %}ok{% assert true, 1/0 %}", "ok" },
+		{ "{% assert [] , 'tile ' ~ 3 ~ ' too high' %}", "main:1:11: tile 3 too high" },
+		{ "{% if false %}{% fail 'never' %}{% endif %}ok", "ok" },
+		{ "{% fail %}", "main:1:9: expected an expression, got end of statement block" },
+		{ "{{ [1, 2]|random }}", "main:1:11: random: generated code is the same each time" },
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct source sources[] = { { "main", cases[i].text }, { 0 } };
+		struct run run;
+		start(&run, sources, NULL);
+		assert_string_equal(render(&run), cases[i].result);
+		end(&run);
+	}
+}
+
+/* A failure of something else does not show the lines of a template. */
+static void detail_is_of_one_failure(void **state)
+{
+	struct source sources[] = { { "main", "{{ nope }}" }, { 0 } };
+	struct run run;
+	(void)state;
+	start(&run, sources, NULL);
+	render(&run);
+	assert_int_not_equal(run.build.detail[0], 0);
+	if (BUILD_TRY(&run.build))
+		fail(&run.build, EXIT_USAGE, NULL, "other");
+	assert_string_equal(run.build.detail, "");
+	end(&run);
+}
+
 /* Settings and compiled templates outlive a failure: the environment renders on afterwards. */
 static void goes_on_after_a_failure(void **state)
 {
@@ -246,6 +289,8 @@ int main(void)
 		cmocka_unit_test(errors_say_where),
 		cmocka_unit_test(chain_is_told),
 		cmocka_unit_test(limits_end_it),
+		cmocka_unit_test(what_is_ours),
+		cmocka_unit_test(detail_is_of_one_failure),
 		cmocka_unit_test(goes_on_after_a_failure),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
