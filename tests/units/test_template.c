@@ -1,6 +1,9 @@
 /* test_template.c: the C side of templates: values, functions, filters, tests and objects in C; errors, limits. */
 #include "unit.h"
 #include "ingot/template.h"
+#include "emit/embedded.h"
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct source { const char *name, *text; };
 
@@ -199,6 +202,46 @@ static void what_is_ours(void **state)
 	}
 }
 
+/* A template of the user's own comes before the built-in one, which it can still include. */
+static void own_templates_come_first(void **state)
+{
+	char folder[] = "/tmp/ingot_own_XXXXXX", path[64];
+	struct build build;
+	struct mapped source;
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	struct template_places places = { folder };
+	const struct embedded_file *built_in = embedded_find("c/loops.jinja");
+	assert_non_null(built_in);
+	assert_null(embedded_find("c/nope.jinja"));
+	for (size_t i = 0; i < embedded_count; i++)
+		assert_ptr_equal(embedded_find(embedded_files[i].name), &embedded_files[i]);
+	snprintf(path, sizeof path, "%s/c", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof path, "%s/c/loops.jinja", folder);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("own", file);
+	fclose(file);
+	build_init(&build);
+	assert_int_equal(BUILD_TRY(&build), true);
+	assert_true(load_embedded(&places, &build, "c/loops.jinja", &source));
+	assert_int_equal(source.bytes, 3);
+	file_unmap(source);
+	assert_true(load_embedded(&places, &build, "built-in/c/loops.jinja", &source));
+	assert_ptr_equal(source.at, built_in->at);
+	assert_true(load_embedded(&places, &build, "common/scalars.jinja", &source));
+	assert_true(load_embedded(NULL, &build, "c/loops.jinja", &source));
+	assert_ptr_equal(source.at, built_in->at);
+	assert_false(load_embedded(&places, &build, "c/../c/loops.jinja", &source));
+	assert_false(load_embedded(&places, &build, "built-in/nope", &source));
+	build_release(&build);
+	unlink(path);
+	snprintf(path, sizeof path, "%s/c", folder);
+	rmdir(path);
+	rmdir(folder);
+}
+
 /* A failure of something else does not show the lines of a template. */
 static void detail_is_of_one_failure(void **state)
 {
@@ -290,6 +333,7 @@ int main(void)
 		cmocka_unit_test(chain_is_told),
 		cmocka_unit_test(limits_end_it),
 		cmocka_unit_test(what_is_ours),
+		cmocka_unit_test(own_templates_come_first),
 		cmocka_unit_test(detail_is_of_one_failure),
 		cmocka_unit_test(goes_on_after_a_failure),
 		cmocka_unit_test(every_allocation_may_fail),
