@@ -189,7 +189,8 @@ uint32_t value_hash_or_fail(struct renderer *r, struct value value)
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_use(r, value);
 	if (!value_hash(value, &hash))
-		render_fail(r, "a %s cannot be a key: it may change", value_type(value));
+		render_fail(r, value.kind == VALUE_TUPLE ? "a %s cannot be a key: what is in it may change, or is too deep"
+			: "a %s cannot be a key: it may change", value_type(value));
 	return hash;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DEEPEST = 100 };                           /* lists inside lists */
+enum { DEEPEST = 800 };                           /* lists inside lists */
 
 /* The lists and dicts around: one that holds itself prints as "[...]". */
 struct around { const struct around *outer; const void *list; int depth; };

@@ -204,7 +204,8 @@ uint32_t string_hash(const char *bytes, size_t count)
 
 static uint32_t mix(uint64_t x) { x *= 0x9e3779b97f4a7c15u; return (uint32_t)(x ^ x >> 32); }
 
-bool value_hash(struct value value, uint32_t *hash)
+/* Tuples of more than 500 tuples inside each other are refused, as what is built in a loop could end the stack. */
+static bool hash_deep(struct value value, uint32_t *hash, int depth)
 {
 	uint32_t part;
 	switch (value.kind) {
@@ -223,7 +224,7 @@ bool value_hash(struct value value, uint32_t *hash)
 	case VALUE_TUPLE:
 		*hash = 7;
 		for (size_t i = 0; i < value.list->count; i++) {
-			if (!value_hash(value.list->at[i], &part))
+			if (depth > 500 || !hash_deep(value.list->at[i], &part, depth + 1))
 				return false;
 			*hash = mix((uint64_t)*hash << 32 | part);
 		}
@@ -241,6 +242,8 @@ bool value_hash(struct value value, uint32_t *hash)
 		return true;
 	}
 }
+
+bool value_hash(struct value value, uint32_t *hash) { return hash_deep(value, hash, 0); }
 
 /* Equality of hashable values; it cannot fail. */
 static bool same_key(struct value a, struct value b)

@@ -160,6 +160,8 @@ static void limits_end_it(void **state)
 			"{% endfor %}", { .memory_limit = 1 << 20 }, "out of memory" },
 		{ "{{ 'ab' * 999999999999 }}", { 0 }, "too long" },
 		{ "{{ '%999999999d' % 1 }}", { 0 }, "too wide" },
+		{ "{% for i in [1] %}{% for j in kernel.params %}{% do kernel.params.append(1) %}{% endfor %}{% endfor %}",
+			{ .memory_limit = 1 << 22 }, "out of memory" },
 	};
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -240,6 +242,27 @@ static void own_templates_come_first(void **state)
 	snprintf(path, sizeof path, "%s/c", folder);
 	rmdir(path);
 	rmdir(folder);
+}
+
+/* What a loop nests deeper and deeper does not end the stack. */
+static void deep_values_are_refused(void **state)
+{
+	static const struct { const char *use, *part; } cases[] = {
+		{ "{{ t }}", "cannot be printed" }, { "{{ {t: 1} }}", "cannot be a key" }, { "{{ t == u }}", "deep" }, { "{{ t < u }}", "deep" },
+		{ "{{ t|tojson }}", "inside each other" }, { "{{ t|pprint }}", "inside each other" }, { "{{ [t]|unique|list }}", "cannot be a key" },
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char text[400];
+		snprintf(text, sizeof text, "{%% set n = namespace(t=(), u=()) %%}{%% for i in range(200000) %%}{%% set n.t = (n.t,) %%}"
+			"{%% set n.u = (n.u,) %%}{%% endfor %%}{%% set t = n.t %%}{%% set u = n.u %%}%s", cases[i].use);
+		struct source sources[] = { { "main", text }, { 0 } };
+		struct run run;
+		start(&run, sources, NULL);
+		assert_non_null(strstr(render(&run), cases[i].part));
+		assert_int_not_equal(run.build.code, EXIT_RIGHT);
+		end(&run);
+	}
 }
 
 /* A failure of something else does not show the lines of a template. */
@@ -334,6 +357,7 @@ int main(void)
 		cmocka_unit_test(limits_end_it),
 		cmocka_unit_test(what_is_ours),
 		cmocka_unit_test(own_templates_come_first),
+		cmocka_unit_test(deep_values_are_refused),
 		cmocka_unit_test(detail_is_of_one_failure),
 		cmocka_unit_test(goes_on_after_a_failure),
 		cmocka_unit_test(every_allocation_may_fail),
