@@ -337,8 +337,8 @@ static struct spec read_spec(struct braces *b, struct value text)
 	if (spec.zero && !spec.align) {
 		strcpy(spec.fill, "0");
 		spec.align = '=';
-	} else if (spec.zero)
-		strcpy(spec.fill, spec.fill[0] == ' ' ? "0" : spec.fill);
+	} else if (spec.zero && spec.fill[0] == ' ')
+		strcpy(spec.fill, "0");
 	return spec;
 }
 
