@@ -1,5 +1,6 @@
 /* fold.c: program -> program.  What depends on constants alone becomes a constant, computed strictly: the factors of a norm, for example.
- * What it was stays as its original, for --math double.  A map of numbers that reads nothing stays: it costs no memory. */
+ * What it was stays as its original, for --math double.  A map of numbers that reads nothing stays: it costs no memory;
+ * so does an output, which is copied to where the caller wants it. */
 #include "definitions/definitions.h"
 
 enum { FOLD_BYTES = 1 << 20 };            /* of a result that is larger than all it reads */
@@ -23,7 +24,7 @@ static void read(void *user, const struct expr *load)
 static bool is_worth_folding(const struct definition *definition)
 {
 	struct reads reads = { .constant = true };
-	if (definition->source != SOURCE_COMPUTED || definition->rewrite)
+	if (definition->source != SOURCE_COMPUTED || definition->rewrite || definition->is_output)
 		return false;
 	expr_loads(definition->body, read, &reads);
 	if (definition->start)

@@ -200,6 +200,24 @@ static void add_output(struct definer *definer, const struct tensor *tensor, con
 	push(definer->arena, &definer->program->output_names, tensor->name);
 }
 
+/* Every output of a graph is computed, each by a definition of its own: what is an input, a constant or an output already is copied. */
+static void compute_output(struct definer *definer, size_t i)
+{
+	struct program *program = definer->program;
+	struct definition *definition = program->outputs.at[i];
+	const struct index *at[MAX_RANK];
+	if (definition->source == SOURCE_COMPUTED && !definition->is_output) {
+		definition->is_output = true;
+		return;
+	}
+	for (int d = 0; d < definition->rank; d++)
+		at[d] = index_var(definer->arena, d, definition->extents[d]);
+	definer->node = NULL;
+	program->outputs.at[i] = definer_map(definer, program->output_names.at[i], definition->rank, definition->extents,
+		expr_load(definer->arena, definition, at));
+	program->outputs.at[i]->is_output = true;
+}
+
 struct program *define_graph(struct graph *graph)
 {
 	struct definer definer;
@@ -220,7 +238,7 @@ struct program *define_graph(struct graph *graph)
 	for (size_t i = 0; i < graph->outputs.count; i++)
 		add_output(&definer, graph->outputs.at[i], graph->file);
 	for (size_t i = 0; i < definer.program->outputs.count; i++)
-		definer.program->outputs.at[i]->is_output = true;
+		compute_output(&definer, i);
 	program_remove_dead(definer.program);
 	program_fold(definer.program);
 	return definer.program;
