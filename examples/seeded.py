@@ -1,8 +1,8 @@
 """Seeded numbers and the folder of a case: what the examples and the benches share.
 
-Element i of a tensor is drawn from output i of splitmix64, whose seed is SEED xor the FNV-1a hash (64 bit) of the tensor's name;
-u = the top 53 bits / 2^53.  So the numbers depend on names and shapes alone: the same on every machine and numpy.
-A case is a folder with model.onnx, in_I.npy, out_I.npy and io.json; `ingot check` and bench/race read it.
+Element i of a tensor is drawn from output i of splitmix64, whose seed is SEED xor the FNV-1a hash (64 bit) of the
+tensor's name; u = the top 53 bits / 2^53.  So the numbers depend on names and shapes alone: the same on every machine
+and numpy.  A case is a folder with model.onnx, in_I.npy, out_I.npy and io.json; `ingot check` and bench/race read it.
 """
 import json
 import os
@@ -35,7 +35,7 @@ def tensor(name, dims, low, high, seed=1):
 
 
 def tolerance(array):
-	"""The absolute error a float32 output may have: 1e-4 of its largest element, and 1e-6 where that is 1e-3 or more."""
+	"""The absolute error a float32 output may have: 1e-4 of its largest element, plus 1e-6 where that is >= 1e-3."""
 	finite = np.abs(array[np.isfinite(array)])
 	top = float(finite.max()) if finite.size else 0.0
 	return 1e-4 * top + (1e-6 if top >= 1e-3 else 0.0)

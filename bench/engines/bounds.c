@@ -1,5 +1,5 @@
-/* bounds.c: network -> two engines that do what any engine must at least: `fma` keeps the multiply-add pipes of its threads
- * busy, `traffic` reads and writes the network's bytes.  They take their turns like the others. */
+/* bounds.c: network -> two engines that do what any engine must at least: `fma` keeps the multiply-add pipes of its
+ * threads busy, `traffic` reads and writes the network's bytes.  They take their turns like the others. */
 #include "engine.h"
 #include "limits.h"
 

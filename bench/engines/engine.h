@@ -1,9 +1,9 @@
-/* engine.h: what races.  An engine runs one network (or one kernel) again and again on the same inputs; race.c alternates
- * the engines in one process, so that the weather of the machine falls on all of them alike.
+/* engine.h: what races.  An engine runs one network (or one kernel) again and again on the same inputs; race.c
+ * alternates the engines in one process, so that the weather of the machine falls on all of them alike.
  *
- * An engine's file offers one function NAME_open(engine): it loads the network, binds `network.inputs[i].data` as input i
- * and `engine->data[i]` as output i, and sets `engine->run`.  A function that cannot go on says why with engine_fail and
- * returns false; nothing is freed, since the process ends with the race. */
+ * An engine's file offers one function NAME_open(engine): it loads the network, binds `network.inputs[i].data` as input
+ * i and `engine->data[i]` as output i, and sets `engine->run`.  A function that cannot go on says why with engine_fail
+ * and returns false; nothing is freed, since the process ends with the race. */
 #ifndef BENCH_ENGINE_H
 #define BENCH_ENGINE_H
 #include <stdbool.h>
@@ -22,9 +22,10 @@ struct tensor {
 
 struct ingot_parallel;                                /* design: each generated header prints it */
 
-/* Written for each network by bench/harness/network.py, as network.c. */
+/* Written for each network by bench/harness/drive.py, as network.c. */
 struct network {
-	struct tensor *inputs, *outputs, *constants;  /* constants: read from const_I.bin, for engines that take no model */
+	struct tensor *inputs, *outputs;
+	struct tensor *constants;                     /* read from const_I.bin, for engines that take no model */
 	int input_count, output_count, constant_count;
 	double read_bytes, write_bytes;               /* what must move at least: weights, inputs; outputs */
 	const char *ort_library, *ov_library;         /* paths of the peers' shared libraries */
@@ -40,7 +41,7 @@ struct engine {
 	int threads;
 	bool pooled;                                  /* its second thread is the pool's */
 	bool (*run)(struct engine *);
-	bool (*finish)(struct engine *);              /* brings the outputs into data after the last run; NULL: they are there */
+	bool (*finish)(struct engine *);              /* after the last run: brings outputs into data; or NULL */
 	void *session, *in[TENSORS_MOST], *out[TENSORS_MOST];   /* the engine's own handles */
 	void *data[TENSORS_MOST];                     /* its outputs, 64-byte aligned */
 	const char *model;                            /* peer.onnx, or open.onnx on a second try */

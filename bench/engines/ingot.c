@@ -1,4 +1,4 @@
-/* ingot.c: network -> the generated library, linked in; network.c holds the call, since each header has its own types. */
+/* ingot.c: network -> the generated library, linked in.  The call is in network.c, as each header has its types. */
 #include "engine.h"
 
 static bool run(struct engine *engine)

@@ -18,9 +18,11 @@ enum { CHAINS = 12 };
 #define FILL(W, n) "vbroadcastss (%1), %%" W #n "\n\t"
 #define FMA(W, n) "vfmadd213ps %%" W "15, %%" W "14, %%" W #n "\n\t"
 #define FMA_MEMORY(W, n) "vfmadd213ps 4(%1)%{1to16%}, %%" W "14, %%" W #n "\n\t"
-#define CLOBBERS "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm14", "xmm15"
+#define CLOBBERS \
+	"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
+	"xmm11", "xmm14", "xmm15"
 
-/* x <- x * 0.999 + 0.001 stays at 1: no denormals, no infinities.  The registers are named, so a compiler cannot spill. */
+/* x <- x * 0.999 + 0.001 stays at 1: no denormals, no infinities.  Registers are named, so none spills. */
 static const float factors[2] = { 0.999f, 0.001f };
 
 #define LOOP(function, W, EACH, F) \
@@ -93,7 +95,8 @@ const struct fma_loop *fma_widest(void)
 {
 	const struct fma_loop *best = &fma_loops[0];
 	for (const struct fma_loop *loop = fma_loops; loop->name; loop++)
-		if (!strchr(loop->name, ',') && !strchr(loop->name, '{') && !strncmp(loop->name, "fma", 3) && loop->present())
+		if (!strchr(loop->name, ',') && !strchr(loop->name, '{') && !strncmp(loop->name, "fma", 3) &&
+		    loop->present())
 			best = loop;
 	return best;
 }

@@ -103,7 +103,8 @@ int main(int argc, char **argv)
 	struct job job = { 0 };
 	for (job.loop = fma_loops; job.loop->name; job.loop++)
 		if (job.loop->present())
-			printf("rate\t%s\t%.2f\n", job.loop->name, job.loop->flops * threads / best_seconds(&job) * 1e-9);
+			printf("rate\t%s\t%.2f\n", job.loop->name,
+			       job.loop->flops * threads / best_seconds(&job) * 1e-9);
 	job.loop = NULL;
 	size_t most = levels[sizeof levels / sizeof *levels - 1].bytes;
 	for (int i = 0; i < threads; i++) {

@@ -2,8 +2,8 @@
  *
  * usage: measure COMMAND...
  *
- * Prints "EXIT SECONDS BYTES" (EXIT is 128 + N after signal N).  A program of its own, since a process begins with the peak of
- * the one it was forked from: this one is small, Python is not.  What the command prints is not shown. */
+ * Prints "EXIT SECONDS BYTES" (EXIT is 128 + N after signal N).  A program of its own, since a process begins with the
+ * peak of the one it was forked from: this one is small, Python is not.  What the command prints is not shown. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>

@@ -35,8 +35,8 @@ static bool run(struct engine *engine)
 
 static bool bind(void *info, const struct tensor *tensor, void *data, void **value)
 {
-	return good(ort[CREATE_TENSOR_WITH_DATA](info, data, tensor->bytes, tensor->dims, tensor->rank, tensor->ort_type,
-	                                         value));
+	return good(ort[CREATE_TENSOR_WITH_DATA](info, data, tensor->bytes, tensor->dims, tensor->rank,
+	                                         tensor->ort_type, value));
 }
 
 static bool load(void)

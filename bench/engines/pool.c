@@ -2,7 +2,7 @@
  *
  * One 64-bit word holds the number of the loop and how many indices are left; whoever takes an index does so by a
  * compare-and-swap of that word.  So the caller never waits for a helper that has not come: where another process holds
- * the second core, the caller does the work alone.  A helper late by a loop fails its swap, as the number has changed. */
+ * the second core, the caller does the work alone.  A helper late by a loop fails its swap: the number has changed. */
 #define _GNU_SOURCE
 #include "engine.h"
 
@@ -73,7 +73,7 @@ void pool_pin(int number)
 
 static void *helper(void *number)
 {
-	pool_pin((int)(intptr_t)number);              /* else the kernel may wake it on the caller's core, and leave it there */
+	pool_pin((int)(intptr_t)number);              /* else it may be woken on the caller's core, and stay there */
 	for (uint32_t seen = 0;;) {
 		uint32_t number = atomic_load(&team.loop);
 		for (int spins = 0; number == seen; spins++) {

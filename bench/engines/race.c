@@ -6,11 +6,12 @@
  *     try ENGINE              it is loaded now, or in its last run: a crash is its own
  *     failed ENGINE MESSAGE
  *     open ENGINE MESSAGE     it did not run peer.onnx, and gets open.onnx, with open dimensions
- *     time ENGINE NS SWITCHES a batch, per call; how often another process took the core meanwhile
+ *     time ENGINE NS SWITCHES CPU_NS    a batch, per call; how often another process took a core meanwhile; the
+ *                             time less that of others, all threads together
  *     flops fma-N COUNT       in one call of it
  *     restless ENGINE         its threads were still busy 200 ms after its last call
- * It runs in the network's folder: inputs lie in in_I.bin, constants in const_I.bin; each engine's outputs of a run after the last round go to
- * ENGINE_I.bin.  With THREADS 1 all engines sit on the first core that the process may use. */
+ * It runs in the network's folder: inputs lie in in_I.bin, constants in const_I.bin; each engine's outputs of a run
+ * after the last round go to ENGINE_I.bin.  With THREADS 1 all engines sit on the first core the process may use. */
 #define _GNU_SOURCE
 #include "engine.h"
 #include "limits.h"
@@ -69,11 +70,11 @@ static double now(clockid_t clock)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* How often this thread lost its core to another against its will. */
+/* How often this process lost a core to another against its will. */
 static long switches(void)
 {
 	struct rusage usage;
-	getrusage(RUSAGE_THREAD, &usage);
+	getrusage(RUSAGE_SELF, &usage);
 	return usage.ru_nivcsw;
 }
 
@@ -143,16 +144,18 @@ static void batch(struct engine *engine)
 		pool_pin(0);
 	bool good = engine->run(engine);                /* brings back its code, its weights and its threads */
 	long taken = switches();
-	double start = now(CLOCK_MONOTONIC);
+	double cpu = now(CLOCK_PROCESS_CPUTIME_ID), start = now(CLOCK_MONOTONIC);
 	for (long i = 0; i < engine->calls; i++)
 		good &= engine->run(engine);
 	double seconds = now(CLOCK_MONOTONIC) - start;
+	cpu = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	taken = switches() - taken;
 	if (!good) {
 		printf("try\t%s\nfailed\t%s\t%s\n", engine->name, engine->name, problem);
 		exit(1);
 	}
-	printf("time\t%s\t%.1f\t%ld\n", engine->name, seconds / (double)engine->calls * 1e9, taken);
+	printf("time\t%s\t%.1f\t%ld\t%.1f\n", engine->name, seconds / (double)engine->calls * 1e9, taken,
+	       cpu / (double)engine->calls * 1e9);
 	if (engine->threads > 1 && !settle())
 		printf("restless\t%s\n", engine->name);
 }

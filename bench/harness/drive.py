@@ -1,5 +1,5 @@
-"""A case and its engines -> times: writes network.c, builds the driver (bench/engines) with it and with what `ingot build`
-made, runs it, and checks every engine's outputs."""
+"""A case and its engines -> times: writes network.c, builds the driver (bench/engines) with it and with what `ingot
+build` made, runs it, and checks every engine's outputs."""
 import glob
 import json
 import math
@@ -16,8 +16,10 @@ from . import environment, networks
 ENGINES = os.path.join(environment.ROOT, "bench", "engines")
 PROCESSES = 3          # each has its own layout in memory, which can make some per cent
 TIMEOUT = 900          # seconds for one command
+QUIET_LEAST = 5        # batches
 # numpy's name -> onnxruntime's number (its header is not in the wheel), OpenVINO's name (its header is)
-TYPES = {"float32": "1, F32", "uint8": "2, U8", "int8": "3, I8", "uint16": "4, U16", "int16": "5, I16", "int32": "6, I32",
+TYPES = {"float32": "1, F32", "uint8": "2, U8", "int8": "3, I8", "uint16": "4, U16", "int16": "5, I16",
+         "int32": "6, I32",
          "int64": "7, I64", "bool": "9, BOOLEAN", "float16": "10, F16", "float64": "11, F64"}
 
 
@@ -52,7 +54,8 @@ class Driver:
 		self.flags = ["-O2", "-march=native", "-std=gnu11", "-fno-pie", "-I" + ENGINES, "-I" + include]
 		self.libraries = ["-lm", "-ldl", "-pthread", *os.environ.get("LDLIBS", "").split()]
 		self.work, self.objects = work, []
-		names = ["race", "limits", "bounds", "pool", "ingot", "onnxruntime", "openvino", "onednn" if onednn else "onednn_absent"]
+		names = ["race", "limits", "bounds", "pool", "ingot", "onnxruntime", "openvino"]
+		names.append("onednn" if onednn else "onednn_absent")
 		if onednn:
 			self.libraries.insert(0, "-ldnnl")
 			if run([*self.compiler, "-E", "-include", "oneapi/dnnl/dnnl.h", "-x", "c", os.devnull])[0]:
@@ -114,7 +117,8 @@ static int call(void *const *in, void *const *out, void *workspace, const struct
 def build(program, case, io, model, symbols, threads, folder):
 	"""`ingot build` into a folder; returns (its Library or None, what is wrong or None)."""
 	name = re.sub(r"\W", "_", case.name, flags=re.ASCII)
-	words = [program, "build", model, "-o", folder, "--name", "_" * name[0].isdigit() + name, "--target", "c", "--cpu", "native"]
+	name = "_" * name[0].isdigit() + name
+	words = [program, "build", model, "-o", folder, "--name", name, "--target", "c", "--cpu", "native"]
 	words += [w for symbol, n in symbols.items() for w in ("--dim", f"{symbol}={n}")]
 	words += ["--threads", str(threads)] * (threads > 1) + case.options
 	code, said = run(words)
@@ -175,7 +179,7 @@ def difference(engine, io, folder):
 def drive(folder, engines, threads, rounds):
 	"""Runs the driver till the engines left are through all processes.
 
-	Returns a dictionary of the batches' (µs, switches) per engine, and its other words.
+	Returns a dictionary of the batches' (µs, switches, µs of CPU) per engine, and its other words.
 	"""
 	times, said, left = {}, {"failed": {}, "open": {}, "restless": {}, "flops": {}}, PROCESSES
 	while engines and left:
@@ -183,7 +187,8 @@ def drive(folder, engines, threads, rounds):
 		words = [os.path.join(folder, "race"), str(threads), str(math.ceil(rounds / PROCESSES)), *engines]
 		settings = {**os.environ, "OMP_NUM_THREADS": str(threads)}       # oneDNN's
 		try:
-			done = subprocess.run(words, cwd=folder, env=settings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=TIMEOUT)
+			done = subprocess.run(words, cwd=folder, env=settings, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+			                      timeout=TIMEOUT)
 			code, text = done.returncode, done.stdout
 		except subprocess.TimeoutExpired as late:
 			code, text = 124, late.stdout or b""
@@ -192,7 +197,7 @@ def drive(folder, engines, threads, rounds):
 			if word == "try":
 				last = engine
 			elif word == "time":
-				some.setdefault(engine, []).append((float(rest[0]) / 1e3, int(rest[1])))
+				some.setdefault(engine, []).append((float(rest[0]) / 1e3, int(rest[1]), float(rest[2]) / 1e3))
 			elif word in said:
 				said[word][engine] = " ".join(rest)
 		if code == 0:
@@ -205,10 +210,17 @@ def drive(folder, engines, threads, rounds):
 	return times, said
 
 
-def summary(batches):
-	"""The median and the quartiles of the batches during which nobody else had the core, where enough are so."""
-	quiet = [us for us, switches in batches if not switches]
-	used = quiet if len(quiet) >= max(5, len(batches) / 3) else [us for us, _ in batches]
+def summary(batches, threads):
+	"""The median and the quartiles of the batches.
+
+	Those during which another process took a core are disturbed.  With one thread their CPU time stands for them, which
+	leaves out the other's; with more they are dropped, where enough are left.
+	"""
+	quiet = [us for us, switches, _ in batches if not switches]
+	if threads == 1:
+		used = [min(us, cpu) if switches else us for us, switches, cpu in batches]
+	else:
+		used = quiet if len(quiet) >= QUIET_LEAST else [us for us, _, _ in batches]
 	low, middle, high = statistics.quantiles(used, n=4) if len(used) > 1 else used * 3
 	return {"median": middle, "spread": [low, high], "batches": len(used), "disturbed": len(batches) - len(quiet)}
 
@@ -234,7 +246,8 @@ def race(case, options, driver, work):
 	mine = [e for e in options.engines if e.startswith("ingot-")]
 	if mine:
 		source = os.path.join(folder, "peer.onnx") if unnamed else case.model
-		library, wrong = build(options.program, case, io, source, symbols, options.threads, os.path.join(folder, "ingot"))
+		library, wrong = build(options.program, case, io, source, symbols, options.threads,
+		                       os.path.join(folder, "ingot"))
 		if library:
 			write_network(folder, case, io, read, write, driver, library, options.threads)
 			wrong = driver.link(folder, library)
@@ -254,7 +267,7 @@ def race(case, options, driver, work):
 	plain = lambda e: e[:-len(f"-{options.threads}")] if e.endswith(f"-{options.threads}") else e
 	for e in options.engines:
 		problem = problems.get(e) or difference(e, io, folder)
-		row[plain(e)] = {"problem": problem} if problem else summary(times[e])
+		row[plain(e)] = {"problem": problem} if problem else summary(times[e], options.threads)
 		if e in said["restless"] and not problem:
 			row[plain(e)]["restless"] = True
 		if e in said["open"] and not problem:
@@ -267,11 +280,12 @@ def race(case, options, driver, work):
 	row["fastest"] = min(peers, key=peers.get) if peers else None
 	row["ratio"] = good["ingot"] / peers[row["fastest"]] if "ingot" in good and peers else None
 	if all(b in times for b in bounds):
-		fma, traffic = (summary(times[b])["median"] for b in bounds)
+		fma, traffic = (summary(times[b], options.threads)["median"] for b in bounds)
 		row["limits"] = {"gflops": float(said["flops"][bounds[0]]) / fma / 1e3, "bytes_us": traffic}
 		whose = "ingot" if "ingot" in good else row["fastest"]
 		if whose:
-			row["share"] = {"of": whose, "fma": row["macs"] and 2e-3 * row["macs"] / good[whose] / row["limits"]["gflops"],
+			rate = row["macs"] and 2e-3 * row["macs"] / good[whose]
+			row["share"] = {"of": whose, "fma": rate and rate / row["limits"]["gflops"],
 			                "bandwidth": traffic / good[whose]}
 	if not os.environ.get("INGOT_BENCH_KEEP"):
 		shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Where things are: the peers' Python environment, the cache, the program ingot, the cases.  What is lacking is exit 5."""
+"""Where things are: the peers' Python environment, the cache, ingot, the cases.  What is lacking is exit 5."""
 import glob
 import importlib.util
 import os
@@ -29,7 +29,8 @@ def cache():
 
 
 def has_all(python):
-	words = [python, "-c", "import sys, importlib.util as u; sys.exit(any(u.find_spec(m) is None for m in sys.argv[1:]))"]
+	words = [python, "-c",
+	         "import sys, importlib.util as u; sys.exit(any(u.find_spec(m) is None for m in sys.argv[1:]))"]
 	try:
 		return subprocess.run([*words, *NEEDED], stderr=subprocess.DEVNULL).returncode == 0
 	except OSError:
@@ -75,9 +76,16 @@ def compiler():
 
 def cases(*inner):
 	"""A folder of the cases: $INGOT_CASES, else shared/cases beside the repository or in it."""
-	places = [os.environ.get("INGOT_CASES"), os.path.join(ROOT, "..", "shared", "cases"), os.path.join(ROOT, "shared", "cases")]
+	places = [os.environ.get("INGOT_CASES"), os.path.join(ROOT, "..", "shared", "cases"),
+	          os.path.join(ROOT, "shared", "cases")]
 	for place in filter(None, places):
 		path = os.path.abspath(os.path.join(place, *inner))
 		if os.path.exists(path):
 			return path
 	return lack(f"no {os.path.join('cases', *inner)}: name the folder of the cases with INGOT_CASES")
+
+
+def manual(text):
+	"""A program's docstring less its usage, which is its second paragraph: for --help."""
+	parts = text.split("\n\n")
+	return "\n\n".join(parts[:1] + parts[2:])

@@ -1,8 +1,9 @@
 """Single kernels as networks: each a few lines of ONNX text, made into the folder of a case with seeded constants.
 
 A row of KERNELS is (name, ONNX text, constants, oneDNN's words, ingot's extra options).  Constants are among the text's
-inputs, which is how it gives their types; they become initialisers.  "nhwc" rows hold activations with their channels last:
-the transposes around the kernel are layouts to ingot and to OpenVINO, not kernels; the "nchw" row beside is as networks come.
+inputs, which is how it gives their types; they become initialisers.  "nhwc" rows hold activations with their channels
+last: the transposes around the kernel are layouts to ingot and to OpenVINO, not kernels; the "nchw" row beside is as
+networks come.
 """
 import os
 
@@ -17,25 +18,31 @@ KERNELS = [
 	 ["weight"], "matmul 256 256 256", []),
 	("gemm_512", "(float[512,512] x, float[512,512] weight) => (float[512,512] y) { y = MatMul (x, weight) }",
 	 ["weight"], "matmul 512 512 512", []),
-	("gemm_128x3072x768", "(float[128,768] x, float[768,3072] weight) => (float[128,3072] y) { y = MatMul (x, weight) }",
+	("gemm_128x3072x768",
+	 "(float[128,768] x, float[768,3072] weight) => (float[128,3072] y) { y = MatMul (x, weight) }",
 	 ["weight"], "matmul 128 3072 768", []),
 	("conv3x3_direct_nhwc", """(float[1,56,56,64] x, float[64,64,3,3] weight, float[64] bias) => (float[1,56,56,64] y) {
-		image = Transpose <perm = [0, 3, 1, 2]> (x)  sum = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, weight, bias)
+		image = Transpose <perm = [0, 3, 1, 2]> (x)
+		sum = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, weight, bias)
 		y = Transpose <perm = [0, 2, 3, 1]> (sum) }""",
 	 ["weight", "bias"], "conv 64 56 56 64 3 1 1 1 direct nhwc", ["--optimise", "size"]),
-	("conv3x3_winograd_nhwc", """(float[1,56,56,64] x, float[64,64,3,3] weight, float[64] bias) => (float[1,56,56,64] y) {
-		image = Transpose <perm = [0, 3, 1, 2]> (x)  sum = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, weight, bias)
+	("conv3x3_winograd_nhwc",
+	 """(float[1,56,56,64] x, float[64,64,3,3] weight, float[64] bias) => (float[1,56,56,64] y) {
+		image = Transpose <perm = [0, 3, 1, 2]> (x)
+		sum = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, weight, bias)
 		y = Transpose <perm = [0, 2, 3, 1]> (sum) }""",
 	 ["weight", "bias"], "conv 64 56 56 64 3 1 1 1 winograd nhwc", []),
 	("conv3x3_nchw", """(float[1,64,56,56] x, float[64,64,3,3] weight, float[64] bias) => (float[1,64,56,56] y) {
 		y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, weight, bias) }""",
 	 ["weight", "bias"], "conv 64 56 56 64 3 1 1 1 winograd nchw", []),
-	("depthwise3x3_nhwc", """(float[1,112,112,32] x, float[32,1,3,3] weight, float[32] bias) => (float[1,112,112,32] y) {
+	("depthwise3x3_nhwc",
+	 """(float[1,112,112,32] x, float[32,1,3,3] weight, float[32] bias) => (float[1,112,112,32] y) {
 		image = Transpose <perm = [0, 3, 1, 2]> (x)
 		sum = Conv <group = 32, kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, weight, bias)
 		y = Transpose <perm = [0, 2, 3, 1]> (sum) }""",
 	 ["weight", "bias"], "conv 32 112 112 32 3 1 1 32 direct nhwc", []),
-	("depthwise3x3_nchw", """(float[1,32,112,112] x, float[32,1,3,3] weight, float[32] bias) => (float[1,32,112,112] y) {
+	("depthwise3x3_nchw",
+	 """(float[1,32,112,112] x, float[32,1,3,3] weight, float[32] bias) => (float[1,32,112,112] y) {
 		y = Conv <group = 32, kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, weight, bias) }""",
 	 ["weight", "bias"], "conv 32 112 112 32 3 1 1 32 direct nchw", []),
 	("maxpool3x3s2_nhwc", """(float[1,112,112,64] x) => (float[1,56,56,64] y) {
@@ -46,8 +53,10 @@ KERNELS = [
 	("maxpool3x3s2_nchw", """(float[1,64,112,112] x) => (float[1,64,56,56] y) {
 		y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x) }""",
 	 [], "maxpool 64 112 112 3 2 1 nchw", []),
-	("elementwise_chain", """(float[1,64,56,56] x, float[1,64,56,56] skip, float[1,64,1,1] scale, float[1,64,1,1] shift) =>
-		(float[1,64,56,56] y) { product = Mul (x, scale)  sum = Add (product, shift)  both = Add (sum, skip)  y = Relu (both) }""",
+	("elementwise_chain",
+	 """(float[1,64,56,56] x, float[1,64,56,56] skip, float[1,64,1,1] scale, float[1,64,1,1] shift) =>
+		(float[1,64,56,56] y) {
+		product = Mul (x, scale)  sum = Add (product, shift)  both = Add (sum, skip)  y = Relu (both) }""",
 	 ["scale", "shift"], "chain 64 56 56", []),
 	("copy", "(float[512,512] a, float[512,512] b) => (float[1024,512] y) { y = Concat <axis = 0> (a, b) }",
 	 [], None, []),
@@ -58,8 +67,11 @@ KERNELS = [
 	("layer_norm", """(float[128,768] x, float[768] scale, float[768] bias) => (float[128,768] y) {
 		y = LayerNormalization <axis = -1, epsilon = 0.00001> (x, scale, bias) }""",
 	 ["scale", "bias"], "layernorm 128 768", []),
-	("gelu", """(float[128,3072] x) => (float[128,3072] y) <float sqrt_two = {1.4142135}, float one = {1.0}, float half = {0.5}> {
-		scaled = Div (x, sqrt_two)  erf = Erf (scaled)  above = Add (erf, one)  doubled = Mul (x, above)  y = Mul (doubled, half) }""",
+	("gelu",
+	 """(float[128,3072] x) => (float[128,3072] y)
+		<float sqrt_two = {1.4142135}, float one = {1.0}, float half = {0.5}> {
+		scaled = Div (x, sqrt_two)  erf = Erf (scaled)  above = Add (erf, one)  doubled = Mul (x, above)
+		y = Mul (doubled, half) }""",
 	 [], "gelu 393216", []),
 	("lstm_step", """(float[1,1,128] x, float[1,1,128] hidden, float[1,1,128] cell, float[1,512,128] weight,
 		float[1,512,128] recurrent, float[1,1024] bias) => (float[1,1,128] hidden_next, float[1,1,128] cell_next) {

@@ -12,7 +12,8 @@ from . import environment
 
 # The last Gemm's gain, which keeps the closing Softmax away from 0 and 1: cases/light/README.
 GAINS = {"resnet50": "0.003", "shufflenet": "0.00002", "squeezenet": "1"}
-EIGHT = ("mnist_onnx2c", "mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "mjp_go1", "dtln_1", "resnet50", "transformer")
+EIGHT = ("mnist_onnx2c", "mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "mjp_go1", "dtln_1", "resnet50",
+         "transformer")
 
 
 class Case:
@@ -90,7 +91,9 @@ def below(folders, only=()):
 	for root in folders:
 		if not os.path.isdir(root):
 			environment.usage(f"{root}: no folder of cases")
-		inner = [root] if os.path.exists(os.path.join(root, "io.json")) else sorted(glob.glob(os.path.join(root, "*", "")))
+		inner = [root]
+		if not os.path.exists(os.path.join(root, "io.json")):
+			inner = sorted(glob.glob(os.path.join(root, "*", "")))
 		found = [c for c in (os.path.abspath(f) for f in inner) if not only or os.path.basename(c) in only]
 		yield from filter(None, map(case, found))
 
@@ -169,4 +172,5 @@ def constant_bytes(model):
 
 def is_quantised(model):
 	kinds = {n.op_type for n in model.graph.node}
-	return any(k.startswith("QLinear") or k.endswith("Integer") or k in ("QuantizeLinear", "DynamicQuantizeLinear") for k in kinds)
+	return any(k.startswith("QLinear") or k.endswith("Integer") or k in ("QuantizeLinear", "DynamicQuantizeLinear")
+	           for k in kinds)

@@ -26,13 +26,15 @@ def percent(share):
 class Table:
 	def __init__(self, what, names):
 		self.names = names
-		print(f"| {what} |", " | ".join(f"{name} µs (p25..p75)" for name in names), "| fastest peer | ingot / fastest | of FMA | of bandwidth |")
+		print(f"| {what} |", " | ".join(f"{name} µs (p25..p75)" for name in names),
+		      "| fastest peer | ingot / fastest | of FMA | of bandwidth |")
 		print("|---" * (5 + len(names)) + "|", flush=True)
 
 	def row(self, row):
 		share = row.get("share", {})
 		cells = [row["name"], *(cell(row.get(name)) for name in self.names), row["fastest"] or "-",
-		         f"{row['ratio']:.3f}" if row["ratio"] else "-", percent(share.get("fma")), percent(share.get("bandwidth"))]
+		         f"{row['ratio']:.3f}" if row["ratio"] else "-", percent(share.get("fma")),
+		         percent(share.get("bandwidth"))]
 		print("|", " | ".join(cells), "|", flush=True)
 
 
@@ -60,15 +62,18 @@ def finish(rows, names, threads, path):
 	mean = geomean(rows)
 	if mean:
 		ratios = [row["ratio"] for row in rows if row["ratio"]]
-		print(f"ingot / fastest peer, geometric mean of {len(ratios)}: {mean:.3f}; above 1.0: {sum(r > 1 for r in ratios)}")
+		above = sum(ratio > 1 for ratio in ratios)
+		print(f"ingot / fastest peer, geometric mean of {len(ratios)}: {mean:.3f}; above 1.0: {above}")
 	gains = [(row["name"], row["ingot-1"]["median"] / row["ingot"]["median"]) for row in rows
 	         if "median" in row.get("ingot", {}) and "median" in row.get("ingot-1", {})]
 	if gains:
-		print("ingot's second thread: " + ", ".join(f"{name} {gain:.2f}" for name, gain in gains) + " times as fast as one")
+		print("ingot's second thread: " + ", ".join(f"{name} {gain:.2f}" for name, gain in gains)
+		      + " times as fast as one")
 	if path:
 		versions = {m: importlib.metadata.version(m) for m in ("onnxruntime", "openvino")}
 		with open(path, "w") as f:
-			json.dump({"geomean": mean, "threads": threads, "unit": "us", "processor": processor.name(), "versions": versions,
+			json.dump({"geomean": mean, "threads": threads, "unit": "us", "processor": processor.name(),
+			           "versions": versions,
 			           "networks": rows}, f, indent=1)
 			f.write("\n")
 	problems = {name: [row[name]["problem"] for row in rows if "problem" in row.get(name, {})] for name in names}

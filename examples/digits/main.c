@@ -118,8 +118,9 @@ int main(int argc, char **argv)
 		putchar('\n');
 	}
 	for (int i = 0; i < CLASSES; i++)
-		printf("%d  %6.4f  %.*s\n", i, scores[i], (int)(scores[i] * 40.0f + 0.5f), "########################################");
-	printf("It is a %d.  Latency: %.1f us (the best of %d calls); workspace: %lu bytes; weights: %lu bytes.\n", guess, best, CALLS,
-	       (unsigned long)DIGITS_WORKSPACE_BYTES, (unsigned long)DIGITS_WEIGHTS_BYTES);
+		printf("%d  %6.4f  %.*s\n", i, scores[i], (int)(scores[i] * 40.0f + 0.5f),
+		       "########################################");
+	printf("It is a %d.  Latency: %.1f us (the best of %d calls); workspace: %lu bytes; weights: %lu bytes.\n",
+	       guess, best, CALLS, (unsigned long)DIGITS_WORKSPACE_BYTES, (unsigned long)DIGITS_WEIGHTS_BYTES);
 	return 0;
 }

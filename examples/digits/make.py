@@ -4,9 +4,9 @@
 usage: make.py [DIR]            (default: this folder)
 
 A digit is a few strokes with random slant, size, place, thickness and noise; some are made coarse, so that one drawn in
-characters is nothing new.  Numpy alone trains, from a seed; the weights committed here are those of one run (a library of
-linear algebra may round otherwise elsewhere).  digits.onnx, in_0.npy, out_0.npy and io.json are the outcome; the share of
-held-out digits that the network tells rightly is printed, and is in the model's doc_string.
+characters is nothing new.  Numpy alone trains, from a seed; the weights committed here are those of one run (a library
+of linear algebra may round otherwise elsewhere).  digits.onnx, in_0.npy, out_0.npy and io.json are the outcome; the
+share of held-out digits that the network tells rightly is printed, and is in the model's doc_string.
 Needs numpy, onnx and onnxruntime; takes about two minutes.
 """
 import os
@@ -67,7 +67,8 @@ STROKES = [
 	[[[(.22, .09), (.78, .09), (.42, .92)]], [[(.22, .09), (.78, .09), (.42, .92)], [(.36, .5), (.72, .5)]],
 	 [[(.24, .2), (.24, .09), (.76, .09), (.56, .45), (.46, .92)]]],
 	[[arc(.5, .29, .21, .21, 0, 360, 12), arc(.5, .71, .26, .22, 0, 360, 12)],
-	 [[(.7, .2)] + arc(.5, .29, .2, .2, -20, -200, 8) + [(.5, .5)] + arc(.5, .72, .24, .2, -40, 220, 9) + [(.5, .5), (.68, .24)]]],
+	 [[(.7, .2)] + arc(.5, .29, .2, .2, -20, -200, 8) + [(.5, .5)] + arc(.5, .72, .24, .2, -40, 220, 9)
+	  + [(.5, .5), (.68, .24)]]],
 	[[arc(.48, .31, .24, .23, 0, 360, 13) + [(.72, .31), (.68, .92)]],
 	 [arc(.5, .31, .23, .23, 20, 360, 13) + arc(.36, .5, .37, .43, 0, 85, 7)],
 	 [arc(.48, .31, .24, .23, -20, 340, 13), [(.72, .1), (.72, .92)]]],
@@ -91,7 +92,8 @@ def draw(strokes, count, rng):
 	pieces = np.einsum("nij,npej->npei", turn @ slant, pieces)
 	low, top = pieces.min((1, 2)), pieces.max((1, 2))
 	room = np.maximum(SIDE - 3 - (top - low), 0) / 2
-	pieces += (SIDE - 1) / 2 - ((low + top) / 2)[:, None, None] + (rng.uniform(-1, 1, (count, 2)) * np.minimum(room, 3))[:, None, None]
+	place = (SIDE - 1) / 2 - (low + top) / 2 + rng.uniform(-1, 1, (count, 2)) * np.minimum(room, 3)
+	pieces += place[:, None, None]
 	y, x = np.mgrid[0:SIDE, 0:SIDE].reshape(2, -1)
 	nearest = np.full((count, SIDE * SIDE), 1e9)
 	for p in range(pieces.shape[1]):
@@ -221,8 +223,10 @@ def train():
 			for k in p:                                 # Adam
 				first[k] = 0.9 * first[k] + 0.1 * g[k]
 				second[k] = 0.999 * second[k] + 0.001 * g[k] * g[k]
-				p[k] -= (rate * (first[k] / (1 - 0.9 ** step)) / (np.sqrt(second[k] / (1 - 0.999 ** step)) + 1e-8)).astype(np.float32)
-		print(f"epoch {epoch + 1}: loss {total / len(images):.4f}, held out {right(p, held_images, held_answers):.2%}", flush=True)
+				mean, square = first[k] / (1 - 0.9 ** step), second[k] / (1 - 0.999 ** step)
+				p[k] -= (rate * mean / (np.sqrt(square) + 1e-8)).astype(np.float32)
+		print(f"epoch {epoch + 1}: loss {total / len(images):.4f}, held out {right(p, held_images, held_answers):.2%}",
+		      flush=True)
 	return p, right(p, held_images, held_answers)
 
 
@@ -239,8 +243,8 @@ def onnx_tensors(p):
 
 
 def picture(path):
-	"""A digit drawn in characters, as main.c reads it: '#' is ink, '+' half of it; the drawing is centred and doubled where
-	it fits into half the side."""
+	"""A digit drawn in characters, as main.c reads it: '#' is ink, '+' half of it; the drawing is centred and doubled
+	where it fits into half the side."""
 	with open(path) as f:
 		rows = [line.rstrip("\n") for line in f if not line.startswith(";")]
 	width, scale = max(map(len, rows)), 1
@@ -263,14 +267,16 @@ def main():
 	p, share = train()
 	model = onnx.parser.parse_model(MODEL)
 	model.graph.initializer.extend(onnx_tensors(p))
-	model.doc_string = f"Ten digits, drawn by examples/digits/make.py; {share:.2%} of {HELD_OUT} held-out ones are told rightly."
+	model.doc_string = (f"Ten digits, drawn by examples/digits/make.py; {share:.2%} of {HELD_OUT} held-out ones "
+	                    "are told rightly.")
 	onnx.checker.check_model(model, full_check=True)
 	path = os.path.join(folder, "digits.onnx")
 	onnx.save(model, path)
 	feeds = {"image": picture(os.path.join(HERE, "digit.txt"))}
 	outputs, made_by = seeded.reference(path, feeds)
 	seeded.write_case(folder, feeds, outputs, made_by, SEED)
-	print(f"{model.doc_string}  {os.path.getsize(path)} bytes; digit.txt is a {outputs['scores'].argmax()}:", np.round(outputs["scores"][0], 4))
+	print(f"{model.doc_string}  {os.path.getsize(path)} bytes; digit.txt is a {outputs['scores'].argmax()}:",
+	      np.round(outputs["scores"][0], 4))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 
 usage: make.py DIR
 
-DIR receives transformer.onnxtxt and weights.bin (the text names its weights as external data, so the two are a model already),
-model.onnx with the weights inside, in_0.npy, out_0.npy and io.json.  The weights are seeded, the reference is onnxruntime's.
-Needs onnx, numpy and onnxruntime.
+DIR receives transformer.onnxtxt and weights.bin (the text names its weights as external data, so the two are a model
+already), model.onnx with the weights inside, in_0.npy, out_0.npy and io.json.  The weights are seeded, the reference is
+onnxruntime's.  Needs onnx, numpy and onnxruntime.
 """
 import os
 import shutil
@@ -21,7 +21,7 @@ import seeded
 
 
 def weights(name, dims):
-	"""By the last word of the name: scales about one, biases about zero, matrices that keep the variance of their input."""
+	"""By the last word of the name: scales about one, biases about zero, matrices that keep variance as it is."""
 	kind = name.rsplit("_", 1)[1]
 	if kind == "scale":
 		return seeded.tensor(name, dims, 0.8, 1.2)

@@ -168,6 +168,7 @@ struct rewrite {                          /* of the convolution, and of the defi
  * definitions it reads are put before it.  Its bits change; it keeps its place, name, extents and readers.  False, and nothing
  * is changed, where it is no such convolution.  Call it before `placed` is set. */
 bool rewrite_winograd(struct program *, struct definition *conv, int m);
+
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);
 

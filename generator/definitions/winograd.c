@@ -11,7 +11,7 @@
  * The points are 0, 1, -1, infinity, or 0, p1, -p1, p2, -p2, infinity with p1 = 5/8 and p2 = 3/2, whose squares and products
  * are floats.  templates/c/winograd.jinja computes these very roundings; templates and definitions change together. */
 #include "definitions/definitions.h"
-#include "kernels/winograd.h"
+#include "definitions/winograd.h"
 #include <math.h>
 
 struct winograd {

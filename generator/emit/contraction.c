@@ -22,7 +22,7 @@ struct printing {
 	struct patch {
 		bool needed;
 		int64_t floats, run, run_step;
-		const char *inside, *there, *from;
+		const char *inside, *there, *from, *span_from, *span_to;      /* span: [from, to) of a run is there; NULL: all */
 		struct value dims;
 	} patch;
 };
@@ -31,7 +31,7 @@ struct tile_user { struct printing *p; struct tile *tile; };
 static const char *buffer_name(void *user, const struct definition *of)
 {
 	const struct printing *p = user;
-	return emit_buffer((void *)(uintptr_t)p->kernel, of);
+	return p->c->pool.d && of == p->c->result ? "y" : emit_buffer((void *)(uintptr_t)p->kernel, of);
 }
 
 static struct held hold_root(void *user, const struct expr *load)
@@ -113,6 +113,32 @@ static struct value call_result(struct template_call *call)
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
 	return result_of(p, index_constant(p->arena, r), index_constant(p->arena, v), left_of(p, user->tile, v),
 		arena_printf(p->arena, "s%d_%d", (int)r, (int)v));
+}
+
+/* Addresses that the epilogue of row r will load: fetched while the sums are made. */
+struct touching { struct printing *p; struct printer *printer; struct value list; const struct index **with; };
+static void touch_load(void *user, const struct expr *load)
+{
+	struct touching *t = user;
+	const struct contraction *c = t->p->c;
+	if (load->of == c->root || load->of->source == SOURCE_CONSTANT)
+		return;
+	const struct index *at = index_substitute(t->p->arena, placed_address(t->p->arena, load->of, load->at), t->with);
+	if (index_factor(at, c->column) == 1)
+		value_list_add(t->list, value_string(printer_address(t->printer, load->of, at)));
+}
+static struct value call_touch(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct index *with[MAX_VARS];
+	struct printer printer = printer_of(p, NULL);
+	struct touching touching = { p, &printer, value_list(p->arena), with };
+	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8; v++) {
+		shift(p, index_constant(p->arena, call_int(call, 0, 0)), index_constant(p->arena, v), with);
+		expr_loads(p->c->value, touch_load, &touching);
+	}
+	return touching.list;
 }
 
 static struct value call_heavy(struct template_call *call)
@@ -219,8 +245,8 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 	need_expr(&n, c->start);
 	need_expr(&n, c->value);
 	need_index(&n, c->out_at);
-	text_adds(&a, "const float *restrict a, const float *restrict w");
-	text_adds(&b, "a, w");
+	text_printf(&a, "const float *restrict a, const float *restrict w%s", c->next_lines ? ", const float *next" : "");
+	text_printf(&b, "a, w%s", c->next_lines ? ", next" : "");
 	if (p->row_stride.name) {
 		text_printf(&a, ", long %s", p->row_stride.name);
 		text_printf(&b, ", %s", p->row_stride.name);
@@ -234,8 +260,17 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 		const struct param *param = &p->kernel->params.at[i];
 		if (!n.param[i] && !param->written)
 			continue;
+		if (c->pool.d && param->written) {
+			text_adds(&a, ", float *restrict y");
+			text_adds(&b, ", pooled");
+			continue;
+		}
 		text_printf(&a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
 		text_printf(&b, ", %s", param->name);
+	}
+	if (c->pool.d) {
+		text_printf(&a, ", long %s", p->names[POOL_VAR]);
+		text_printf(&b, ", %s", p->names[POOL_VAR]);
 	}
 	for (int v = 0; v <= c->column; v++)
 		if (n.var[v]) {
@@ -335,10 +370,16 @@ static void plan_patch(struct printing *p)
 				p->row_stride.name = "a_row";
 		}
 	}
-	/* the innermost dim is copied as one run where it has no pad */
+	/* the innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros */
 	p->patch.run = 1;
 	p->patch.run_step = 1;
-	if (count && !dims[count - 1].pad) {
+	const struct dim_of_patch *span = NULL;
+	if (count && dims[count - 1].pad && (dims[count - 1].window || index_factor(dims[count - 1].pad->at, c->column + 1 + dims[count - 1].term) == 1)) {
+		span = &dims[count - 1];
+		p->patch.run = span->extent;
+		p->patch.run_step = span->stride;
+		count--;
+	} else if (count && !dims[count - 1].pad) {
 		p->patch.run = dims[count - 1].extent;
 		p->patch.run_step = dims[count - 1].stride;
 		count--;
@@ -367,9 +408,13 @@ static void plan_patch(struct printing *p)
 			text_printf(&inside, " && %s + %" PRId64 " * (rows - 1) + %" PRId64 " < %" PRId64, text, s, high, pad->to);
 		else
 			text_printf(&inside, " && %s + %" PRId64 " < %" PRId64, text, high, pad->to);
-		bool in_dims = false;
+		bool in_dims = span && span->pad == pad;
 		for (int k = 0; k < count; k++)
 			in_dims |= dims[k].pad == pad;
+		if (span && span->pad == pad) {
+			p->patch.span_from = arena_printf(p->arena, "%" PRId64 " - (%s)", pad->from, text);
+			p->patch.span_to = arena_printf(p->arena, "%" PRId64 " - (%s)", pad->to, text);
+		}
 		if (!in_dims)
 			text_printf(&there, "%s%s >= %" PRId64 " && %s < %" PRId64, there.count ? " && " : "", text, pad->from, text, pad->to);
 	}
@@ -419,9 +464,99 @@ static struct value patch_value(struct printing *p)
 	value_dict_set(patch, "dims", p->patch.dims);
 	value_dict_set(patch, "there", value_string(p->patch.there));
 	value_dict_set(patch, "from", value_string(p->patch.from));
+	value_dict_set(patch, "span_from", p->patch.span_from ? value_string(p->patch.span_from) : value_none());
+	value_dict_set(patch, "span_to", p->patch.span_to ? value_string(p->patch.span_to) : value_none());
 	value_dict_set(patch, "run", value_int(p->patch.run));
 	value_dict_set(patch, "run_step", p->patch.run_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.run_step));
 	return patch;
+}
+
+/* ---- a maximum over windows of the rows that stand in scratch ---- */
+struct pool_part { struct printing *p; int64_t left; };
+
+static struct value call_pool_load(struct template_call *call)
+{
+	const struct pool_part *part = call->user;
+	const struct contraction *c = part->p->c;
+	const int64_t *stride = c->result->placed->stride;
+	int64_t tap = call_int(call, 0, 0), up = tap / c->pool.size[1], across = tap % c->pool.size[1], of_row = 0, of_column = 0;
+	for (int k = 0, v; k < c->result->rank; k++)
+		if (index_is_var(c->store_at[k], &v)) {
+			of_row = v == c->pool.row ? stride[k] : of_row;
+			of_column = v == c->pool.across ? stride[k] : of_column;
+		}
+	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + c", up * of_row + across * of_column, c->pool.stride[1] * of_column);
+	return part->left ? value_printf(part->p->arena, "vec_load_n(%s, %" PRId64 ", 0.f)", at, part->left) : value_printf(part->p->arena, "vec_load(%s)", at);
+}
+
+static struct value call_pool_store(struct template_call *call)
+{
+	const struct pool_part *part = call->user;
+	struct printing *p = part->p;
+	const struct contraction *c = p->c;
+	const struct definition *d = c->pool.d;
+	const struct index *at[MAX_RANK];
+	const char *value = call_string(call, 0, ""), *names[MAX_VARS];
+	struct printer printer = printer_of(p, NULL);
+	for (int v = 0; v < MAX_VARS; v++)
+		names[v] = "0";
+	int lane = -1;
+	for (int v = 0; v < d->rank; v++) {
+		int root = c->pool.of[v], var = -1;
+		at[v] = index_var(p->arena, v, d->extents[v]);
+		if (root >= 0 && root != c->pool.row && root != c->pool.across && index_is_var(c->of_root[root], &var)) {
+			names[v] = p->names[var];
+			lane = var == c->column ? v : lane;
+		}
+		names[v] = root == c->pool.row ? "q" : root == c->pool.across ? "l" : names[v];
+	}
+	printer.names = names;
+	printer.lane = -1;
+	const struct index *address = placed_address(p->arena, d, at);
+	int64_t step = lane >= 0 ? index_factor(address, lane) : 1;
+	const char *to = printer_address(&printer, d, address), *left = part->left ? arena_printf(p->arena, ", %" PRId64, part->left) : "";
+	return step == 1 ? value_printf(p->arena, "vec_store%s(%s, %s%s)", part->left ? "_n" : "", to, value, left)
+		: value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", part->left ? "_n" : "", to, step, value, left);
+}
+
+static struct value pool_value(struct printing *p)
+{
+	const struct contraction *c = p->c;
+	if (!c->pool.d)
+		return value_none();
+	struct value pool = value_dict(p->arena), parts = value_list(p->arena), taps = value_list(p->arena);
+	int64_t columns = c->extents[c->column], lanes = p->emit->target->lanes, whole = columns / lanes * lanes, floats = 0;
+	for (int k = 0; k < c->result->rank; k++)
+		if (c->result->placed->stride[k]) {
+			int v = -1;
+			index_is_var(c->store_at[k], &v);
+			floats += c->result->placed->stride[k] * ((v == c->pool.row ? c->pool.size[0] : c->result->extents[k]) - 1);
+		}
+	for (int64_t t = 0; t < c->pool.size[0] * c->pool.size[1]; t++)
+		value_list_add(taps, value_int(t));
+	for (int tail = 0; tail < 2; tail++) {
+		struct pool_part *user = new(p->arena, struct pool_part);
+		struct value part = value_dict(p->arena);
+		*user = (struct pool_part){ p, tail ? columns - whole : 0 };
+		if (tail ? columns == whole : !whole)
+			continue;
+		value_dict_set(part, "columns", value_int(tail ? columns : whole));
+		value_dict_set(part, "first", value_int(tail ? whole : 0));
+		value_dict_set(part, "load", value_function(p->arena, "load", "tap", call_pool_load, user));
+		value_dict_set(part, "store", value_function(p->arena, "store", "value", call_pool_store, user));
+		value_list_add(parts, part);
+	}
+	value_dict_set(pool, "floats", value_int(floats + 1));
+	value_dict_set(pool, "size", value_int(c->pool.size[0]));
+	value_dict_set(pool, "stride", value_int(c->pool.stride[0]));
+	value_dict_set(pool, "across", value_int(c->pool.d->extents[c->pool.d->rank - 1]));
+	value_dict_set(pool, "row", value_string(p->names[c->batches + c->rows - 2]));
+	value_dict_set(pool, "scratch_row", value_string(p->names[POOL_VAR]));
+	value_dict_set(pool, "out_row", value_string("q"));
+	value_dict_set(pool, "out_column", value_string("l"));
+	value_dict_set(pool, "taps", taps);
+	value_dict_set(pool, "parts", parts);
+	return pool;
 }
 
 /* b that is no constant and whose columns are apart: packed panel by panel into scratch. */
@@ -479,6 +614,7 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 			v < c->batches ? v : v < c->column ? v - c->batches : v - c->column - 1);
 	p.names[SPARE_ROW] = "r";
 	p.names[SPARE_VEC] = "v";
+	p.names[POOL_VAR] = "z";
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	plan_patch(&p);
@@ -490,7 +626,8 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	bool heavy = c->value && expr_cost(c->value) > HEAVY;
 	for (int i = 0; i < p.tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
-		int unroll = p.tiles[i].rows <= 2 && c->terms && c->extents[c->column + c->terms] % 4 == 0 ? 4 : 1;
+		int64_t inner = c->terms ? c->extents[c->column + c->terms] : 1;
+		int unroll = inner <= 4 ? (int)inner : p.tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
 		struct tile_user *user = new(arena, struct tile_user);
 		*user = (struct tile_user){ new(arena, struct printing), &p.tiles[i] };
 		*user->p = p;
@@ -503,6 +640,8 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 		value_dict_set(tile, "terms", extents_of(&p, c->column + 1, c->terms));
 		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : unroll * p.tiles[i].vecs * lanes));
 		value_dict_set(tile, "unroll", value_int(unroll));
+		value_dict_set(tile, "next_lines", value_int(c->next_lines * unroll));
+		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
 		value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
 		value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
 		value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
@@ -547,11 +686,14 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	value_dict_set(globals, "w_base", value_string(w_base));
 
 	struct value outer = value_list(arena);
-	int64_t step = c->row_blocks;
+	int64_t step = c->pool.d ? 1 : c->row_blocks;
 	for (int r = c->rows - 2; r >= 0; r--) {
 		struct value axis = value_dict(arena);
-		int64_t extent = c->extents[c->batches + r];
-		value_dict_set(axis, "name", value_string(p.names[c->batches + r]));
+		bool maxima = c->pool.d && r == c->rows - 2;
+		int64_t extent = maxima ? kernel->blocks : c->extents[c->batches + r];
+		for (int b = 0; maxima && b < r; b++)
+			extent /= c->extents[c->batches + b];
+		value_dict_set(axis, "name", value_string(maxima ? "q" : p.names[c->batches + r]));
 		value_dict_set(axis, "value", step == 1 ? value_printf(arena, r ? "block %% %" PRId64 : "block", extent)
 			: value_printf(arena, r ? "block / %" PRId64 " %% %" PRId64 : "block / %" PRId64, step, extent));
 		value_list_add(outer, axis);
@@ -563,7 +705,10 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 		value_dict_set(row_value, "name", value_string(p.names[row]));
 		value_dict_set(row_value, "extent", value_int(rows));
 		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
+		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
 	}
+	value_dict_set(globals, "next_lines", value_int(c->next_lines));
+	value_dict_set(globals, "terms", value_int(terms));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);
@@ -576,6 +721,8 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	value_dict_set(globals, "batches", extents_of(&p, 0, c->batches));
 	value_dict_set(globals, "outer", outer);
 	value_dict_set(globals, "row", row_value);
+	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
+	value_dict_set(globals, "pool", pool_value(&p));
 	value_dict_set(globals, "patch", patch_value(&p));
 	value_dict_set(globals, "gathered", gathered_value(&p, terms));
 	template_render(emit->templates, kernel->template_name, globals, out);

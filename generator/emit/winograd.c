@@ -74,6 +74,7 @@ void winograd_emit(struct emit *emit, const struct kernel *kernel, struct text *
 	value_dict_set(from, "image", value_int(c->x_image));
 	value_dict_set(from, "row", value_int(c->x_row));
 	value_dict_set(from, "pixel", value_int(c->x_pixel));
+	value_dict_set(from, "channel", value_int(c->x_channel));
 	value_dict_set(tile, "rows", value_int(c->tile_rows));
 	value_dict_set(tile, "vecs", value_int(c->tile_vecs));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));

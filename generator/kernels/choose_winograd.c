@@ -25,11 +25,17 @@ struct contraction *winograd_match(struct lowered *lowered, struct definition *r
 	return c;
 }
 
-struct finding { const struct expr *load; };
-static void find_load(void *user, const struct expr *load)
+/* The rows of a tile, 0 … m + 1, are the loads of the forward transform: the first and the last by address. */
+struct rows { struct arena *arena; const struct index *first; int64_t least, most; struct definition *of; bool same; };
+static void see_row(void *user, const struct expr *load)
 {
-	struct finding *f = user;
-	f->load = f->load ? f->load : load;
+	struct rows *r = user;
+	const struct index *address = placed_address(r->arena, load->of, load->at);
+	r->same &= !r->of || load->of == r->of;
+	if (!r->of || address->constant < r->least)
+		r->first = address, r->least = address->constant;
+	r->most = !r->of || address->constant > r->most ? address->constant : r->most;
+	r->of = load->of;
 }
 
 struct affine { struct arena *arena; const struct contraction *c; bool all; };
@@ -44,21 +50,19 @@ static void check_affine(void *user, const struct expr *load)
 
 bool winograd_arrange(struct arena *arena, struct contraction *c)
 {
-	/* The forward transform's first load is row 0 of the tile: n, channel, tile row, point, column are its variables. */
-	struct finding finding = { NULL };
-	struct affine affine = { arena, c, true };
-	expr_loads(c->parts.at[0]->body, find_load, &finding);
-	const struct index *x_at = placed_address(arena, finding.load->of, finding.load->at);
-	if (!index_is_affine(x_at) || (c->parts.at[0]->extents[1] > 1 && index_factor(x_at, 1) != 1))
-		return false;
-	int64_t m = c->rewrite->m, rows = index_factor(x_at, 2), columns = index_factor(x_at, 4);
+	/* n, channel, tile row, point, column are the variables of the forward transform. */
 	const struct definition *t = c->parts.at[0];
-	c->x = finding.load->of;
-	c->x_image = index_factor(x_at, 0);
-	c->x_pixel = columns;
-	/* One row of tiles has no variable for the row; then the address says it by its second load. */
-	c->x_row = t->extents[2] > 1 ? rows / m : c->x_pixel * c->rewrite->x->extents[3];
-	c->x_base = x_at->constant + c->rewrite->pad_top * c->x_row + c->rewrite->pad_left * c->x_pixel;
+	struct rows rows = { .arena = arena, .same = true };
+	struct affine affine = { arena, c, true };
+	expr_loads(t->body, see_row, &rows);
+	if (!rows.same || !index_is_affine(rows.first))
+		return false;
+	c->x = rows.of;
+	c->x_image = index_factor(rows.first, 0);
+	c->x_channel = t->extents[1] > 1 ? index_factor(rows.first, 1) : 1;
+	c->x_row = (rows.most - rows.least) / (c->rewrite->m + 1);
+	c->x_pixel = index_factor(rows.first, 4);
+	c->x_base = rows.least + c->rewrite->pad_top * c->x_row + c->rewrite->pad_left * c->x_pixel;
 	c->out_at = placed_address(arena, c->result, c->store_at);
 	affine.all &= index_is_affine(c->out_at);
 	c->start = c->root->original->start;
@@ -84,20 +88,24 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	const struct target *target = lowered->target;
 	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], points = (m + 2) * (m + 2);
 	int64_t vecs = ceil_div(co, target->lanes), tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m);
-	/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2. */
+	/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2; where the
+	 * weights do not, they come anew for each group, so within three quarters. */
 	tile_choose(target, tiles < 24 ? tiles : 24, co, ci, &c->tile_rows, &c->tile_vecs);
 	c->lanes = target->lanes;
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	double a_tile = 4. * (double)points * (double)(ceil_div(ci, target->lanes) + c->tile_vecs) * target->lanes;
-	int64_t group = (int64_t)((double)target->l2_bytes / 2 / a_tile);
+	bool far = winograd_weights_floats((int)m, ci, co, target->lanes) * 4 > target->l2_bytes;
+	int64_t group = (int64_t)((double)target->l2_bytes * (far ? 0.75 : 0.5) / a_tile);
 	group = group < c->tile_rows ? c->tile_rows : group > 64 ? 64 : group;
-	c->group = ceil_div(tiles, group);                    /* groups in one image */
+	c->group = ceil_div(tiles, group);                    /* groups in one image; where weights stay near, enough for some threads */
+	if (!far && c->group < 4)
+		c->group = tiles < 2 * c->tile_rows ? 1 : tiles < 4 * c->tile_rows ? 2 : 4;
 	kernel->blocks = c->root->extents[0] * c->group;
 	kernel->blocks_of = arena_printf(lowered->arena, "groups of up to %lld tiles", (long long)ceil_div(tiles, c->group));
 	kernel->tile = arena_printf(lowered->arena, "F(%d), %d x %d", c->rewrite->m, c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/winograd.jinja", target->family);
-	c->prefetch = winograd_weights_floats((int)m, ci, co, target->lanes) * 4 > target->l2_bytes;
+	c->prefetch = far;
 	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name),
 		winograd_weights_floats((int)m, ci, co, target->lanes), fill_filters, kernel);
 }

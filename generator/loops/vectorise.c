@@ -1,8 +1,8 @@
 /* vectorise.c: one variable of each nest is taken target->lanes at a time.
  *
  * A nest of maps gives the variable along which most of what it loads and stores lies side by side; it becomes the innermost.
- * A sum in 64 lanes is either taken along its terms, in 64 / lanes registers, or, where the outputs lie better, keeps its 64
- * partial results in an array of vectors.  With one lane, or types that are not float, it is an array of scalars. */
+ * A sum in 64 lanes is either taken along its terms, in 64 / lanes registers, or, where the outputs lie better, of as many
+ * outputs as there are lanes.  With one lane, or types that are not float, the same with scalars. */
 #include "loops/loops.h"
 #include <assert.h>
 
@@ -197,93 +197,82 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 	}
 }
 
-/* Partial results in arrays; what is a vector is for the nest around to say. */
-struct arrays { struct loops *loops; const struct stmt *loop; struct cell *array[SUMS_MAX]; const struct index *at; };
+/* Otherwise the 64 partial results are taken eight at a time, z, z + 8, … in registers, joined as far as they go, and the rest
+ * through an array of eight.  What is a vector is for the nest around to say. */
+enum { GROUP = 8, GROUPS = SUMS / GROUP };
 
-static const struct expr *take_arrays(struct arrays *a, const struct expr *expr)
+/* The loop's body for one term, on registers of this part. */
+static void group_term(struct loops *loops, const struct stmt *loop, struct cell **part, const struct index *at, struct block *out)
 {
-	struct arena *arena = a->loops->arena;
-	if (expr->kind == EXPR_LOAD)
-		for (int s = 0; s < a->loop->sum_count; s++)
-			if (expr->of == &a->loop->sums[s]->of)
-				return cell_load(a->loops, a->array[s], a->at);
-	if (expr->kind != EXPR_SCALAR && expr->kind != EXPR_CAST && expr->kind != EXPR_SELECT)
-		return expr;
-	const struct expr *arg[3] = { 0 };
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i])
-			arg[i] = take_arrays(a, expr->arg[i]);
-	return expr->kind == EXPR_SCALAR ? expr_scalar(arena, expr->row, arg[0], arg[1], arg[2])
-		: expr->kind == EXPR_CAST ? expr_cast(arena, expr->type, arg[0])
-		: expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
-}
-
-static struct stmt *array_store(struct loops *loops, struct cell *array, const struct index *at, const struct expr *value)
-{
-	struct stmt *stmt = stmt_new(loops, STMT_STORE);
-	stmt->cell = array;
-	stmt->at = at;
-	stmt->value = value;
-	return stmt;
-}
-
-/* One round of `count` terms from `first` on. */
-static struct stmt *array_terms(struct arrays *a, const struct index *first, int64_t count)
-{
-	struct loops *loops = a->loops;
-	struct stmt *each = count_new(loops, "z", count, 1);
 	struct copying copying;
-	struct block body = { 0 };
-	const struct index *z = count_index(loops, each);
-	copying_init(&copying, loops, false);
-	copying_put(&copying, a->loop->var, index_add(loops->arena, first, z));
-	copy_block(&copying, &a->loop->body, &body);
-	a->at = z;
-	for (size_t i = 0; i < body.count; i++) {
-		struct stmt *stmt = body.at[i];
-		int sum = -1;
-		for (int s = 0; s < a->loop->sum_count; s++)
-			if (stmt->cell == a->loop->sums[s])
-				sum = s;
-		assert(stmt->kind == STMT_SET || stmt->kind == STMT_STORE);
-		const struct expr *value = take_arrays(a, stmt->value);
-		if (sum >= 0)
-			stmt = array_store(loops, a->array[sum], z, value);
-		stmt->value = value;
-		block_add(loops, &each->body, stmt);
+	copying_init(&copying, loops, true);
+	copying_put(&copying, loop->var, at);
+	for (int s = 0; s < loop->sum_count; s++) {
+		push(loops->arena, &copying.old_cells, loop->sums[s]);
+		push(loops->arena, &copying.new_cells, part[s]);
 	}
-	return each;
+	copy_block(&copying, &loop->body, out);
 }
 
-static void in_arrays(struct loops *loops, const struct stmt *loop, struct block *out)
+static const struct expr *part_of_array(struct loops *loops, enum reduce reduce, struct cell *array, int from, int count, int step)
 {
-	struct arrays a = { .loops = loops, .loop = loop };
+	if (count == 1)
+		return cell_load(loops, array, index_constant(loops->arena, from));
+	return reduce_join(loops, reduce, part_of_array(loops, reduce, array, from, count / 2, 2 * step),
+		part_of_array(loops, reduce, array, from + step, count / 2, 2 * step));
+}
+
+static void in_groups(struct loops *loops, const struct stmt *loop, struct block *out)
+{
+	struct cell *array[SUMS_MAX], *part[GROUP][SUMS_MAX];
 	int64_t main = loop->extent / SUMS * SUMS, rest = loop->extent - main;
+	struct stmt *each = count_new(loops, "z", GROUPS, 1);
+	const struct index *z = count_index(loops, each);
+	struct block *body = &each->body;
 	for (int s = 0; s < loop->sum_count; s++) {
-		enum dtype type = loop->sums[s]->of.type;
-		struct stmt *array = stmt_new(loops, STMT_ARRAY), *clear = count_new(loops, "z", SUMS, 1);
-		a.array[s] = array->cell = cell_new(loops, CELL_ARRAY, "sums", type, SUMS);
-		block_add(loops, &clear->body, array_store(loops, a.array[s], count_index(loops, clear), reduce_start(loops, loop->reduce[s], type)));
-		block_add(loops, out, array);
-		block_add(loops, out, clear);
+		struct stmt *begin = stmt_new(loops, STMT_ARRAY);
+		array[s] = begin->cell = cell_new(loops, CELL_ARRAY, "sums", loop->sums[s]->of.type, GROUPS);
+		block_add(loops, out, begin);
 	}
+	block_add(loops, out, each);
+	for (int k = 0; k < GROUP; k++)
+		for (int s = 0; s < loop->sum_count; s++) {
+			enum dtype type = loop->sums[s]->of.type;
+			part[k][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, type, 1);
+			block_add(loops, body, set_new(loops, part[k][s], reduce_start(loops, loop->reduce[s], type), true));
+		}
 	if (main) {
 		struct stmt *terms = count_new(loops, "t", main, SUMS);
-		block_add(loops, &terms->body, array_terms(&a, count_index(loops, terms), SUMS));
-		block_add(loops, out, terms);
+		for (int k = 0; k < GROUP; k++)
+			group_term(loops, loop, part[k], index_add(loops->arena, count_index(loops, terms), index_plus(loops->arena, z, k * GROUPS)), &terms->body);
+		block_add(loops, body, terms);
 	}
-	if (rest)
-		block_add(loops, out, array_terms(&a, index_constant(loops->arena, main), rest));
+	for (int k = 0; k * GROUPS < rest; k++) {
+		const struct index *at = index_plus(loops->arena, z, main + k * GROUPS);
+		struct stmt *some = stmt_new(loops, rest - k * GROUPS < GROUPS ? STMT_IF : STMT_SCOPE);
+		struct range *range = new(loops->arena, struct range);
+		*range = (struct range){ z, 0, rest - k * GROUPS };
+		some->ranges = some->kind == STMT_IF ? range : NULL;
+		some->range_count = some->kind == STMT_IF;
+		if (some->kind == STMT_IF)                /* inside, z is known to be below: no term past the end */
+			at = index_plus(loops->arena, index_var(loops->arena, each->var, range->to), main + k * GROUPS);
+		group_term(loops, loop, part[k], at, some->kind == STMT_IF ? &some->body : body);
+		if (some->kind == STMT_IF)
+			block_add(loops, body, some);
+	}
 	for (int s = 0; s < loop->sum_count; s++) {
-		for (int64_t half = SUMS / 2; half; half /= 2) {
-			struct stmt *join = count_new(loops, "z", half, 1);
-			const struct index *z = count_index(loops, join);
-			block_add(loops, &join->body, array_store(loops, a.array[s], z, reduce_join(loops, loop->reduce[s],
-				cell_load(loops, a.array[s], z), cell_load(loops, a.array[s], index_plus(loops->arena, z, half)))));
-			block_add(loops, out, join);
-		}
-		block_add(loops, out, set_new(loops, loop->sums[s], cell_load(loops, a.array[s], index_constant(loops->arena, 0)), true));
+		for (int half = GROUP / 2; half; half /= 2)
+			for (int k = 0; k < half; k++)
+				block_add(loops, body, set_new(loops, part[k][s], reduce_join(loops, loop->reduce[s],
+					cell_load(loops, part[k][s], NULL), cell_load(loops, part[k + half][s], NULL)), false));
+		struct stmt *store = stmt_new(loops, STMT_STORE);
+		store->cell = array[s];
+		store->at = z;
+		store->value = cell_load(loops, part[0][s], NULL);
+		block_add(loops, body, store);
 	}
+	for (int s = 0; s < loop->sum_count; s++)
+		block_add(loops, out, set_new(loops, loop->sums[s], part_of_array(loops, loop->reduce[s], array[s], 0, GROUPS, 1), true));
 }
 
 /* ---- nests ---- */
@@ -336,19 +325,44 @@ static void expand_sums(struct loops *loops, struct block *block, bool by_terms)
 		else if (by_terms)
 			along_terms(loops, stmt, block);
 		else
-			in_arrays(loops, stmt, block);
+			in_groups(loops, stmt, block);
 	}
 }
 
-/* The nest's innermost content, `body`, along loop[k]: the others around it in their order. */
+/* Does anything loaded lie side by side along `other`, but apart along the lanes? */
+struct crossing { int lane, other; bool crosses; };
+static void see_crossing(void *user, const struct index *index, bool address)
+{
+	struct crossing *c = user;
+	int64_t factor = index_factor(index, c->lane);
+	c->crosses |= address && factor != 0 && factor != 1 && index_factor(index, c->other) == 1;
+}
+
+static bool crosses(const struct block *body, int lane, int other)
+{
+	struct crossing c = { lane, other, false };
+	block_indices(body, see_crossing, &c);
+	return c.crosses;
+}
+
+/* The nest's innermost content, `body`, along loop[k]: the others around it in their order, but one that it crosses inside. */
 static struct block along(struct loops *loops, struct stmt **loop, int count, int k, const struct block *body)
 {
 	int64_t lanes = loops->target->lanes, extent = loop[k]->extent, main = extent / lanes * lanes;
 	int var = loop[k]->var;
-	struct block out = { 0 }, *inner = &out;
+	struct block out = { 0 }, *inner = &out, crossed = { 0 };
 	for (int n = 0; n < count; n++) {
 		if (n == k)
 			continue;
+		if (!crossed.count && crosses(body, var, loop[n]->var)) {
+			struct stmt *inside = stmt_new(loops, STMT_FOR);
+			inside->var = loop[n]->var;
+			inside->extent = loop[n]->extent;
+			inside->role = loop[n]->role;
+			block_add_all(loops, &inside->body, body);
+			block_add(loops, &crossed, inside);
+			continue;
+		}
 		struct stmt *around = stmt_new(loops, STMT_FOR);
 		around->var = loop[n]->var;
 		around->extent = loop[n]->extent;
@@ -356,6 +370,8 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		block_add(loops, inner, around);
 		inner = &around->body;
 	}
+	if (crossed.count)
+		body = &crossed;
 	if (main) {
 		struct stmt *whole = stmt_new(loops, STMT_FOR);
 		whole->var = var;
@@ -434,7 +450,7 @@ static void vectorise_block(struct loops *loops, struct block *block)
 			if (by_terms)
 				along_terms(loops, stmt, block);
 			else
-				in_arrays(loops, stmt, block);
+				in_groups(loops, stmt, block);
 			continue;
 		}
 		vectorise_block(loops, &stmt->body);

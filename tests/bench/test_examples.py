@@ -42,7 +42,8 @@ def draws(program, text):
 	with tempfile.NamedTemporaryFile("w", suffix=".txt") as f:
 		f.write(text or "")
 		f.flush()
-		done = subprocess.run([program, *([f.name] if text is not None else [])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+		done = subprocess.run([program, *([f.name] if text is not None else [])], stdout=subprocess.PIPE,
+		                      stderr=subprocess.PIPE, text=True)
 	lines = done.stdout.splitlines()
 	scores = [float(line.split()[1]) for line in lines if line[:3].strip().isdigit() and line[1:3] == "  "]
 	guess = int(done.stdout.split("It is a ")[1][0]) if "It is a " in done.stdout else None
@@ -58,7 +59,8 @@ model = os.path.join(folder, "digits.onnx")
 got = seeded.reference(model, {"image": image})[0]["scores"]
 expect("digits.onnx gives its reference", np.abs(got - want).max() <= io["outputs"][0]["atol"])
 expect("under 200 KB", os.path.getsize(model) < 200000)
-expect("digit.txt is in_0.npy, and a 3", np.array_equal(make.picture(os.path.join(folder, "digit.txt")), image) and want.argmax() == 3)
+expect("digit.txt is in_0.npy, and a 3", np.array_equal(make.picture(os.path.join(folder, "digit.txt")), image)
+       and want.argmax() == 3)
 images, answers = make.digits(1000, np.random.default_rng(99))
 share = np.mean([seeded.reference(model, {"image": x[None, None, ..., 0]})[0]["scores"].argmax() == y
                  for x, y in zip(images[:100], answers[:100])])
@@ -81,14 +83,16 @@ with tempfile.TemporaryDirectory(prefix="test-examples.") as work:
 	made = [os.path.join(work, name) for name in ("first", "second")]
 	for place in made:
 		subprocess.run([sys.executable, script, place], check=True)
-	same = [n for n in os.listdir(made[0]) if filecmp.cmp(os.path.join(made[0], n), os.path.join(made[1], n), shallow=False)]
+	same = [n for n in os.listdir(made[0])
+	        if filecmp.cmp(os.path.join(made[0], n), os.path.join(made[1], n), shallow=False)]
 	expect("the transformer is made alike twice", sorted(same) == sorted(os.listdir(made[1])) and len(same) == 6)
 	# The text names its weights as external data: with weights.bin beside it, it is the whole model.
 	text = onnx.parser.parse_model(open(os.path.join(made[0], "transformer.onnxtxt")).read())
 	onnx.save(text, os.path.join(made[0], "text.onnx"))
 	x = np.load(os.path.join(made[0], "in_0.npy"))
 	y = seeded.reference(os.path.join(made[0], "text.onnx"), {"x": x})[0]["y"]
-	expect("transformer.onnxtxt with weights.bin is model.onnx", np.array_equal(y, np.load(os.path.join(made[0], "out_0.npy"))))
+	stored = np.load(os.path.join(made[0], "out_0.npy"))
+	expect("transformer.onnxtxt with weights.bin is model.onnx", np.array_equal(y, stored))
 
 print(f"{failures} failed")
 sys.exit(failures > 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drives bench/kernels, bench/memory and bench/limits without ingot: every peer must run and be right on the kernels taken.
+"""Drives bench/kernels, bench/memory and bench/limits without ingot: every peer must run and be right.
 
 Needs numpy, onnx, onnxruntime, openvino, and for the kernels libdnnl-dev; exit 77 (skipped) without.
 """
@@ -28,8 +28,10 @@ def expect(what, good):
 
 def bench(name, *words):
 	command = [sys.executable, os.path.join(ROOT, "bench", name), *words]
-	environment = {**os.environ, "INGOT_PYTHON": sys.executable, "INGOT_BENCH_CACHE": os.path.join(work, "cache"), "INGOT": "no-such-program"}
-	done = subprocess.run(command, env=environment, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+	environment = {**os.environ, "INGOT_PYTHON": sys.executable, "INGOT_BENCH_CACHE": os.path.join(work, "cache"),
+	               "INGOT": "no-such-program"}
+	done = subprocess.run(command, env=environment, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+	                      text=True)
 	print(f"{name} {' '.join(words)}: exit {done.returncode}\n{done.stdout}")
 	return done.returncode, done.stdout
 
@@ -41,12 +43,14 @@ def written(name):
 
 with tempfile.TemporaryDirectory(prefix="test-kernels.") as work:
 	code, names = bench("kernels", "--list")
-	expect("--list is exit 0 and names the kernels", code == 0 and {"gemm_256", "softmax", "lstm_step"} <= set(names.split()))
+	expect("--list is exit 0 and names the kernels", code == 0
+	       and {"gemm_256", "softmax", "lstm_step"} <= set(names.split()))
 	expect("an unknown kernel is exit 2", bench("kernels", "--peers-only", "--only", "gemm")[0] == 2)
 	expect("no program is exit 5", bench("kernels", "--only", "softmax")[0] == 5)
 	# One of each way into oneDNN: plain, channels last with a copy back, constants rearranged.
 	some = ("conv3x3_winograd_nhwc", "softmax", "lstm_step", "copy")
-	code, said = bench("kernels", "--peers-only", "--rounds", "3", "--json", "k.json", *(w for name in some for w in ("--only", name)))
+	code, said = bench("kernels", "--peers-only", "--rounds", "3", "--json", "k.json",
+	                   *(w for name in some for w in ("--only", name)))
 	if code == 5 and "libdnnl-dev" in said:
 		print("skipped: no libdnnl-dev")
 		sys.exit(77)
@@ -65,7 +69,8 @@ with tempfile.TemporaryDirectory(prefix="test-kernels.") as work:
 	for name, inner in (("digits.onnx", "model.onnx"), ("in_0.npy",) * 2, ("out_0.npy",) * 2, ("io.json",) * 2):
 		os.symlink(os.path.join(from_here, name), os.path.join(work, "one", "digits", inner))
 	code, said = bench("memory", "one", "--peers-only", "--json", "m.json")
-	expect("memory: onnxruntime's arena holds at least the largest layer", code == 0 and written("m.json")[0]["onnxruntime_exact"] >= 28 * 28 * 8 * 4)
+	expect("memory: onnxruntime's arena holds at least the largest layer", code == 0
+	       and written("m.json")[0]["onnxruntime_exact"] >= 28 * 28 * 8 * 4)
 	expect("memory: no case is exit 2", bench("memory", "none", "--peers-only")[0] == 2)
 
 print(f"{failures} failed")

@@ -1,4 +1,4 @@
-/* test_pool.c: the benches' parallel-for takes each index once, also for many short loops, and after its helpers slept. */
+/* test_pool.c: the benches' parallel-for takes each index once, also in short loops, and after its helpers slept. */
 #include "../../bench/engines/engine.h"
 #include "../units/unit.h"
 

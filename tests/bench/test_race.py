@@ -49,7 +49,8 @@ def race(*words, mode="right", program=os.path.join(HERE, "miniature", "ingot"))
 	environment = {**os.environ, "INGOT": program, "MINIATURE": mode, "INGOT_PYTHON": sys.executable,
 	               "INGOT_BENCH_CACHE": os.path.join(work, "cache")}
 	command = [sys.executable, os.path.join(ROOT, "bench", "race"), *words]
-	done = subprocess.run(command, env=environment, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+	done = subprocess.run(command, env=environment, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+	                      text=True)
 	print(f"{mode}: race {' '.join(words)}: exit {done.returncode}")
 	print(done.stdout)
 	written = None
@@ -90,20 +91,24 @@ with tempfile.TemporaryDirectory(prefix="test-race.") as work:
 	code, said, found = race(*quick, mode="wrong")
 	row = found and found["networks"][0]
 	expect("a wrong output is exit 1", code == 1)
-	expect("it is told, and counts for no ratio", row and row["ingot"]["problem"].startswith("wrong output: y is off by 1")
+	expect("it is told, and counts for no ratio", row
+	       and row["ingot"]["problem"].startswith("wrong output: y is off by 1")
 	       and row["ratio"] is None and found["geomean"] is None)
 	expect("the peers have their times all the same", row and row["openvino"]["median"] > 0)
-	for mode, word in (("crash", "crashed"), ("status", "it returned 3"), ("unsupported", "exit 4"), ("foreign", "does not fit")):
+	for mode, word in (("crash", "crashed"), ("status", "it returned 3"), ("unsupported", "exit 4"),
+	                   ("foreign", "does not fit")):
 		code, said, found = race(*quick, mode=mode)
 		row = found and found["networks"][0]
 		expect(f"{mode}: exit 1 and {word!r}", code == 1 and row and word in row["ingot"]["problem"])
-		expect(f"{mode}: the peers have their times", row and row["onnxruntime"]["median"] > 0 and row["openvino"]["median"] > 0)
+		expect(f"{mode}: the peers have their times", row and row["onnxruntime"]["median"] > 0
+		       and row["openvino"]["median"] > 0)
 
 	if len(os.sched_getaffinity(0)) > 1:
 		code, said, found = race(*quick, "--threads", "2", mode="pooled")
 		row = found and found["networks"][0]
 		expect("two threads: exit 0, peers at one and two, ingot with a parallel-for",
-		       code == 0 and row and all(row[e]["median"] > 0 for e in ("ingot", "ingot-1", "onnxruntime", "onnxruntime-1",
+		       code == 0 and row and all(row[e]["median"] > 0 for e in ("ingot", "ingot-1", "onnxruntime",
+		                                                                "onnxruntime-1",
 		                                                                "openvino", "openvino-1")))
 
 	code, said, found = race("strange", "--rounds", "6", "--json", "race.json")

@@ -14,11 +14,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "words"))
 import words                                                  # noqa: E402  (skips where Jinja2 is missing)
 
+SOURCES = [os.path.join(words.ROOT, "generator", name) for name in ("kernels/winograd.c", "definitions/winograd_filters.c")]
 NOINLINE = "#define NOINLINE __attribute__((noinline))\n"
 STRICT = ["-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
 
 
-def kernel(target, m, height, width, ci, co, tile, groups, panels=None, pads=(1, 1, 1, 1), batch=1, prefetch=False, name="k0", epilogue=None):
+def kernel(target, m, height, width, ci, co, tile, groups, panels=None, pads=(1, 1, 1, 1), batch=1, prefetch=False, planes=False, name="k0", epilogue=None):
     """C text of the kernel, and the values it was printed from."""
     lanes = target.lanes
     top, left, bottom, right = pads
@@ -27,17 +28,20 @@ def kernel(target, m, height, width, ci, co, tile, groups, panels=None, pads=(1,
     panels = panels or -(-vecs // tile[1])
     tiles = -(-out_height // m) * -(-out_width // m)
     load = lambda p, left: "vec_load_n(%s, %s, 0.f)" % (p, left) if left else "vec_load(%s)" % p
-    def result(value, image, row, column, c, left):
-        at = "((%s * %d + %s) * %d + %s) * %d + %s" % (image, out_height, row, out_width, column, co, c)
+    def result(value, image, row, column, channel, left):
+        at = "((%s * %d + %s) * %d + %s) * %d + %s" % (image, out_height, row, out_width, column, co, channel)
         text = epilogue(value, at, load) if epilogue else "k_relu(%s + v0)" % value
         store = "vec_store_n(y + %s, %s, %d)" % (at, text, left) if left else "vec_store(y + %s, %s)" % (at, text)
         return dict(lets=[] if epilogue else [dict(type="vec", name="v0", value=load("x1 + " + at, left))], store=store)
 
+    strides = dict(image=height * width * ci, row=width * ci, pixel=ci, channel=1)
+    if planes and height * width > 1:
+        strides = dict(image=height * width * ci, row=width, pixel=1, channel=height * width)
     values = dict(
         target=target, lanes=lanes, m=m, batch=batch, height=height, width=width, channels_in=ci, channels_out=co,
-        out_height=out_height, out_width=out_width, pad_top=top, pad_left=left, x=dict(name="x0", image=height * width * ci, row=width * ci, pixel=ci),
+        out_height=out_height, out_width=out_width, pad_top=top, pad_left=left, x=dict(strides, name="x0"),
         weights="w0", tile=dict(rows=tile[0], vecs=tile[1]), prefetch=prefetch, panels=panels, groups=min(groups, tiles),
-        start=lambda c, left: load("w1 + %s" % c, left), result=result,
+        start=lambda channel, left: load("w1 + " + channel, left), result=result,
         kernel=dict(name=name, comment="/* F(%dx%d,3x3), tile %d x %d */" % (m, m, *tile), params="const float *restrict x0, "
                     "const float *restrict w0, const float *restrict w1, const float *restrict x1, float *restrict y"))
     text = words.environment().get_template("c/winograd.jinja").render(**values)
@@ -47,7 +51,7 @@ def kernel(target, m, height, width, ci, co, tile, groups, panels=None, pads=(1,
 def defines(v, m, special=0):
     names = dict(M=m, BATCH=v["batch"], HEIGHT=v["height"], WIDTH=v["width"], CI=v["channels_in"], CO=v["channels_out"],
                  OUT_HEIGHT=v["out_height"], OUT_WIDTH=v["out_width"], PAD_TOP=v["pad_top"], PAD_LEFT=v["pad_left"],
-                 PANELS=v["panels"], GROUPS=v["groups"], SPECIAL=special, KERNEL=v["kernel"]["name"])
+                 PANELS=v["panels"], GROUPS=v["groups"], SPECIAL=special, PLANES=int(v["x"]["channel"] != 1), KERNEL=v["kernel"]["name"])
     return "".join("#define %s %s\n" % item for item in names.items())
 
 
@@ -104,12 +108,12 @@ def main():
         for name, target, command, tile in builds():
             for variant in range(2 if command == ["gcc"] else 1):  # another tile and grouping: the same bits
                 text, v = kernel(target, m, height, width, ci, co, tile if variant == 0 else (5, 1), groups + variant, pads=pads, batch=batch,
-                                 prefetch=variant == 1)
+                                 prefetch=variant == 1, planes=variant == 1)
                 base = os.path.join(work, "k")
                 with open(base + ".c", "w") as file:
                     file.write(words.prelude(text, target) + NOINLINE + defines(v, m, special) + text + body)
                 built = subprocess.run(command + ["-std=c11", "-O2"] + STRICT + target.flags + ["-I" + os.path.join(words.ROOT, "generator"),
-                                       base + ".c", os.path.join(words.ROOT, "generator/kernels/winograd.c"), "-o", base, "-lm"],
+                                       base + ".c"] + SOURCES + ["-o", base, "-lm"],
                                        capture_output=True, text=True)
                 if built.returncode:
                     print(name, built.stderr[:3000])

@@ -38,11 +38,17 @@ int main(int count, char **arguments)
 	for (long i = 0; SPECIAL && i < CO; i += 2)
 		bias[i] = -0.f;
 	winograd_weights(M, CI, CO, w, LANES, PANELS, u);
+	float *given = x;
+	if (PLANES) {                                             /* NCHW */
+		given = malloc((size_t)in_size * 4);
+		for (long i = 0; i < in_size; i++)
+			given[(i / (CI * HEIGHT * WIDTH) * CI + i % CI) * HEIGHT * WIDTH + i / CI % (HEIGHT * WIDTH)] = x[i];
+	}
 	memset(y, 255, (size_t)(out_size + 64) * 4);
 	memset(z, 255, (size_t)(out_size + 64) * 4);
-	KERNEL(x, u, bias, skip, y, 0, blocks);
+	KERNEL(given, u, bias, skip, y, 0, blocks);
 	for (long b = blocks; b-- > 0;)                           /* blocks are independent, in any order */
-		KERNEL(x, u, bias, skip, z, b, b + 1);
+		KERNEL(given, u, bias, skip, z, b, b + 1);
 	if (memcmp(y, z, (size_t)(out_size + 64) * 4)) {
 		puts("blocks on their own give other bits");
 		bad = 1;

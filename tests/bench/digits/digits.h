@@ -1,5 +1,5 @@
-/* digits.h: stands in for the header that ingot makes of examples/digits/digits.onnx, to test main.c by itself: score i is the
- * ink of rows 2 i + 4 and 2 i + 5, so that a test can tell where the drawing was put. */
+/* digits.h: stands in for the header that ingot makes of examples/digits/digits.onnx, to test main.c by itself: score i
+ * is the ink of rows 2 i + 4 and 2 i + 5, so that a test can tell where the drawing was put. */
 #ifndef DIGITS_H
 #define DIGITS_H
 #define DIGITS_WORKSPACE_BYTES 4096
@@ -16,7 +16,8 @@ struct digits_context {
 	void *workspace;
 };
 
-static int digits_run(const struct digits_inputs *in, const struct digits_outputs *out, const struct digits_context *context)
+static int digits_run(const struct digits_inputs *in, const struct digits_outputs *out,
+                      const struct digits_context *context)
 {
 	if (!context->workspace)
 		return 7;

@@ -1,5 +1,6 @@
-/* NAME.c: each MODE computes, and all fail where the parallel-for leaves out an index or takes one twice.  WRONG is off by 1 in
- * the last element, CRASH ends the process, STATUS returns 3, POOLED wants a pool of two where it is given one at all. */
+/* NAME.c: each MODE computes, and all fail where the parallel-for leaves out an index or takes one twice.  WRONG is off
+ * by 1 in the last element, CRASH ends the process, STATUS returns 3, POOLED wants a pool of two where it is given one
+ * at all. */
 #include "NAME.h"
 
 #include <string.h>
