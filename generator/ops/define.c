@@ -2,6 +2,7 @@
  * define_ functions share. */
 #include "ops/ops.h"
 #include <inttypes.h>
+#include <math.h>
 
 /* ---- which tensor is which definition: a hash table of pointers, at most half full ---- */
 struct defined {
@@ -143,7 +144,12 @@ struct definition *definer_map(struct definer *definer, const char *name, int ra
 struct definition *definer_reduction(struct definer *definer, const char *name, int rank, const int64_t *extents, enum reduce reduce,
 	int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body)
 {
-	body = body_or_zero(definer, rank, extents, body_or_zero(definer, reduced, reduced_extents, body));
+	static const double nothing[] = { [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1 };
+	for (int d = 0; d < reduced; d++)
+		if (reduced_extents[d] == 0)                              /* of no terms: where it would have begun */
+			return definer_map(definer, name, rank, extents, start ? start
+				: expr_number(definer->arena, body->type, nothing[reduce]));
+	body = body_or_zero(definer, rank, extents, body);
 	struct definition *definition = define_reduction(definer->program, name, rank, extents, reduce, reduced, reduced_extents,
 		start, body);
 	definition->node = definer->node;
