@@ -13,8 +13,9 @@ struct memories {
 	const struct program *program;
 	enum math math;
 	struct memory *at;                /* by number */
+	struct arena *arena;              /* of one definition */
 };
-/* Of what a load reads; a constant may stand outside the program (what a rewrite made superfluous). */
+/* Of what a load reads; a constant may stand outside the program (a rewrite needs it no more, the original does). */
 struct memory memory_of(const struct memories *, const struct definition *);
 
 enum system system_of(enum dtype, enum math);

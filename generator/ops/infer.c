@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const int64_t ELEMENTS_MOST = (int64_t)1 << 36;             /* of one tensor: 256 GiB of float */
+static const int64_t ELEMENTS_MOST = (int64_t)1 << 33;             /* of one tensor: 32 GiB of float */
 
 const struct dim dim_unknown = { -1, NULL };
 struct dim dim_of(int64_t extent) { return (struct dim){ extent, NULL }; }

@@ -106,15 +106,20 @@ void infer_average_pool(struct node *node, const struct op *op)
 	infer_window(node, infer_float_type(node, 0), 1);
 }
 
+static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }                 /* b > 0; rounds up */
+
+/* How many k in [0, kernel) have from <= i*stride + k*dilation - before < to. */
 static int64_t taps_inside(const struct window *window, int d, int64_t i, bool with_pads)
 {
-	int64_t from = with_pads ? -window->before[d] : 0, to = window->in[d] + (with_pads ? window->after[d] : 0), taps = 0;
-	for (int64_t k = 0; k < window->kernel[d]; k++) {
-		int64_t at = i * window->stride[d] + k * window->dilation[d] - window->before[d];
-		taps += from <= at && at < to;
-	}
-	return taps;
+	int64_t first = i * window->stride[d] - window->before[d], step = window->dilation[d];
+	int64_t from = with_pads ? -window->before[d] : 0, to = window->in[d] + (with_pads ? window->after[d] : 0);
+	int64_t low = ceil_div(from - first, step), high = ceil_div(to - first, step);
+	low = low < 0 ? 0 : low;
+	high = high > window->kernel[d] ? window->kernel[d] : high;
+	return high > low ? high - low : 0;
 }
+
+enum { POSITIONS_MOST = 1 << 26 };        /* of a dimension whose counts differ */
 
 /* One dimension's counts: whole (the same everywhere) or a constant over the positions. */
 static const struct expr *counts(struct definer *definer, const struct window *window, int d, bool with_pads, enum dtype type, int64_t *whole)
@@ -126,8 +131,8 @@ static const struct expr *counts(struct definer *definer, const struct window *w
 	if ((with_pads || (window->before[d] == 0 && window->after[d] == 0))
 		&& (n - 1) * window->stride[d] + reach <= window->in[d] + window->before[d] + window->after[d])
 		return NULL;                                              /* no window hangs over: nothing to count */
-	if (n > INT32_MAX / 8 || window->kernel[d] > INT32_MAX / (n + 1))
-		node_fail(definer->node, EXIT_LIMIT, "AveragePool of %" PRId64 " windows of %" PRId64, n, window->kernel[d]);
+	if (n > POSITIONS_MOST)
+		node_fail(definer->node, EXIT_LIMIT, "AveragePool of %" PRId64 " windows with pads, at most %d are supported", n, POSITIONS_MOST);
 	float *count = new_array(arena, float, (size_t)n + 1);
 	double *wide = new_array(arena, double, (size_t)n + 1);
 	for (int64_t i = 0; i < n; i++) {

@@ -2,7 +2,8 @@
 #include "ops/ops.h"
 #include <inttypes.h>
 
-enum { WINDOW_MOST = 1 << 30 };           /* of kernel, stride, dilation and pads each: their products fit 64 bits */
+enum { WINDOW_MOST = 1 << 30 };           /* of kernel, stride, dilation and pads each: products of two fit 64 bits */
+static const double taps_most = 0x1p40;   /* of a window */
 
 static void read_numbers(const struct node *node, const char *name, int count, int64_t least, int64_t otherwise, int64_t *numbers)
 {
@@ -67,6 +68,11 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 	read_numbers(node, "pads", count * 2, 0, 0, pads);
 	enum auto_pad auto_pad = auto_pad_of(node);
 	bool ceil_mode = node_int(node, "ceil_mode", 0) != 0;
+	double taps = 1;
+	for (int d = 0; d < count; d++)
+		taps *= window->kernel[d] < 0 ? 1 : (double)window->kernel[d];
+	if (taps > taps_most)
+		node_fail(node, EXIT_LIMIT, "%s: a window of %g elements", node->type, taps);
 	for (int d = 0; d < count; d++) {
 		window->in[d] = data->dims[2 + d].extent;
 		window->out[d] = -1;
