@@ -1,5 +1,6 @@
-/* interpret.c: a program -> the values of its outputs.  Definitions run in order; each has memory of its own from its computation to its
- * last reader.  This is the oracle of every target (strict) and the judge of accuracy (double, before any rewrite). */
+/* interpret.c: a program -> the values of its outputs.  Definitions run in order; each has memory of its own from its
+ * computation to its last reader.  This is the oracle of every target (strict) and the judge of accuracy (double,
+ * before any rewrite). */
 #include "definitions/evaluate.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ static bool is_of(const struct program *program, const struct definition *defini
 	return (size_t)definition->number < program->all.count && program->all.at[definition->number] == definition;
 }
 
-/* A large constant may be borrowed from a file at any address: then its elements are copied to where they can be read. */
+/* A large constant may be borrowed from a file at any address: then it is copied to where it can be read. */
 static bool is_aligned(const struct definition *definition)
 {
 	return (uintptr_t)definition->data % (size_t)(dtypes[definition->type].bits / 8) == 0;
@@ -50,7 +51,8 @@ static struct memory constant_memory(struct run *run, const struct definition *d
 {
 	struct memory memory = { (void *)(uintptr_t)definition->data, definition->type };
 	if (!is_aligned(definition))
-		memory.at = memcpy(room_for(run, definition, definition->type), definition->data, bytes_of(definition, definition->type));
+		memory.at = memcpy(room_for(run, definition, definition->type), definition->data,
+		                   bytes_of(definition, definition->type));
 	return memory;
 }
 
@@ -98,7 +100,8 @@ static void count_readers(struct run *run)
 static void compute(struct run *run, const struct definition *definition)
 {
 	const struct definition *what = meaning(definition, run->memories.math);
-	enum dtype stored = system_of(definition->type, run->memories.math) == SYSTEM_DOUBLE ? DTYPE_F64 : definition->type;
+	enum dtype stored =
+	        system_of(definition->type, run->memories.math) == SYSTEM_DOUBLE ? DTYPE_F64 : definition->type;
 	struct memory *memory = &run->memories.at[definition->number];
 	*memory = (struct memory){ room_for(run, definition, stored), stored };
 	definition_evaluate(&run->scratch, &run->memories, what, *memory);
@@ -144,7 +147,8 @@ static void run_all(struct run *run, const void *const *inputs, void *const *out
 	count_readers(run);
 	list_dying(run, count);
 	for (size_t i = 0; i < program->inputs.count; i++)
-		at[program->inputs.at[i]->number] = (struct memory){ (void *)(uintptr_t)inputs[i], program->inputs.at[i]->type };
+		at[program->inputs.at[i]->number] =
+		        (struct memory){(void *)(uintptr_t)inputs[i], program->inputs.at[i]->type};
 	for (int i = 0; i < count; i++) {
 		const struct definition *definition = program->all.at[i];
 		enum source source = meaning(definition, run->memories.math)->source;
@@ -199,8 +203,8 @@ static void run_one(struct run *run, const struct definition *definition, void *
 }
 
 /* All of a program, or one definition.  What fails inside passes by here, so that the run's memory goes in any case. */
-static void run_safely(const struct program *program, const struct definition *one, enum math math, const void *const *inputs,
-	void *const *outputs)
+static void run_safely(const struct program *program, const struct definition *one, enum math math,
+                       const void *const *inputs, void *const *outputs)
 {
 	struct build *build = program->build;
 	struct run *const run = run_new(program, math);

@@ -3,7 +3,8 @@
 
     targets.py INGOT TARGET [FILE...]
 
-TARGET is a --target of `ingot run`.  NaN equals NaN, 0 and -0 differ.  Ends with 77 where the target or NumPy is not there."""
+TARGET is a --target of `ingot run`.  NaN equals NaN, 0 and -0 differ.  Ends with 77 where the target or NumPy is not
+there."""
 import glob, os, re, subprocess, sys, tempfile
 
 try:
@@ -22,18 +23,19 @@ def inputs_of(text, data, folder):
     signature = re.search(r"\w+ \((.*?)\) =>", text, re.S).group(1)
     for type, dims, name in re.findall(r"(\w+)\[([\d,]*)\] (\w+)", signature):
         number = float if type in ("float", "double") else int
-        array = numpy.array([number(x) for x in data[name].split()], dtype="f8" if number is float else "i8").astype(TYPES[type])
+        array = numpy.array([number(x) for x in data[name].split()], dtype="f8" if number is float else "i8")
         path = os.path.join(folder, f"in_{name}.npy")
-        numpy.save(path, array.reshape([int(n) for n in dims.split(",") if n]))
+        numpy.save(path, array.astype(TYPES[type]).reshape([int(n) for n in dims.split(",") if n]))
         yield from ("--input", f"{name}={path}")
 
 
 def same(a, b):
     if a.dtype.kind != "f":
         return numpy.array_equal(a, b)
-    nan = numpy.isnan(a)
-    bits = f"u{a.dtype.itemsize}"
-    return a.shape == b.shape and numpy.array_equal(nan, numpy.isnan(b)) and numpy.array_equal(a.view(bits)[~nan], b.view(bits)[~nan])
+    nan, bits = numpy.isnan(a), f"u{a.dtype.itemsize}"
+    if a.shape != b.shape or not numpy.array_equal(nan, numpy.isnan(b)):
+        return False
+    return numpy.array_equal(a.view(bits)[~nan], b.view(bits)[~nan])
 
 
 def check(ingot, target, path, folder):
@@ -46,7 +48,8 @@ def check(ingot, target, path, folder):
     for runner in ("interpreter", target):
         paths = [os.path.join(folder, f"{runner}_{name}.npy") for name in names]
         wanted = [word for name, p in zip(names, paths) for word in ("--output", f"{name}={p}")]
-        done = subprocess.run([ingot, "run", path, *given, *wanted, "--target", runner], capture_output=True, text=True, errors="replace")
+        done = subprocess.run([ingot, "run", path, *given, *wanted, "--target", runner], capture_output=True, text=True,
+                              errors="replace")
         if done.returncode == ENVIRONMENT and runner == target:
             raise EnvironmentError(done.stderr.strip())
         if done.returncode:
@@ -59,7 +62,8 @@ def check(ingot, target, path, folder):
 
 
 def main():
-    ingot, target, paths = sys.argv[1], sys.argv[2], sys.argv[3:] or sorted(glob.glob(os.path.join(HERE, "files", "*.onnxtxt")))
+    ingot, target = sys.argv[1:3]
+    paths = sys.argv[3:] or sorted(glob.glob(os.path.join(HERE, "files", "*.onnxtxt")))
     bad = 0
     for path in paths:
         with tempfile.TemporaryDirectory() as folder:
