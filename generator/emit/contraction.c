@@ -1,31 +1,10 @@
 /* contraction.c: the values of templates/c/contraction.jinja: one kernel's indices and expressions as C text. */
-#include "emit/emit.h"
+#include "emit/contraction.h"
 #include "ingot/template.h"
 #include <inttypes.h>
 
 enum { HEAVY = 8, SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 };
 
-struct tile { int rows, vecs, left; bool last; const char *name; };           /* left: lanes of the last vector; 0: all */
-struct stride { const char *name; int64_t direct, patched; };
-
-struct printing {
-	struct emit *emit;
-	struct arena *arena;
-	const struct kernel *kernel;
-	const struct contraction *c;
-	const char *names[MAX_VARS];
-	const char *accumulator;                      /* text of the root's value, while an epilogue is printed */
-	struct tile *tiles;
-	int tile_count;
-	struct stride term_stride[MAX_VARS];          /* of a, by term */
-	struct stride row_stride;
-	struct patch {
-		bool needed;
-		int64_t floats, run, run_step;
-		const char *inside, *there, *from, *span_from, *span_to;      /* span: [from, to) of a run is there; NULL: all */
-		struct value dims;
-	} patch;
-};
 struct tile_user { struct printing *p; struct tile *tile; };
 
 static const char *buffer_name(void *user, const struct definition *of)
@@ -420,6 +399,9 @@ static void plan_patch(struct printing *p)
 	}
 	const struct index *a_base = index_substitute(p->arena, c->a_at, zero);
 	text_adds(&from, printer_address(&printer, c->a->of, a_base));
+	p->patch.others = there.count ? arena_copy(p->arena, there.at, there.count) : NULL;
+	p->patch.start = arena_copy(p->arena, from.at, from.count);
+	p->patch.dim_count = count;
 	for (int i = 0; i < count; i++) {
 		struct value dim = value_dict(p->arena);
 		const char *name = arena_printf(p->arena, "p%d", i);
@@ -427,9 +409,11 @@ static void plan_patch(struct printing *p)
 		value_dict_set(dim, "extent", value_int(dims[i].extent));
 		value_list_add(p->patch.dims, dim);
 		text_printf(&from, " + %" PRId64 " * %s", dims[i].stride, name);
+		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, 0, 0, 1, "0" };
 		if (dims[i].pad) {
 			const char *text = printer_index(&printer, index_substitute(p->arena, dims[i].pad->at, zero));
 			int64_t d = dims[i].window ? 1 : index_factor(dims[i].pad->at, c->column + 1 + dims[i].term);
+			p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, d, dims[i].pad->from, dims[i].pad->to, text };
 			text_printf(&there, "%s%s + %" PRId64 " * %s >= %" PRId64 " && %s + %" PRId64 " * %s < %" PRId64, there.count ? " && " : "",
 				text, d, name, dims[i].pad->from, text, d, name, dims[i].pad->to);
 		}
@@ -602,7 +586,7 @@ static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel), p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
 }
 
-void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *printing)
 {
 	const struct contraction *c = kernel->detail;
 	struct arena *arena = emit->arena;
@@ -725,5 +709,15 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	value_dict_set(globals, "pool", pool_value(&p));
 	value_dict_set(globals, "patch", patch_value(&p));
 	value_dict_set(globals, "gathered", gathered_value(&p, terms));
-	template_render(emit->templates, kernel->template_name, globals, out);
+	*printing = p;
+	return globals;
+}
+
+const char *contraction_buffer(void *user, const struct definition *of) { return buffer_name(user, of); }
+int contraction_row(const struct contraction *c) { return row_variable(c); }
+
+void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	struct printing printing;
+	template_render(emit->templates, kernel->template_name, contraction_values(emit, kernel, &printing), out);
 }
