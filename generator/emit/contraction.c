@@ -354,10 +354,9 @@ static void plan_patch(struct printing *p)
 	p->patch.run_step = 1;
 	const struct dim_of_patch *span = NULL;
 	if (count && dims[count - 1].pad && (dims[count - 1].window || index_factor(dims[count - 1].pad->at, c->column + 1 + dims[count - 1].term) == 1)) {
-		span = &dims[count - 1];
-		p->patch.run = span->extent;
-		p->patch.run_step = span->stride;
-		count--;
+		span = &dims[count - 1];                      /* still a dim for who copies element by element */
+		p->patch.span_run = span->extent;
+		p->patch.span_step = span->stride;
 	} else if (count && !dims[count - 1].pad) {
 		p->patch.run = dims[count - 1].extent;
 		p->patch.run_step = dims[count - 1].stride;
@@ -387,7 +386,7 @@ static void plan_patch(struct printing *p)
 			text_printf(&inside, " && %s + %" PRId64 " * (rows - 1) + %" PRId64 " < %" PRId64, text, s, high, pad->to);
 		else
 			text_printf(&inside, " && %s + %" PRId64 " < %" PRId64, text, high, pad->to);
-		bool in_dims = span && span->pad == pad;
+		bool in_dims = false;
 		for (int k = 0; k < count; k++)
 			in_dims |= dims[k].pad == pad;
 		if (span && span->pad == pad) {
@@ -408,6 +407,10 @@ static void plan_patch(struct printing *p)
 		value_dict_set(dim, "name", value_string(name));
 		value_dict_set(dim, "extent", value_int(dims[i].extent));
 		value_list_add(p->patch.dims, dim);
+		if (span == &dims[i]) {
+			p->patch.span_there = there.count ? arena_copy(p->arena, there.at, there.count) : "1";
+			p->patch.span_base = arena_copy(p->arena, from.at, from.count);
+		}
 		text_printf(&from, " + %" PRId64 " * %s", dims[i].stride, name);
 		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, 0, 0, 1, "0" };
 		if (dims[i].pad) {
@@ -448,8 +451,17 @@ static struct value patch_value(struct printing *p)
 	value_dict_set(patch, "dims", p->patch.dims);
 	value_dict_set(patch, "there", value_string(p->patch.there));
 	value_dict_set(patch, "from", value_string(p->patch.from));
-	value_dict_set(patch, "span_from", p->patch.span_from ? value_string(p->patch.span_from) : value_none());
-	value_dict_set(patch, "span_to", p->patch.span_to ? value_string(p->patch.span_to) : value_none());
+	struct value span = value_none();
+	if (p->patch.span_from) {
+		span = value_dict(p->arena);
+		value_dict_set(span, "from", value_string(p->patch.span_from));
+		value_dict_set(span, "to", value_string(p->patch.span_to));
+		value_dict_set(span, "there", value_string(p->patch.span_there));
+		value_dict_set(span, "base", value_string(p->patch.span_base));
+		value_dict_set(span, "run", value_int(p->patch.span_run));
+		value_dict_set(span, "step", p->patch.span_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.span_step));
+	}
+	value_dict_set(patch, "span", span);
 	value_dict_set(patch, "run", value_int(p->patch.run));
 	value_dict_set(patch, "run_step", p->patch.run_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.run_step));
 	return patch;
@@ -503,7 +515,7 @@ static struct value call_pool_store(struct template_call *call)
 		: value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", part->left ? "_n" : "", to, step, value, left);
 }
 
-static struct value pool_value(struct printing *p)
+static struct value pool_value(struct printing *p, struct printing *kept)
 {
 	const struct contraction *c = p->c;
 	if (!c->pool.d)
@@ -521,7 +533,7 @@ static struct value pool_value(struct printing *p)
 	for (int tail = 0; tail < 2; tail++) {
 		struct pool_part *user = new(p->arena, struct pool_part);
 		struct value part = value_dict(p->arena);
-		*user = (struct pool_part){ p, tail ? columns - whole : 0 };
+		*user = (struct pool_part){ kept, tail ? columns - whole : 0 };
 		if (tail ? columns == whole : !whole)
 			continue;
 		value_dict_set(part, "columns", value_int(tail ? columns : whole));
@@ -706,7 +718,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "outer", outer);
 	value_dict_set(globals, "row", row_value);
 	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
-	value_dict_set(globals, "pool", pool_value(&p));
+	value_dict_set(globals, "pool", pool_value(&p, printing));
 	value_dict_set(globals, "patch", patch_value(&p));
 	value_dict_set(globals, "gathered", gathered_value(&p, terms));
 	*printing = p;
