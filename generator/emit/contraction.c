@@ -279,6 +279,34 @@ static struct value extents_of(struct printing *p, int first, int count)
  * that the whole tile sees. */
 struct dim_of_patch { int term; int64_t extent, stride, patched; const struct range *pad; bool window; };
 
+static void list_patch_dims(struct printing *p, const struct dim_of_patch *dims, int count)
+{
+	const struct contraction *c = p->c;
+	const struct index *zero[MAX_VARS] = { 0 };
+	struct printer printer = printer_of(p, NULL);
+	printer.lane = -1;
+	for (int t = 0; t < c->terms; t++)
+		zero[c->column + 1 + t] = index_constant(p->arena, 0);
+	p->patch.start = printer_address(&printer, c->a->of, index_substitute(p->arena, c->a_at, zero));
+	p->patch.dim_count = count;
+	for (int i = 0; i < count; i++) {
+		const struct range *pad = dims[i].pad;
+		int64_t factor = !pad ? 0 : dims[i].window ? 1 : index_factor(pad->at, c->column + 1 + dims[i].term);
+		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, factor, pad ? pad->from : 0, pad ? pad->to : 1,
+			pad ? printer_index(&printer, index_substitute(p->arena, pad->at, zero)) : "0" };
+	}
+	for (int i = 0; i < c->pad_count; i++) {
+		const struct range *pad = &c->arranged_pads[i];
+		bool in_dims = false;
+		for (int k = 0; k < count; k++)
+			in_dims |= dims[k].pad == pad;
+		const char *text = printer_index(&printer, index_substitute(p->arena, pad->at, zero)), *others = p->patch.others;
+		if (!in_dims)
+			p->patch.others = arena_printf(p->arena, "%s%s%s >= %" PRId64 " && %s < %" PRId64, others ? others : "", others ? " && " : "",
+				text, pad->from, text, pad->to);
+	}
+}
+
 static void plan_patch(struct printing *p)
 {
 	const struct contraction *c = p->c;
@@ -349,6 +377,7 @@ static void plan_patch(struct printing *p)
 				p->row_stride.name = "a_row";
 		}
 	}
+	list_patch_dims(p, dims, count);
 	/* the innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros */
 	p->patch.run = 1;
 	p->patch.run_step = 1;
@@ -399,9 +428,6 @@ static void plan_patch(struct printing *p)
 	}
 	const struct index *a_base = index_substitute(p->arena, c->a_at, zero);
 	text_adds(&from, printer_address(&printer, c->a->of, a_base));
-	p->patch.others = there.count ? arena_copy(p->arena, there.at, there.count) : NULL;
-	p->patch.start = arena_copy(p->arena, from.at, from.count);
-	p->patch.dim_count = count;
 	for (int i = 0; i < count; i++) {
 		struct value dim = value_dict(p->arena);
 		const char *name = arena_printf(p->arena, "p%d", i);
@@ -409,11 +435,9 @@ static void plan_patch(struct printing *p)
 		value_dict_set(dim, "extent", value_int(dims[i].extent));
 		value_list_add(p->patch.dims, dim);
 		text_printf(&from, " + %" PRId64 " * %s", dims[i].stride, name);
-		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, 0, 0, 1, "0" };
 		if (dims[i].pad) {
 			const char *text = printer_index(&printer, index_substitute(p->arena, dims[i].pad->at, zero));
 			int64_t d = dims[i].window ? 1 : index_factor(dims[i].pad->at, c->column + 1 + dims[i].term);
-			p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, d, dims[i].pad->from, dims[i].pad->to, text };
 			text_printf(&there, "%s%s + %" PRId64 " * %s >= %" PRId64 " && %s + %" PRId64 " * %s < %" PRId64, there.count ? " && " : "",
 				text, d, name, dims[i].pad->from, text, d, name, dims[i].pad->to);
 		}
