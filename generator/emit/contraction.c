@@ -610,43 +610,43 @@ static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel), p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
 }
 
-struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *printing)
+struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *p)
 {
 	const struct contraction *c = kernel->detail;
 	struct arena *arena = emit->arena;
-	struct printing p = { .emit = emit, .arena = arena, .kernel = kernel, .c = c };
+	*p = (struct printing){ .emit = emit, .arena = arena, .kernel = kernel, .c = c };
 	int lanes = emit->target->lanes, row = row_variable(c);
 	int64_t rows = row >= 0 ? c->extents[row] : 1, vecs = (c->extents[c->column] + lanes - 1) / lanes, terms = 1, packed = 1;
 	for (int v = 0; v < MAX_VARS; v++)
-		p.names[v] = arena_printf(arena, v < c->batches ? "n%d" : v < c->column ? "i%d" : v == c->column ? "c" : "k%d",
+		p->names[v] = arena_printf(arena, v < c->batches ? "n%d" : v < c->column ? "i%d" : v == c->column ? "c" : "k%d",
 			v < c->batches ? v : v < c->column ? v - c->batches : v - c->column - 1);
-	p.names[SPARE_ROW] = "r";
-	p.names[SPARE_VEC] = "v";
-	p.names[POOL_VAR] = "z";
+	p->names[SPARE_ROW] = "r";
+	p->names[SPARE_VEC] = "v";
+	p->names[POOL_VAR] = "z";
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
-	plan_patch(&p);
-	list_tiles(&p, rows, vecs);
+	plan_patch(p);
+	list_tiles(p, rows, vecs);
 
 	const char *params, *arguments;
-	tile_arguments(&p, &params, &arguments);
+	tile_arguments(p, &params, &arguments);
 	struct value globals = value_dict(arena), tiles = value_list(arena), choices = value_list(arena);
 	bool heavy = c->value && expr_cost(c->value) > HEAVY;
-	for (int i = 0; i < p.tile_count; i++) {
+	for (int i = 0; i < p->tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
 		int64_t inner = c->terms ? c->extents[c->column + c->terms] : 1;
-		int unroll = inner <= 4 ? (int)inner : p.tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
+		int unroll = inner <= 4 ? (int)inner : p->tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
 		struct tile_user *user = new(arena, struct tile_user);
-		*user = (struct tile_user){ new(arena, struct printing), &p.tiles[i] };
-		*user->p = p;
-		value_dict_set(tile, "name", value_string(p.tiles[i].name));
+		*user = (struct tile_user){ new(arena, struct printing), &p->tiles[i] };
+		*user->p = *p;
+		value_dict_set(tile, "name", value_string(p->tiles[i].name));
 		value_dict_set(tile, "params", value_string(params));
-		value_dict_set(tile, "rows", value_int(p.tiles[i].rows));
-		value_dict_set(tile, "vecs", value_int(p.tiles[i].vecs));
-		value_dict_set(tile, "whole", value_int(p.tiles[i].vecs - (p.tiles[i].left != 0)));
+		value_dict_set(tile, "rows", value_int(p->tiles[i].rows));
+		value_dict_set(tile, "vecs", value_int(p->tiles[i].vecs));
+		value_dict_set(tile, "whole", value_int(p->tiles[i].vecs - (p->tiles[i].left != 0)));
 		value_dict_set(tile, "heavy", value_bool(heavy));
-		value_dict_set(tile, "terms", extents_of(&p, c->column + 1, c->terms));
-		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : unroll * p.tiles[i].vecs * lanes));
+		value_dict_set(tile, "terms", extents_of(p, c->column + 1, c->terms));
+		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : unroll * p->tiles[i].vecs * lanes));
 		value_dict_set(tile, "unroll", value_int(unroll));
 		value_dict_set(tile, "next_lines", value_int(c->next_lines * unroll));
 		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
@@ -659,22 +659,22 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		/* the last choice needs no condition */
 		struct text when;
 		text_init(&when, emit->build);
-		if (i < p.tile_count - 1) {
+		if (i < p->tile_count - 1) {
 			if (row >= 0 && rows % c->row_blocks)
-				text_printf(&when, "rows == %d", p.tiles[i].rows);
-			if (p.tiles[i].last && c->panels > 1)
+				text_printf(&when, "rows == %d", p->tiles[i].rows);
+			if (p->tiles[i].last && c->panels > 1)
 				text_printf(&when, "%spanel == %" PRId64, when.count ? " && " : "", c->panels - 1);
 			else if (vecs % c->panels)
-				text_printf(&when, "%svecs == %d", when.count ? " && " : "", p.tiles[i].vecs);
+				text_printf(&when, "%svecs == %d", when.count ? " && " : "", p->tiles[i].vecs);
 		}
 		value_dict_set(choice, "when", value_copy(arena, when.count ? when.at : "", when.count));
-		value_dict_set(choice, "tile", value_string(p.tiles[i].name));
+		value_dict_set(choice, "tile", value_string(p->tiles[i].name));
 		value_dict_set(choice, "arguments", value_string(arguments));
 		value_list_add(choices, choice);
 		text_release(&when);
 	}
 
-	struct printer printer = printer_of(&p, NULL);
+	struct printer printer = printer_of(p, NULL);
 	printer.lane = -1;
 	const struct index *zero[MAX_VARS] = { 0 };
 	for (int t = 0; t < c->terms; t++)
@@ -701,7 +701,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		int64_t extent = maxima ? kernel->blocks : c->extents[c->batches + r];
 		for (int b = 0; maxima && b < r; b++)
 			extent /= c->extents[c->batches + b];
-		value_dict_set(axis, "name", value_string(maxima ? "q" : p.names[c->batches + r]));
+		value_dict_set(axis, "name", value_string(maxima ? "q" : p->names[c->batches + r]));
 		value_dict_set(axis, "value", step == 1 ? value_printf(arena, r ? "block %% %" PRId64 : "block", extent)
 			: value_printf(arena, r ? "block / %" PRId64 " %% %" PRId64 : "block / %" PRId64, step, extent));
 		value_list_add(outer, axis);
@@ -710,7 +710,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	struct value row_value = value_none();
 	if (row >= 0) {
 		row_value = value_dict(arena);
-		value_dict_set(row_value, "name", value_string(p.names[row]));
+		value_dict_set(row_value, "name", value_string(p->names[row]));
 		value_dict_set(row_value, "extent", value_int(rows));
 		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
 		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
@@ -725,15 +725,14 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "panels", value_int(c->panels));
 	value_dict_set(globals, "group", value_int(c->group));
 	value_dict_set(globals, "split_panels", value_bool(c->split_panels));
-	value_dict_set(globals, "column", value_string(p.names[c->column]));
-	value_dict_set(globals, "batches", extents_of(&p, 0, c->batches));
+	value_dict_set(globals, "column", value_string(p->names[c->column]));
+	value_dict_set(globals, "batches", extents_of(p, 0, c->batches));
 	value_dict_set(globals, "outer", outer);
 	value_dict_set(globals, "row", row_value);
 	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
-	value_dict_set(globals, "pool", pool_value(&p));
-	value_dict_set(globals, "patch", patch_value(&p));
-	value_dict_set(globals, "gathered", gathered_value(&p, terms));
-	*printing = p;
+	value_dict_set(globals, "pool", pool_value(p));
+	value_dict_set(globals, "patch", patch_value(p));
+	value_dict_set(globals, "gathered", gathered_value(p, terms));
 	return globals;
 }
 
