@@ -189,7 +189,7 @@ bool jit_window(struct blocks *b, const struct target *target, struct jit_kernel
 	struct arena *arena = b->arena;
 	struct finding f = { .b = b, .fixed = value_list(arena), .moving = value_list(arena) };
 	struct value outer = value_list(arena), calls = value_list(arena);
-	struct operand start = { .at = "0" }, add = { .at = "0" };
+	struct operand start = { .at = "0" };
 	struct ending ending = { 0 };
 	const struct index *with[MAX_RANK];
 	if (!find_result(&f) || !is_window(&f) || f.root->rank > 8)
