@@ -20,6 +20,7 @@ void build_release(struct build *build)
 {
 	if (!build->arena)
 		return;
+	files_release(build);
 	arena_release(build->arena);
 	free(build->arena);
 	build->arena = NULL;

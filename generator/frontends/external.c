@@ -121,6 +121,7 @@ static struct mapped find(struct reader *reader, const char *where, const char *
 		if (reader->opened.at[i].location == location)
 			return reader->opened.at[i].mapped;
 	struct mapped mapped = map(reader, where, location);
+	file_keep(reader->build, mapped);
 	push(reader->build->arena, &reader->opened, (struct opened_file){ location, mapped });
 	return mapped;
 }

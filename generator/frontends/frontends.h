@@ -8,7 +8,7 @@ struct read_options {
 	int keep_input_count;
 };
 /* Reads an .onnx file (protobuf) or ONNX text, told apart by content.  Model functions are inlined.  The file stays
- * mapped for the process's life, as constants borrow from it.  EXIT_USAGE: missing; EXIT_INVALID: broken, also
+ * mapped as long as the build, as constants borrow from it.  EXIT_USAGE: missing; EXIT_INVALID: broken, also
  * external data missing or outside the model's folder; EXIT_LIMIT. */
 struct graph *graph_read(struct build *, const char *path, const struct read_options *);
 

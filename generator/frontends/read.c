@@ -47,8 +47,8 @@ static struct graph *read_bytes(struct reader *reader, const void *at, size_t co
 struct graph *graph_read(struct build *build, const char *path, const struct read_options *options)
 {
 	struct mapped mapped = file_map(build, path);
-	struct reader reader =
-	        reader_new(build, arena_copy(build->arena, path, strlen(path)), folder_of(build, path), options);
+	file_keep(build, mapped);
+	struct reader reader = reader_new(build, arena_copy(build->arena, path, strlen(path)), folder_of(build, path), options);
 	return read_bytes(&reader, mapped.at, mapped.bytes);
 }
 
