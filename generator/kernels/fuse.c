@@ -250,7 +250,7 @@ void fuse(struct lowered *lowered)
 		struct definition *d = program->all.at[i];
 		if (d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->placed->generic || d->placed->contraction)
 			continue;
-		d->placed->contraction = d->rewrite ? winograd_match(lowered, d) : contraction_match(lowered->arena, d);
+		d->placed->contraction = d->rewrite && !lowered->target->parts ? winograd_match(lowered, d) : contraction_match(lowered->arena, d);
 		for (size_t p = 0; d->placed->contraction && p < d->placed->contraction->parts.count; p++) {
 			struct placed *part = d->placed->contraction->parts.at[p]->placed;
 			part->contraction = d->placed->contraction;

@@ -127,6 +127,34 @@ static void fill_packed(const struct constant_item *item, void *out)
 		pack_any(p, from, out);
 }
 
+/* Floats of the part of a that a tile of `rows` reads, with its padding: as many as the terms, and the rows' window where they share one. */
+static double patch_floats(const struct contraction *c, int64_t rows)
+{
+	int row = c->rows ? c->batches + c->rows - 1 : -1;
+	double floats = 1;
+	bool windowed = row < 0;
+	for (int v = c->column + 1; v <= c->column + c->terms; v++) {
+		int64_t extent = c->extents[v];
+		for (int i = 0; i < c->pad_count && row >= 0; i++)
+			if (index_uses(c->arranged_pads[i].at, v) && index_uses(c->arranged_pads[i].at, row)) {
+				extent = (rows - 1) * index_factor(c->arranged_pads[i].at, row) + (extent - 1) * index_factor(c->arranged_pads[i].at, v) + 1;
+				windowed = true;
+			}
+		floats *= (double)extent;
+	}
+	return windowed ? floats : floats * (double)rows * 4;         /* no term shares the rows' pad: their stride is at most a few */
+}
+
+/* Where scratch is short, a third each is for the patch, for b packed on the fly and for the sums of heavy epilogues. */
+static void fit_scratch(const struct target *target, const struct contraction *c, double terms, int *tile_rows, int *tile_vecs)
+{
+	double third = (double)target->scratch_bytes / 3 / 4;
+	while (c->pad_count && *tile_rows > 1 && patch_floats(c, *tile_rows) > third)
+		--*tile_rows;
+	while (c->b->of->source != SOURCE_CONSTANT && *tile_vecs > 1 && terms * *tile_vecs * target->lanes > third)
+		--*tile_vecs;
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -140,6 +168,8 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	tile_choose(target, rows, columns, terms, &c->tile_rows, &c->tile_vecs);
+	if (target->scratch_bytes)
+		fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
 	int64_t vecs = ceil_div(columns, target->lanes);
 	c->row_blocks = ceil_div(rows, c->tile_rows);
 	c->panels = ceil_div(vecs, c->tile_vecs);
@@ -162,5 +192,6 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
 			batches * vecs * target->lanes * terms, fill_packed, packing);
 	} else
-		c->b_mode = index_factor(c->b_at, c->column) == 1 ? B_DIRECT : B_GATHERED;
+		c->b_mode = index_factor(c->b_at, c->column) == 1 || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12)
+			? B_DIRECT : B_GATHERED;                      /* too long for scratch: lanes read b where it is */
 }
