@@ -60,9 +60,8 @@ unsigned char *emulator_mailbox(int lane);      /* 16 bytes for each lane of thi
 void *emulator_shared(void);
 
 /* ---- barriers and exchanges: write the mailbox, meet, read, meet ---- */
-#define __syncthreads() emulator_block_barrier(__LINE__)
-static inline void emulator_syncwarp(int line, unsigned mask = 0xffffffffu) { emulator_warp_barrier(mask, line); }
-#define __syncwarp(...) emulator_syncwarp(__LINE__, ##__VA_ARGS__)
+static inline void __syncthreads(int line = __builtin_LINE()) { emulator_block_barrier(line); }
+static inline void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE()) { emulator_warp_barrier(mask, line); }
 
 template <class T> static inline T emulator_shuffle(unsigned mask, T value, int from, int line)
 {
@@ -74,10 +73,22 @@ template <class T> static inline T emulator_shuffle(unsigned mask, T value, int 
 	emulator_warp_barrier(mask, line);
 	return result;
 }
-#define __shfl_sync(mask, v, lane)   emulator_shuffle(mask, v, lane, __LINE__)
-#define __shfl_xor_sync(mask, v, x)  emulator_shuffle(mask, v, emulator_lane() ^ (x), __LINE__)
-#define __shfl_down_sync(mask, v, d) emulator_shuffle(mask, v, emulator_lane() + (d) < 32 ? emulator_lane() + (d) : emulator_lane(), __LINE__)
-#define __shfl_up_sync(mask, v, d)   emulator_shuffle(mask, v, emulator_lane() - (d) >= 0 ? emulator_lane() - (d) : emulator_lane(), __LINE__)
+template <class T> static inline T __shfl_sync(unsigned mask, T v, int lane, int line = __builtin_LINE())
+{
+	return emulator_shuffle(mask, v, lane, line);
+}
+template <class T> static inline T __shfl_xor_sync(unsigned mask, T v, int x, int line = __builtin_LINE())
+{
+	return emulator_shuffle(mask, v, emulator_lane() ^ x, line);
+}
+template <class T> static inline T __shfl_down_sync(unsigned mask, T v, int by, int line = __builtin_LINE())
+{
+	return emulator_shuffle(mask, v, emulator_lane() + by < 32 ? emulator_lane() + by : emulator_lane(), line);
+}
+template <class T> static inline T __shfl_up_sync(unsigned mask, T v, int by, int line = __builtin_LINE())
+{
+	return emulator_shuffle(mask, v, emulator_lane() >= by ? emulator_lane() - by : emulator_lane(), line);
+}
 
 /* ---- scalars: the roundings that their names say ---- */
 static inline float __uint_as_float(unsigned i) { float f; memcpy(&f, &i, 4); return f; }
