@@ -59,8 +59,16 @@ static void emulated_load(struct engine *engine)
 	__builtin_cpu_init();
 	fma = __builtin_cpu_supports("fma") ? "-mfma" : NULL;         /* else the C library's fmaf: as exact, slower */
 #endif
-	const char *const compile[] = { cxx_find(build), "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
-		arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp", "-o", library, fma, NULL };
+	/* More flags, for a look from inside: "-g -fsanitize=address -fsanitize-sections=emulated_shared". */
+	char *more = getenv("INGOT_EMULATOR_FLAGS"), *rest;
+	const char *compile[32] = { cxx_find(build), "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
+		arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp", "-o", library, fma };
+	int count = 0;
+	while (compile[count])
+		count++;
+	more = more ? arena_copy(build->arena, more, strlen(more)) : NULL;
+	for (char *word = more ? strtok_r(more, " ", &rest) : NULL; word && count < 30; word = strtok_r(NULL, " ", &rest))
+		compile[count++] = word;
 	cc_run(build, emulated->folder, compile);
 	emulated->handle = dlopen(arena_printf(build->arena, "%s/%s", emulated->folder, library), RTLD_NOW | RTLD_LOCAL);
 	if (!emulated->handle)

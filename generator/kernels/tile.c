@@ -155,6 +155,17 @@ static void fit_scratch(const struct target *target, const struct contraction *c
 		--*tile_vecs;
 }
 
+/* Where workers wait for tiles: narrower ones first, since b streams through any. */
+static void spread(const struct target *target, int64_t rows, int64_t columns, double others, int *tile_rows, int *tile_vecs)
+{
+	int64_t vecs = ceil_div(columns, target->lanes);
+	while ((double)(ceil_div(rows, *tile_rows) * ceil_div(vecs, *tile_vecs)) * others < target->workers && *tile_rows * *tile_vecs > 1)
+		if (*tile_vecs > 1)
+			*tile_vecs = (*tile_vecs + 1) / 2;
+		else
+			*tile_rows = (*tile_rows + 1) / 2;
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -168,6 +179,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	tile_choose(target, rows, columns, terms, &c->tile_rows, &c->tile_vecs);
+	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
 	if (target->scratch_bytes)
 		fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
 	int64_t vecs = ceil_div(columns, target->lanes);
