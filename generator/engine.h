@@ -17,7 +17,7 @@ struct engine_kind {
 	void (*run)(struct engine *, const void *const *inputs, void *const *outputs);
 	void (*close)(struct engine *);
 };
-extern const struct engine_kind engine_interpreter, engine_c, engine_cuda_emulated;
+extern const struct engine_kind engine_interpreter, engine_c, engine_jit, engine_cuda_emulated;
 
 const struct engine_kind *engine_find(const char *name);          /* NULL: no such kind */
 const struct engine_kind *engine_at(int);                         /* NULL after the last */
@@ -33,4 +33,10 @@ void engine_remove_folder(const char *);
 struct engine_call { int (*run)(const void *in, const void *out, const void *context); const void *in, *out, *context; };
 struct engine_call engine_c_call(struct engine *, const void *const *inputs, void *const *outputs);
 void *engine_c_symbol(struct engine *, const char *name);
+
+/* What the JIT gave to libtcc, and how many of its kernels are scalar loops: the menu has no form for them. */
+const char *engine_jit_text(struct engine *);
+int engine_jit_scalar_kernels(struct engine *);
+/* One kernel alone, for benches: its function, and its arguments for these inputs and outputs: a pointer for each param, then scratch. */
+void *engine_jit_kernel(struct engine *, const struct kernel *, const void *const *inputs, void *const *outputs, void **arguments);
 #endif

@@ -12,6 +12,7 @@ struct arena_block {
 
 static _Atomic long fail_after;                       /* for tests only */
 void arena_fail_after(long n) { fail_after = n; }
+bool allocation_fails(void)   { return fail_after && --fail_after == 0; }
 
 void arena_init(struct arena *arena, struct build *build)
 {
@@ -39,7 +40,7 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 	size_t align = bytes >= 64 ? 64 : 16;
 	struct arena_block *block = arena->blocks;
 	size_t from = block ? (block->used + align - 1) & ~(align - 1) : 0;
-	if (fail_after && --fail_after == 0)
+	if (allocation_fails())
 		out_of_memory(arena, bytes);
 	if (!block || bytes > block->room || from > block->room - bytes) {
 		size_t room = arena->used / 2 < 1 << 14 ? 1 << 14 : arena->used / 2 > 1 << 24 ? 1 << 24 : arena->used / 2;

@@ -79,8 +79,9 @@ char *arena_printf(struct arena *, const char *format, ...) PRINTF(2, 3);
 #define new(arena, type)              ((type *)arena_alloc(arena, sizeof(type)))
 #define new_array(arena, type, count) ((type *)arena_array(arena, count, sizeof(type)))
 
-/* For tests: the n-th allocation from now on fails, once (0: none does). */
+/* For tests: the n-th allocation of an arena or a text from now on fails, once (0: none does). */
 void arena_fail_after(long n);
+bool allocation_fails(void);                                               /* asked before each */
 
 /* ---- vector: struct { T *at; size_t count, room; } that grows in an arena ---- */
 #define VECTOR(type) struct { type *at; size_t count, room; }

@@ -25,16 +25,32 @@ void build_release(struct build *build)
 	build->arena = NULL;
 }
 
-/* Keeps UTF-8 and printable ASCII, escapes control bytes, so that a name from a file cannot steer a terminal. */
+/* The bytes of the UTF-8 sequence at `from`; 0 where it is none: cut off, overlong, or no code point. */
+static size_t sequence(const char *from)
+{
+	unsigned char c = (unsigned char)*from, next = (unsigned char)(c ? from[1] : 0);
+	size_t count = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+	for (size_t i = 1; i < count; i++)
+		if (((unsigned char)from[i] & 0xc0) != 0x80)
+			return 0;
+	bool broken = (c == 0xe0 && next < 0xa0) || (c == 0xed && next >= 0xa0) || (c == 0xf0 && next < 0x90) || (c == 0xf4 && next >= 0x90);
+	return broken ? 0 : count;
+}
+
+/* Keeps UTF-8 and printable ASCII, escapes control bytes and what is no UTF-8, so that a name from a file cannot steer a
+ * terminal and a message is text whatever was cut off. */
 static void clean(char *to, size_t room, const char *from, bool lines)
 {
-	size_t n = 0;
-	for (; *from && n + 5 < room; from++) {
+	size_t n = 0, count;
+	for (; *from && n + 5 < room; from += count ? count : 1) {
 		unsigned char c = (unsigned char)*from;
-		if ((c < 32 || c == 127) && !(lines && (c == '\n' || c == '\t')))
+		count = sequence(from);
+		if (!count || ((c < 32 || c == 127) && !(lines && (c == '\n' || c == '\t'))))
 			n += (size_t)snprintf(to + n, room - n, "\\x%02x", c);
-		else
-			to[n++] = *from;
+		else {
+			memcpy(to + n, from, count);
+			n += count;
+		}
 	}
 	to[n] = 0;
 }

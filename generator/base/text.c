@@ -21,7 +21,7 @@ static void reserve(struct text *text, size_t more)
 		return;
 	size_t room = text->room < 256 ? 256 : text->room * 2;
 	room = room < need ? need : room;
-	char *at = realloc(text->at, room);
+	char *at = allocation_fails() ? NULL : realloc(text->at, room);
 	if (!at)
 		fail(text->build, EXIT_LIMIT, NULL, "out of memory: text of %zu bytes", room);
 	text->at = at;

@@ -32,6 +32,7 @@ static void body(struct build *build, int argc, char **argv)
 	struct model *model = model_read(build, &cli.options);
 	model_prepare(model);
 	model_define(model);
+	model->pools_apart = cuda;
 	model_lower(model);
 	const char *directory = cli.output ? cli.output : arena_printf(build->arena, "out/%s", model->name);
 	const char *base = strrchr(cli.options.model, '/');

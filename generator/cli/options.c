@@ -25,7 +25,7 @@ static const struct row {
 	{ "templates", "DIR", OPT_TEMPLATES, TAKES_TEMPLATES, "templates of your own, before the built-in ones" },
 	{ "cc", "PROGRAM", OPT_CC, TAKES_CC, "the C compiler (default $CC, else cc, gcc, clang)" },
 	{ "no-compile", NULL, OPT_NO_COMPILE, TAKES_NO_COMPILE, "sources only" },
-	{ "stage", "WORD", OPT_STAGE, TAKES_STAGE, "graph, definitions, kernels, loops, plan or source" },
+	{ "stage", "WORD", OPT_STAGE, TAKES_STAGE, "graph, definitions, kernels, loops, plan, source or glue" },
 	{ "input", "NAME=FILE", OPT_IN_FILE, TAKES_FILES, "an input, as .npy" },
 	{ "output", "NAME=FILE", OPT_OUT_FILE, TAKES_FILES, "where an output goes, as .npy" },
 	{ "engines", NULL, OPT_ENGINES, TAKES_ENGINES, "what --target of run, check and bench names, instead" },

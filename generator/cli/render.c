@@ -13,11 +13,15 @@ static const char usage[] =
 	"         [--line-statement-prefix S] [--line-comment-prefix S] [--block-start S] [--block-end S]\n"
 	"         [--variable-start S] [--variable-end S] [--comment-start S] [--comment-end S]\n"
 	"\n"
-	"Renders a Jinja template with the members of a JSON object ('-': standard input).  TEMPLATE is a file, or a name\n"
-	"below one of the --path directories, where includes and imports are looked for too; without --path that is the\n"
-	"template's own directory.  BYTES may be written \\n, \\r\\n or \\r.\n";
+	"Renders a Jinja template with the members of a JSON object ('-': standard input).  TEMPLATE is a file, else a name\n"
+	"below one of the --path directories.  Includes and imports are looked for there, then beside TEMPLATE.  BYTES may be\n"
+	"written \\n, \\r\\n or \\r.\n";
 
-struct paths { VECTOR(const char *) at; struct arena *arena; };
+struct paths {
+	VECTOR(const char *) at;
+	const char *file;                 /* the template itself, where it was named as a file: its path is its name */
+	struct arena *arena;
+};
 
 /* The path of a template inside a directory; names neither climb out of it nor are absolute. */
 static const char *inside(struct arena *arena, const char *directory, const char *name)
@@ -32,6 +36,10 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 {
 	struct paths *paths = user;
 	struct stat status;
+	if (paths->file && !strcmp(name, paths->file)) {
+		*source = file_map(build, name);
+		return true;
+	}
 	for (size_t i = 0; i < paths->at.count; i++) {
 		const char *path = inside(paths->arena, paths->at.at[i], name);
 		if (path && !stat(path, &status) && S_ISREG(status.st_mode)) {
@@ -142,21 +150,20 @@ static const char *read_arguments(struct build *build, struct request *request, 
 	return NULL;
 }
 
-/* Where the template is: its directory when no --path was given or it is found as a file. */
-static const char *locate(struct build *build, struct request *request)
+/* A file is named by its path, and what it includes may stand beside it; else it is below a --path. */
+static void locate(struct build *build, struct request *request)
 {
 	struct stat status;
 	struct mapped found;
-	if (request->paths.at.count && load(&request->paths, build, request->template, &found)) {
+	if (!stat(request->template, &status) && S_ISREG(status.st_mode)) {
+		const char *slash = strrchr(request->template, '/');
+		request->paths.file = request->template;
+		push(build->arena, &request->paths.at, !slash ? "." : slash == request->template ? "/"
+			: arena_copy(build->arena, request->template, (size_t)(slash - request->template)));
+	} else if (load(&request->paths, build, request->template, &found))
 		file_unmap(found);
-		return request->template;
-	}
-	if (stat(request->template, &status))
-		fail(build, EXIT_USAGE, request->template, "%s", strerror(errno));
-	const char *slash = strrchr(request->template, '/');
-	push(build->arena, &request->paths.at, !slash ? "." : slash == request->template ? "/"
-		: arena_copy(build->arena, request->template, (size_t)(slash - request->template)));
-	return slash ? slash + 1 : request->template;
+	else
+		fail(build, EXIT_USAGE, request->template, request->paths.at.count ? "there is no such file, nor one below a --path" : "there is no such file");
 }
 
 static void write_output(struct build *build, const char *path, const struct text *text)
@@ -188,17 +195,17 @@ int cli_render(int argc, char **argv)
 		else if (wrong)
 			fail(&build, EXIT_USAGE, "ingot render", "%s", wrong);
 		else {
-			const char *name = locate(&build, &request);
+			locate(&build, &request);
 			struct value data = read_data(&build, request.data);
 			struct environment *environment = environment_new(&build, build.arena, &request.settings, load, &request.paths);
-			template_render(environment, name, data, &text);
+			template_render(environment, request.template, data, &text);
 			write_output(&build, request.output, &text);
 		}
 	}
 	if (build.code)
 		fprintf(stderr, "ingot: %s\n%s", build.message, build.detail);
 	text_release(&text);
-	enum exit_code code = build.code;
+	enum exit_code code = build.code == EXIT_LIMIT ? EXIT_INVALID : build.code;         /* a limit passed is a failed rendering */
 	build_release(&build);
 	return code;
 }

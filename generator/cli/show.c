@@ -1,6 +1,7 @@
 /* show.c: ingot show: any stage as text. */
 #include "cli/cli.h"
 #include "emit/emit.h"
+#include "jit/jit.h"
 #include "loops/loops.h"
 #include <stdio.h>
 
@@ -31,14 +32,14 @@ static void body(struct build *build, int argc, char **argv)
 {
 	struct cli cli;
 	struct text out;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_STAGE | TAKES_NAME, "The graph stage prints ONNX text, which reads back as a model.", argc, argv, 1, 1);
+	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_STAGE | TAKES_NAME, "The graph stage prints ONNX text, which reads back as a model; glue is what --target jit gives to libtcc.", argc, argv, 1, 1);
 	const char *stage = cli.stage ? cli.stage : "graph";
-	static const char *const stages[] = { "graph", "definitions", "kernels", "loops", "plan", "source" };
+	static const char *const stages[] = { "graph", "definitions", "kernels", "loops", "plan", "source", "glue" };
 	size_t s = 0;
 	while (s < COUNT(stages) && strcmp(stage, stages[s]))
 		s++;
 	if (s == COUNT(stages))
-		fail(build, EXIT_USAGE, NULL, "--stage: no \"%s\"; graph, definitions, kernels, loops, plan and source are there", stage);
+		fail(build, EXIT_USAGE, NULL, "--stage: no \"%s\"; graph, definitions, kernels, loops, plan, source and glue are there", stage);
 	struct model *model = model_read(build, &cli.options);
 	model_prepare(model);
 	text_init(&out, build);
@@ -58,6 +59,8 @@ static void body(struct build *build, int argc, char **argv)
 		plan_print(model->lowered, &out);
 	if (s == 5)
 		print_source(model, &out);
+	if (s == 6)
+		jit_text(&(struct jit_program){ 0 }, build, model->lowered, model_templates(model), model->name, &out);
 	fwrite(out.at, 1, out.count, stdout);
 	text_release(&out);
 }

@@ -13,7 +13,7 @@ const struct expr *expr_number(struct arena *arena, enum dtype type, double numb
 {
 	struct expr *expr = expr_new(arena, EXPR_NUMBER, type);
 	expr->number = number;
-	expr->integer = (int64_t)number;
+	expr->integer = number > -0x1p63 && number < 0x1p63 ? (int64_t)number : 0;
 	return expr;
 }
 

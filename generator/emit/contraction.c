@@ -1,37 +1,16 @@
 /* contraction.c: the values of templates/c/contraction.jinja: one kernel's indices and expressions as C text. */
-#include "emit/emit.h"
+#include "emit/contraction.h"
 #include "ingot/template.h"
 #include <inttypes.h>
 
 enum { HEAVY = 8, SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 };
 
-struct tile { int rows, vecs, left; bool last; const char *name; };           /* left: lanes of the last vector; 0: all */
-struct stride { const char *name; int64_t direct, patched; };
-
-struct printing {
-	struct emit *emit;
-	struct arena *arena;
-	const struct kernel *kernel;
-	const struct contraction *c;
-	const char *names[MAX_VARS];
-	const char *accumulator;                      /* text of the root's value, while an epilogue is printed */
-	struct tile *tiles;
-	int tile_count;
-	struct stride term_stride[MAX_VARS];          /* of a, by term */
-	struct stride row_stride;
-	struct patch {
-		bool needed;
-		int64_t floats, run, run_step;
-		const char *inside, *there, *from;
-		struct value dims;
-	} patch;
-};
 struct tile_user { struct printing *p; struct tile *tile; };
 
 static const char *buffer_name(void *user, const struct definition *of)
 {
 	const struct printing *p = user;
-	return emit_buffer((void *)(uintptr_t)p->kernel, of);
+	return p->c->pool.d && of == p->c->result ? "y" : emit_buffer((void *)(uintptr_t)p->kernel, of);
 }
 
 static struct held hold_root(void *user, const struct expr *load)
@@ -113,6 +92,32 @@ static struct value call_result(struct template_call *call)
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
 	return result_of(p, index_constant(p->arena, r), index_constant(p->arena, v), left_of(p, user->tile, v),
 		arena_printf(p->arena, "s%d_%d", (int)r, (int)v));
+}
+
+/* Addresses that the epilogue of row r will load: fetched while the sums are made. */
+struct touching { struct printing *p; struct printer *printer; struct value list; const struct index **with; };
+static void touch_load(void *user, const struct expr *load)
+{
+	struct touching *t = user;
+	const struct contraction *c = t->p->c;
+	if (load->of == c->root || load->of->source == SOURCE_CONSTANT)
+		return;
+	const struct index *at = index_substitute(t->p->arena, placed_address(t->p->arena, load->of, load->at), t->with);
+	if (index_factor(at, c->column) == 1)
+		value_list_add(t->list, value_string(printer_address(t->printer, load->of, at)));
+}
+static struct value call_touch(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct index *with[MAX_VARS];
+	struct printer printer = printer_of(p, NULL);
+	struct touching touching = { p, &printer, value_list(p->arena), with };
+	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8; v++) {
+		shift(p, index_constant(p->arena, call_int(call, 0, 0)), index_constant(p->arena, v), with);
+		expr_loads(p->c->value, touch_load, &touching);
+	}
+	return touching.list;
 }
 
 static struct value call_heavy(struct template_call *call)
@@ -222,8 +227,8 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 	need_expr(&n, c->start);
 	need_expr(&n, c->value);
 	need_index(&n, c->out_at);
-	text_adds(&a, "const float *restrict a, const float *restrict w");
-	text_adds(&b, "a, w");
+	text_printf(&a, "const float *restrict a, const float *restrict w%s", c->next_lines ? ", const float *next" : "");
+	text_printf(&b, "a, w%s", c->next_lines ? ", next" : "");
 	if (p->row_stride.name) {
 		text_printf(&a, ", long %s", p->row_stride.name);
 		text_printf(&b, ", %s", p->row_stride.name);
@@ -237,8 +242,17 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 		const struct param *param = &p->kernel->params.at[i];
 		if (!n.param[i] && !param->written)
 			continue;
+		if (c->pool.d && param->written) {
+			text_adds(&a, ", float *restrict y");
+			text_adds(&b, ", pooled");
+			continue;
+		}
 		text_printf(&a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
 		text_printf(&b, ", %s", param->name);
+	}
+	if (c->pool.d) {
+		text_printf(&a, ", long %s", p->names[POOL_VAR]);
+		text_printf(&b, ", %s", p->names[POOL_VAR]);
 	}
 	for (int v = 0; v <= c->column; v++)
 		if (n.var[v]) {
@@ -338,10 +352,15 @@ static void plan_patch(struct printing *p)
 				p->row_stride.name = "a_row";
 		}
 	}
-	/* the innermost dim is copied as one run where it has no pad */
+	/* the innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros */
 	p->patch.run = 1;
 	p->patch.run_step = 1;
-	if (count && !dims[count - 1].pad) {
+	const struct dim_of_patch *span = NULL;
+	if (count && dims[count - 1].pad && (dims[count - 1].window || index_factor(dims[count - 1].pad->at, c->column + 1 + dims[count - 1].term) == 1)) {
+		span = &dims[count - 1];                      /* still a dim for who copies element by element */
+		p->patch.span_run = span->extent;
+		p->patch.span_step = span->stride;
+	} else if (count && !dims[count - 1].pad) {
 		p->patch.run = dims[count - 1].extent;
 		p->patch.run_step = dims[count - 1].stride;
 		count--;
@@ -373,21 +392,34 @@ static void plan_patch(struct printing *p)
 		bool in_dims = false;
 		for (int k = 0; k < count; k++)
 			in_dims |= dims[k].pad == pad;
+		if (span && span->pad == pad) {
+			p->patch.span_from = arena_printf(p->arena, "%" PRId64 " - (%s)", pad->from, text);
+			p->patch.span_to = arena_printf(p->arena, "%" PRId64 " - (%s)", pad->to, text);
+		}
 		if (!in_dims)
 			text_printf(&there, "%s%s >= %" PRId64 " && %s < %" PRId64, there.count ? " && " : "", text, pad->from, text, pad->to);
 	}
 	const struct index *a_base = index_substitute(p->arena, c->a_at, zero);
 	text_adds(&from, printer_address(&printer, c->a->of, a_base));
+	p->patch.others = there.count ? arena_copy(p->arena, there.at, there.count) : NULL;
+	p->patch.start = arena_copy(p->arena, from.at, from.count);
+	p->patch.dim_count = count;
 	for (int i = 0; i < count; i++) {
 		struct value dim = value_dict(p->arena);
 		const char *name = arena_printf(p->arena, "p%d", i);
 		value_dict_set(dim, "name", value_string(name));
 		value_dict_set(dim, "extent", value_int(dims[i].extent));
 		value_list_add(p->patch.dims, dim);
+		if (span == &dims[i]) {
+			p->patch.span_there = there.count ? arena_copy(p->arena, there.at, there.count) : "1";
+			p->patch.span_base = arena_copy(p->arena, from.at, from.count);
+		}
 		text_printf(&from, " + %" PRId64 " * %s", dims[i].stride, name);
+		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, 0, 0, 1, "0" };
 		if (dims[i].pad) {
 			const char *text = printer_index(&printer, index_substitute(p->arena, dims[i].pad->at, zero));
 			int64_t d = dims[i].window ? 1 : index_factor(dims[i].pad->at, c->column + 1 + dims[i].term);
+			p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, d, dims[i].pad->from, dims[i].pad->to, text };
 			text_printf(&there, "%s%s + %" PRId64 " * %s >= %" PRId64 " && %s + %" PRId64 " * %s < %" PRId64, there.count ? " && " : "",
 				text, d, name, dims[i].pad->from, text, d, name, dims[i].pad->to);
 		}
@@ -422,9 +454,108 @@ static struct value patch_value(struct printing *p)
 	value_dict_set(patch, "dims", p->patch.dims);
 	value_dict_set(patch, "there", value_string(p->patch.there));
 	value_dict_set(patch, "from", value_string(p->patch.from));
+	struct value span = value_none();
+	if (p->patch.span_from) {
+		span = value_dict(p->arena);
+		value_dict_set(span, "from", value_string(p->patch.span_from));
+		value_dict_set(span, "to", value_string(p->patch.span_to));
+		value_dict_set(span, "there", value_string(p->patch.span_there));
+		value_dict_set(span, "base", value_string(p->patch.span_base));
+		value_dict_set(span, "run", value_int(p->patch.span_run));
+		value_dict_set(span, "step", p->patch.span_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.span_step));
+	}
+	value_dict_set(patch, "span", span);
 	value_dict_set(patch, "run", value_int(p->patch.run));
 	value_dict_set(patch, "run_step", p->patch.run_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.run_step));
 	return patch;
+}
+
+/* ---- a maximum over windows of the rows that stand in scratch ---- */
+struct pool_part { struct printing *p; int64_t left; };
+
+static struct value call_pool_load(struct template_call *call)
+{
+	const struct pool_part *part = call->user;
+	const struct contraction *c = part->p->c;
+	const int64_t *stride = c->result->placed->stride;
+	int64_t tap = call_int(call, 0, 0), up = tap / c->pool.size[1], across = tap % c->pool.size[1], of_row = 0, of_column = 0;
+	for (int k = 0, v; k < c->result->rank; k++)
+		if (index_is_var(c->store_at[k], &v)) {
+			of_row = v == c->pool.row ? stride[k] : of_row;
+			of_column = v == c->pool.across ? stride[k] : of_column;
+		}
+	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + c", up * of_row + across * of_column, c->pool.stride[1] * of_column);
+	return part->left ? value_printf(part->p->arena, "vec_load_n(%s, %" PRId64 ", 0.f)", at, part->left) : value_printf(part->p->arena, "vec_load(%s)", at);
+}
+
+static struct value call_pool_store(struct template_call *call)
+{
+	const struct pool_part *part = call->user;
+	struct printing *p = part->p;
+	const struct contraction *c = p->c;
+	const struct definition *d = c->pool.d;
+	const struct index *at[MAX_RANK];
+	const char *value = call_string(call, 0, ""), *names[MAX_VARS];
+	struct printer printer = printer_of(p, NULL);
+	for (int v = 0; v < MAX_VARS; v++)
+		names[v] = "0";
+	int lane = -1;
+	for (int v = 0; v < d->rank; v++) {
+		int root = c->pool.of[v], var = -1;
+		at[v] = index_var(p->arena, v, d->extents[v]);
+		if (root >= 0 && root != c->pool.row && root != c->pool.across && index_is_var(c->of_root[root], &var)) {
+			names[v] = p->names[var];
+			lane = var == c->column ? v : lane;
+		}
+		names[v] = root == c->pool.row ? "q" : root == c->pool.across ? "l" : names[v];
+	}
+	printer.names = names;
+	printer.lane = -1;
+	const struct index *address = placed_address(p->arena, d, at);
+	int64_t step = lane >= 0 ? index_factor(address, lane) : 1;
+	const char *to = printer_address(&printer, d, address), *left = part->left ? arena_printf(p->arena, ", %" PRId64, part->left) : "";
+	return step == 1 ? value_printf(p->arena, "vec_store%s(%s, %s%s)", part->left ? "_n" : "", to, value, left)
+		: value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", part->left ? "_n" : "", to, step, value, left);
+}
+
+static struct value pool_value(struct printing *p, struct printing *kept)
+{
+	const struct contraction *c = p->c;
+	if (!c->pool.d)
+		return value_none();
+	struct value pool = value_dict(p->arena), parts = value_list(p->arena), taps = value_list(p->arena);
+	int64_t columns = c->extents[c->column], lanes = p->emit->target->lanes, whole = columns / lanes * lanes, floats = 0;
+	for (int k = 0; k < c->result->rank; k++)
+		if (c->result->placed->stride[k]) {
+			int v = -1;
+			index_is_var(c->store_at[k], &v);
+			floats += c->result->placed->stride[k] * ((v == c->pool.row ? c->pool.size[0] : c->result->extents[k]) - 1);
+		}
+	for (int64_t t = 0; t < c->pool.size[0] * c->pool.size[1]; t++)
+		value_list_add(taps, value_int(t));
+	for (int tail = 0; tail < 2; tail++) {
+		struct pool_part *user = new(p->arena, struct pool_part);
+		struct value part = value_dict(p->arena);
+		*user = (struct pool_part){ kept, tail ? columns - whole : 0 };
+		if (tail ? columns == whole : !whole)
+			continue;
+		value_dict_set(part, "columns", value_int(tail ? columns : whole));
+		value_dict_set(part, "first", value_int(tail ? whole : 0));
+		value_dict_set(part, "load", value_function(p->arena, "load", "tap", call_pool_load, user));
+		value_dict_set(part, "store", value_function(p->arena, "store", "value", call_pool_store, user));
+		value_list_add(parts, part);
+	}
+	value_dict_set(pool, "floats", value_int(floats + 1));
+	value_dict_set(pool, "size", value_int(c->pool.size[0]));
+	value_dict_set(pool, "stride", value_int(c->pool.stride[0]));
+	value_dict_set(pool, "across", value_int(c->pool.d->extents[c->pool.d->rank - 1]));
+	value_dict_set(pool, "row", value_string(p->names[c->batches + c->rows - 2]));
+	value_dict_set(pool, "scratch_row", value_string(p->names[POOL_VAR]));
+	value_dict_set(pool, "out_row", value_string("q"));
+	value_dict_set(pool, "out_column", value_string("l"));
+	value_dict_set(pool, "taps", taps);
+	value_dict_set(pool, "parts", parts);
+	return pool;
 }
 
 /* b that is no constant and whose columns are apart: packed panel by panel into scratch. */
@@ -471,7 +602,7 @@ static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel), p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
 }
 
-void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *printing)
 {
 	const struct contraction *c = kernel->detail;
 	struct arena *arena = emit->arena;
@@ -483,6 +614,7 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 			v < c->batches ? v : v < c->column ? v - c->batches : v - c->column - 1);
 	p.names[SPARE_ROW] = "r";
 	p.names[SPARE_VEC] = "v";
+	p.names[POOL_VAR] = "z";
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	plan_patch(&p);
@@ -494,7 +626,8 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	bool heavy = c->value && expr_cost(c->value) > HEAVY;
 	for (int i = 0; i < p.tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
-		int unroll = p.tiles[i].rows <= 2 && c->terms && c->extents[c->column + c->terms] % 4 == 0 ? 4 : 1;
+		int64_t inner = c->terms ? c->extents[c->column + c->terms] : 1;
+		int unroll = inner <= 4 ? (int)inner : p.tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
 		struct tile_user *user = new(arena, struct tile_user);
 		*user = (struct tile_user){ new(arena, struct printing), &p.tiles[i] };
 		*user->p = p;
@@ -507,6 +640,8 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 		value_dict_set(tile, "terms", extents_of(&p, c->column + 1, c->terms));
 		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : unroll * p.tiles[i].vecs * lanes));
 		value_dict_set(tile, "unroll", value_int(unroll));
+		value_dict_set(tile, "next_lines", value_int(c->next_lines * unroll));
+		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
 		value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
 		value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
 		value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
@@ -551,11 +686,14 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	value_dict_set(globals, "w_base", value_string(w_base));
 
 	struct value outer = value_list(arena);
-	int64_t step = c->row_blocks;
+	int64_t step = c->pool.d ? 1 : c->row_blocks;
 	for (int r = c->rows - 2; r >= 0; r--) {
 		struct value axis = value_dict(arena);
-		int64_t extent = c->extents[c->batches + r];
-		value_dict_set(axis, "name", value_string(p.names[c->batches + r]));
+		bool maxima = c->pool.d && r == c->rows - 2;
+		int64_t extent = maxima ? kernel->blocks : c->extents[c->batches + r];
+		for (int b = 0; maxima && b < r; b++)
+			extent /= c->extents[c->batches + b];
+		value_dict_set(axis, "name", value_string(maxima ? "q" : p.names[c->batches + r]));
 		value_dict_set(axis, "value", step == 1 ? value_printf(arena, r ? "block %% %" PRId64 : "block", extent)
 			: value_printf(arena, r ? "block / %" PRId64 " %% %" PRId64 : "block / %" PRId64, step, extent));
 		value_list_add(outer, axis);
@@ -567,7 +705,16 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 		value_dict_set(row_value, "name", value_string(p.names[row]));
 		value_dict_set(row_value, "extent", value_int(rows));
 		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
+		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
 	}
+	int64_t scratch = (p.patch.needed ? p.patch.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
+	for (int i = 0; heavy && i < p.tile_count; i++)
+		scratch += (int64_t)p.tiles[i].rows * p.tiles[i].vecs * lanes;
+	if (emit->target->scratch_bytes && scratch > emit->target->scratch_bytes / 4)
+		fail(emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld", (long long)scratch * 4, emit->target->name,
+			(long long)emit->target->scratch_bytes);
+	value_dict_set(globals, "next_lines", value_int(c->next_lines));
+	value_dict_set(globals, "terms", value_int(terms));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);
@@ -581,7 +728,19 @@ void contraction_emit(struct emit *emit, const struct kernel *kernel, struct tex
 	value_dict_set(globals, "outer", outer);
 	value_dict_set(globals, "blocks", value_int(step));
 	value_dict_set(globals, "row", row_value);
+	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
+	value_dict_set(globals, "pool", pool_value(&p, printing));
 	value_dict_set(globals, "patch", patch_value(&p));
 	value_dict_set(globals, "gathered", gathered_value(&p, terms));
-	template_render(emit->templates, kernel->template_name, globals, out);
+	*printing = p;
+	return globals;
+}
+
+const char *contraction_buffer(void *user, const struct definition *of) { return buffer_name(user, of); }
+int contraction_row(const struct contraction *c) { return row_variable(c); }
+
+void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	struct printing printing;
+	template_render(emit->templates, kernel->template_name, contraction_values(emit, kernel, &printing), out);
 }

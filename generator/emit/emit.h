@@ -80,6 +80,7 @@ void winograd_emit(struct emit *, const struct kernel *, struct text *out);
 void emit_kernel(struct emit *, const struct kernel *, struct text *out);
 
 /* ---- words.c: a prelude, with the words that `text` needs and those that they need ---- */
+struct value emit_target_value(struct emit *);
 void emit_prelude(struct emit *, const char *text, size_t count, struct text *out);
 
 /* ---- package.c: a library's files ---- */

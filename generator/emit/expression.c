@@ -18,7 +18,7 @@ struct numbered {
 	const char *name;                 /* of its let; NULL: none yet */
 	int next;                         /* with the same hash */
 };
-enum { BUCKETS = 256 };
+enum { BUCKETS = 256, LONG_TEXT = 200 };
 struct numbering { VECTOR(struct numbered) all; int bucket[BUCKETS]; };
 
 struct printed { const char *text; int level; };
@@ -474,28 +474,33 @@ static bool worth_a_name(struct printer *printer, const struct numbered *it)
 	return it->expr->kind != EXPR_LOAD || !held_of(printer, it->expr).text;
 }
 
-static struct printed print(struct printer *printer, int number, bool branch)
+static struct printed print_named(struct printer *printer, int number, bool branch, bool root)
 {
 	struct numbered *it = &printer->numbering->all.at[number];
 	if (it->name)
 		return (struct printed){ it->name, LEVEL_PRIMARY };
-	bool named = worth_a_name(printer, it);
-	struct printed printed = print_fresh(printer, number, branch && !named);
-	if (named) {
-		it = &printer->numbering->all.at[number];
-		it->name = arena_printf(printer->arena, "v%d", printer->fresh++);
-		push(printer->arena, &printer->lets, (struct let){ c_type(printer, it->expr), it->name, printed.text });
-		return (struct printed){ it->name, LEVEL_PRIMARY };
-	}
-	return printed;
+	bool shared = worth_a_name(printer, it);
+	struct printed printed = print_fresh(printer, number, branch && !shared);
+	it = &printer->numbering->all.at[number];
+	/* Long texts are cut: they would be copied at every level above. */
+	bool cut = !root && !branch && it->expr->kind == EXPR_SCALAR && strlen(printed.text) > LONG_TEXT;
+	if (!shared && !cut)
+		return printed;
+	const char *name = arena_printf(printer->arena, "v%d", printer->fresh++);
+	push(printer->arena, &printer->lets, (struct let){ c_type(printer, it->expr), name, printed.text });
+	if (!it->changes)
+		it->name = name;
+	return (struct printed){ name, LEVEL_PRIMARY };
 }
+
+static struct printed print(struct printer *printer, int number, bool branch) { return print_named(printer, number, branch, false); }
 
 static struct printed print_root(struct printer *printer, const struct expr *expr)
 {
 	bool alone = !printer->numbering;
 	if (alone)
 		printer_share(printer, &expr, 1);
-	struct printed printed = print(printer, number_of(printer, expr, false), false);
+	struct printed printed = print_named(printer, number_of(printer, expr, false), false, true);
 	if (alone)
 		printer->numbering = NULL;
 	return printed;

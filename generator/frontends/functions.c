@@ -5,12 +5,12 @@
  * met while it is open calls itself. */
 #include "frontends/reader.h"
 
-enum { EXPANSION_LIMIT = 1 << 22 };                   /* nodes, operands and attributes copied in all */
+enum { EXPANSION_LIMIT = 1 << 20 };                   /* nodes, operands and attributes copied in all */
 
 struct inliner {
 	struct reader *reader;
 	struct graph *main;
-	struct function **index;                      /* chained by `next`; by the name's pointer */
+	struct function **index;                      /* chained by `next`; by the pointers of the names */
 	size_t room, copied;
 	int depth;
 };
@@ -18,14 +18,15 @@ struct inliner {
 /* Where the tensors of a copied graph went; those of graphs that are not in the chain stay what they are. */
 struct scope { const struct graph *from; struct tensor **to; const struct scope *outer; };
 
-static size_t slot_of(const struct inliner *inliner, const char *name)
+static size_t slot_of(const struct inliner *inliner, const char *domain, const char *name, const char *overload)
 {
-	return (size_t)((uintptr_t)name * 0x9e3779b97f4a7c15u >> 32) & (inliner->room - 1);
+	const char *key[3] = { domain, name, overload };
+	return hash_bytes(key, sizeof key, 0) & (inliner->room - 1);
 }
 
 static struct function *find(const struct inliner *inliner, const char *domain, const char *name, const char *overload)
 {
-	struct function *function = inliner->index[slot_of(inliner, name)];
+	struct function *function = inliner->index[slot_of(inliner, domain, name, overload)];
 	while (function && (function->name != name || function->domain != domain || function->overload != overload))
 		function = function->next;
 	return function;
@@ -252,7 +253,7 @@ void functions_inline(struct reader *reader, struct graph *graph)
 		struct function *function = reader->functions.at[i], **slot;
 		if (find(&inliner, function->domain, function->name, function->overload))
 			fail(reader->build, EXIT_INVALID, reader_where(reader, "function", function->name), "is there twice");
-		slot = &inliner.index[slot_of(&inliner, function->name)];
+		slot = &inliner.index[slot_of(&inliner, function->domain, function->name, function->overload)];
 		function->next = *slot;
 		*slot = function;
 	}

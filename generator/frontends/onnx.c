@@ -304,6 +304,7 @@ static void read_node(struct reader *reader, struct wire w, struct graph *graph)
 	if (!*type)
 		fail(build, EXIT_INVALID, node->where, "has no operator");
 	node->overload = name_is(build->names, overload);
+	reader_attributes(reader, node->where, attributes);
 	node->attributes = new_array(build->arena, struct attribute, attributes);
 	for (struct wire_field f; wire_next(&w, &f);)
 		if (f.number == 1) {
@@ -425,6 +426,7 @@ static struct function *read_function(struct reader *reader, struct wire w)
 		} else if (f.number == 6) {
 			push(reader->build->arena, &function->parameters, text_of(reader, &f));
 		}
+	reader_attributes(reader, place.where, wire_repeats(w, 11));
 	walk = w;
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 7) {

@@ -353,6 +353,7 @@ static void parse_attributes(struct scan *s, struct node *node)
 			scan_fail(s, "the name of an attribute belongs here");
 		struct attribute a = parse_attribute(s, node->graph, name);
 		push(s->reader->build->arena, &all, a);
+		reader_attributes(s->reader, node->where, all.count);
 	} while (scan_take(s, ','));
 	scan_want(s, '>');
 	node->attributes = all.at;
@@ -564,6 +565,7 @@ static void parse_parameters(struct scan *s, struct function *function)
 		} else {
 			push(arena, &function->parameters, name);
 		}
+		reader_attributes(s->reader, s->reader->file, function->defaults.count);
 	} while (scan_take(s, ','));
 	scan_want(s, '>');
 }

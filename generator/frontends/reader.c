@@ -44,6 +44,8 @@ void reader_opset(struct reader *reader, const char *domain, int64_t version)
 				fail(build, EXIT_INVALID, reader->file, "opset_import names the domain \"%.60s\" twice", domain);
 			return;
 		}
+	if (reader->opsets.count == MAX_DOMAINS)
+		fail(build, EXIT_LIMIT, reader->file, "opset_import names more than %d domains", MAX_DOMAINS);
 	push(build->arena, &reader->opsets, (struct opset){ domain, version });
 }
 
@@ -54,6 +56,12 @@ void reader_opsets_done(struct reader *reader)
 	if (reader->ir_version >= 3)
 		fail(reader->build, EXIT_INVALID, reader->file, "opset_import is missing");
 	reader_opset(reader, "", 1);
+}
+
+void reader_attributes(struct reader *reader, const char *where, size_t count)
+{
+	if (count > MAX_ATTRIBUTES)
+		fail(reader->build, EXIT_LIMIT, where, "more than %d attributes", MAX_ATTRIBUTES);
 }
 
 void reader_dim(struct reader *reader, const char *where, struct tensor *tensor, int64_t extent, const char *symbol)

@@ -6,6 +6,8 @@
 enum {
 	NEWEST_IR = 14,                   /* onnx 1.23 */
 	NEWEST_OPSET = 28,                /* of ai.onnx */
+	MAX_DOMAINS = 64,                 /* imported by a model or a function; models have up to 5 */
+	MAX_ATTRIBUTES = 1024,            /* of a node; ONNX has up to 20.  Both are searched one by one. */
 };
 
 struct opened_file { const char *location; struct mapped mapped; };
@@ -43,6 +45,9 @@ const char *reader_name(struct reader *, const char *at, size_t count);
 void reader_ir(struct reader *, int64_t version);
 void reader_opset(struct reader *, const char *domain, int64_t version);
 void reader_opsets_done(struct reader *);                 /* none given: an error, or version 1 before IR 3 */
+
+/* A node or a function with that many attributes: EXIT_LIMIT where they are too many. */
+void reader_attributes(struct reader *, const char *where, size_t count);
 
 /* A dimension of an input or a constant is added: EXIT_INVALID where it is negative, EXIT_LIMIT beyond MAX_RANK. */
 void reader_dim(struct reader *, const char *where, struct tensor *, int64_t extent, const char *symbol);

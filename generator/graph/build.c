@@ -129,6 +129,12 @@ struct tensor *graph_constant(struct graph *graph, const char *like, enum dtype 
 	return tensor;
 }
 
+static const char *place_of(struct build *build, const struct tensor *tensor)
+{
+	const char *file = tensor->graph ? tensor->graph->file : "";
+	return arena_printf(build->arena, "%s%stensor %.100s", file, *file ? ": " : "", tensor->name);
+}
+
 int64_t tensor_elements(struct build *build, const struct tensor *tensor)
 {
 	int64_t n = 1, bits;
@@ -144,9 +150,9 @@ int64_t tensor_elements(struct build *build, const struct tensor *tensor)
 		return 0;
 	for (int i = 0; i < tensor->rank; i++)
 		if (__builtin_mul_overflow(n, tensor->dims[i].extent, &n))
-			fail(build, EXIT_LIMIT, tensor->name, "more elements than 64 bits count");
+			fail(build, EXIT_LIMIT, place_of(build, tensor), "more elements than 64 bits count");
 	if (__builtin_mul_overflow(n, 128, &bits))                            /* the widest type: bits must not overflow */
-		fail(build, EXIT_LIMIT, tensor->name, "%lld elements are more than can be addressed", (long long)n);
+		fail(build, EXIT_LIMIT, place_of(build, tensor), "%lld elements are more than can be addressed", (long long)n);
 	return n;
 }
 

@@ -36,7 +36,7 @@ static int by_pointer(const void *a, const void *b)
 /* Equal names are equal pointers; sorted, so that a node of a million attributes takes no trillion comparisons. */
 static void check_names(const struct node *node)
 {
-	const char *few[16], **names = few;
+	const char *few[16], **names = few;                   /* nearly all nodes have fewer */
 	size_t n = (size_t)node->attribute_count;
 	if (n > COUNT(few))
 		names = new_array(node->graph->build->arena, const char *, n);

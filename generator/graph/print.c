@@ -106,7 +106,7 @@ const char *type_of_tensor(struct build *build, const struct tensor *tensor)
 	return arena_printf(build->arena, "%s]", text);
 }
 
-/* The fewest digits that read back as the same number; always with a mark of a float.  NaN keeps its sign only. */
+/* The fewest digits, from 6 (15) on, that read back as the same number; always with a mark of a float.  NaN keeps its sign only. */
 static void print_float(struct text *out, double value, bool is_double)
 {
 	char number[40];

@@ -95,7 +95,7 @@ static void list_params(struct lowered *lowered, struct kernel *kernel)
 			list_expr(lowered, kernel, c->b);
 		list_expr(lowered, kernel, c->start);
 		list_expr(lowered, kernel, c->value);
-		kernel_add_param(lowered->arena, kernel, c->result, true);
+		kernel_add_param(lowered->arena, kernel, contraction_output(c), true);
 		return;
 	}
 	for (size_t m = 0; m < kernel->members.count; m++) {

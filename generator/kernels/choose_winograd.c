@@ -88,20 +88,24 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	const struct target *target = lowered->target;
 	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], points = (m + 2) * (m + 2);
 	int64_t vecs = ceil_div(co, target->lanes), tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m);
-	/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2. */
+	/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2; where the
+	 * weights do not, they come anew for each group, so within three quarters. */
 	tile_choose(target, tiles < 24 ? tiles : 24, co, ci, &c->tile_rows, &c->tile_vecs);
 	c->lanes = target->lanes;
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	double a_tile = 4. * (double)points * (double)(ceil_div(ci, target->lanes) + c->tile_vecs) * target->lanes;
-	int64_t group = (int64_t)((double)target->l2_bytes / 2 / a_tile);
+	bool far = winograd_weights_floats((int)m, ci, co, target->lanes) * 4 > target->l2_bytes;
+	int64_t group = (int64_t)((double)target->l2_bytes * (far ? 0.75 : 0.5) / a_tile);
 	group = group < c->tile_rows ? c->tile_rows : group > 64 ? 64 : group;
-	c->group = ceil_div(tiles, group);                    /* groups in one image */
+	c->group = ceil_div(tiles, group);                    /* groups in one image; where weights stay near, enough for some threads */
+	if (!far && c->group < 4)
+		c->group = tiles < 2 * c->tile_rows ? 1 : tiles < 4 * c->tile_rows ? 2 : 4;
 	kernel->blocks = c->root->extents[0] * c->group;
 	kernel->blocks_of = arena_printf(lowered->arena, "groups of up to %lld tiles", (long long)ceil_div(tiles, c->group));
 	kernel->tile = arena_printf(lowered->arena, "F(%d), %d x %d", c->rewrite->m, c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/winograd.jinja", target->family);
-	c->prefetch = winograd_weights_floats((int)m, ci, co, target->lanes) * 4 > target->l2_bytes;
+	c->prefetch = far;
 	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name),
 		winograd_weights_floats((int)m, ci, co, target->lanes), fill_filters, kernel);
 }

@@ -177,6 +177,8 @@ static void try_merge(struct arrangement *r, int x)
 	struct arrangement *before = new(r->arena, struct arrangement);
 	struct axis *outer = &r->axes[x], *inner = &r->axes[x + 1];
 	*before = *r;
+	if (r->c->pool.d && outer->role == ROLE_ROW)
+		return;                                       /* the windows run along rows as they are */
 	if (outer->role != inner->role || (outer->role != ROLE_ROW && outer->role != ROLE_COLUMN) || padded(r->c, outer) || padded(r->c, inner))
 		return;
 	memcpy(outer->parts + outer->size, inner->parts, sizeof *inner->parts * (size_t)inner->size);
@@ -222,6 +224,13 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 	}
 	for (int v = 0; v < MAX_VARS; v++)
 		c->of_root[v] = r->with[v];
+	if (c->pool.d) {
+		const struct index *with[MAX_VARS] = { 0 };
+		int row = c->batches + c->rows - 2;
+		with[row] = index_var(arena, POOL_VAR, c->pool.size[0] > 1 ? c->pool.size[0] : 2);
+		c->out_at = index_substitute(arena, c->out_at, with);
+		c->extents[row + 1] = (c->pool.d->extents[c->pool.d->rank - 1] - 1) * c->pool.stride[1] + c->pool.size[1];
+	}
 	c->start = c->root->start ? expr_substitute(arena, c->root->start, r->with) : NULL;
 	c->value = c->epilogue ? expr_substitute(arena, c->epilogue, r->with) : NULL;
 	struct range *pads = new_array(arena, struct range, (size_t)c->pad_count + 1);

@@ -173,7 +173,7 @@ static void make_kernels(struct lowered *lowered)
 		if (d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->placed->kernel)
 			continue;
 		struct contraction *c = d->placed->contraction;
-		if (c && c->result != d)
+		if (c && contraction_output(c) != d)
 			continue;                             /* its kernel stands where its epilogue stands */
 		if (c) {
 			kernel = kernel_new(lowered, c->root, c->rewrite ? SHAPE_WINOGRAD : SHAPE_CONTRACTION);
@@ -185,7 +185,9 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &kernel->members, c->root);
 			if (c->result != c->root)
 				push(lowered->arena, &kernel->members, c->result);
-			c->root->placed->kernel = c->result->placed->kernel = kernel;
+			if (c->pool.d)
+				push(lowered->arena, &kernel->members, c->pool.d);
+			c->root->placed->kernel = c->result->placed->kernel = d->placed->kernel = kernel;
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;
 		}
@@ -260,6 +262,8 @@ void fuse(struct lowered *lowered)
 		}
 	}
 	fuse_epilogues(lowered);
+	if (lowered->pools)
+		fuse_pools(lowered);
 	make_kernels(lowered);
 	settle(lowered);
 }

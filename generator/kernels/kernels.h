@@ -88,6 +88,7 @@ struct lowered {
 	struct arena *arena;
 	const struct target *target;
 	enum optimise optimise;
+	bool pools;
 	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
 	VECTOR(struct constant_item) constants;
 	int64_t workspace_bytes, workspace_bound;     /* the plan's peak; the largest live set */
@@ -99,7 +100,8 @@ void choose_algorithms(struct program *, enum optimise);
 
 /* Program -> kernels: place, contract, fuse, layout, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
  * are inlined), their meaning does not. */
-struct lowered *lower(struct program *, const struct target *, enum optimise);
+/* `pools`: maxima may stand in the kernel of the convolution before them; not for engines that have no such kernel. */
+struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools);
 
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
@@ -120,7 +122,7 @@ struct definition *lowered_constant(struct lowered *, const char *name, int64_t 
  * Variables of the root by their role: batch (in both factors), rows (in a only), columns (in b only), terms (reduced).
  * Inside the kernel they are renumbered: batches, then rows, then one column, then terms; neighbours that
  * every address allows are merged into one. */
-enum { CONTRACTION_VARS = MAX_VARS };
+enum { CONTRACTION_VARS = MAX_VARS, POOL_VAR = MAX_VARS - 3 };     /* POOL_VAR: the row of scratch, in out_at of a pooled one */
 struct contraction {
 	struct definition *root, *result;     /* result is stored: root itself, or the map behind it */
 	const struct index **store_at;        /* result's indices over root's output variables */
@@ -140,8 +142,17 @@ struct contraction {
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
 	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
+	int next_lines;                       /* cache lines of the next panel to fetch in each step; 0: b stays in L2 */
 	bool split_panels;                    /* threads share panels, not rows */
 	struct definition *packed;            /* the constant b as the blob holds it */
+
+	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
+	struct pool {
+		struct definition *d;         /* NULL: none */
+		int row, across;              /* the root's variables that the windows run along */
+		int64_t size[2], stride[2];   /* of the window: rows, across */
+		int of[MAX_RANK];             /* the root's variable that each of d's output variables stands for; -1: extent 1 */
+	} pool;
 
 	/* a rewritten convolution (choose_winograd.c); a and b are NULL */
 	struct rewrite *rewrite;
@@ -157,6 +168,10 @@ void winograd_choose(struct lowered *, struct kernel *);
 struct contraction *contraction_match(struct arena *, struct definition *);
 /* False where an address is not affine under the layouts chosen: then it runs as generic loops. */
 bool contraction_arrange(struct arena *, struct contraction *);
+/* pool.c: finds such a maximum; only where each value is read once */
+void fuse_pools(struct lowered *);
+struct definition *contraction_output(const struct contraction *);        /* what its kernel writes */
+
 /* tile.c */
 void tile_choose(const struct target *, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs);
 void contraction_choose(struct lowered *, struct kernel *);

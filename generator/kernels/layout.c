@@ -50,11 +50,16 @@ static double weigh(struct lowered *lowered, const struct definition *d, const s
 		for (int v = 0; !c->rewrite && v < c->root->rank; v++)
 			if (c->root->extents[v] > 1 && expr_uses(c->b, v) && !expr_uses(c->a, v))
 				column = v;
-		const struct index *address = placed_address(lowered->arena, d, c->store_at);
-		if (!index_is_affine(address))
-			w.cost += 16 * elements;
-		if (column >= 0 && index_factor(address, column) != 1)
-			w.cost += elements;
+		if (c->pool.d == d) {
+			for (int v = 0; v < d->rank; v++)
+				w.cost += c->pool.of[v] == column && column >= 0 && d->placed->stride[v] != 1 ? elements : 0;
+		} else {
+			const struct index *address = placed_address(lowered->arena, d, c->store_at);
+			if (!index_is_affine(address))
+				w.cost += 16 * elements;
+			if (column >= 0 && index_factor(address, column) != 1)
+				w.cost += elements;
+		}
 	}
 	for (size_t i = 0; i < d->placed->readers.count; i++) {
 		const struct definition *reader = d->placed->readers.at[i];

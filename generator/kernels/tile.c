@@ -1,18 +1,23 @@
 /* tile.c: the register tile of a contraction, its panels and row groups, from facts of the target.
  *
  * A tile of r rows by v vectors keeps r*v sums in registers.  One step over k takes
- *     max(r*v / fma pipes,  (v + r) / loads a cycle,  latency of one fma)
+ *     max(r*v / fma pipes,  (v + r) / loads a cycle,  v / vectors a cycle from L2,  latency of one fma)
  * cycles: too small a tile waits for its own sums, too wide a one for loads.  Rows and panels are balanced, so the cost of a
  * candidate is summed over the blocks that there really are. */
 #include "kernels/kernels.h"
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/* Bytes that L2 gives in a cycle to a kernel that also computes: a panel beyond L1 comes at that rate. */
+enum { L2_BYTES_A_CYCLE = 24 };
+
 static double tile_cycles(const struct target *target, int64_t rows, int64_t vecs, double terms)
 {
 	double vector_bytes = target->lanes * 4, loads = target->load_bytes / vector_bytes;
 	double fma = (double)(rows * vecs) / target->fma_pipes, load = (double)(vecs + rows) / (loads > 1e-9 ? loads : 1);
-	double step = fma > load ? fma : load;
+	double step = fma > load ? fma : load, stream = (double)vecs * vector_bytes / L2_BYTES_A_CYCLE;
+	if (terms * (double)vecs * vector_bytes > (double)target->l1_bytes / 2 && stream > step)
+		step = stream;
 	step = step > target->fma_latency ? step : target->fma_latency;
 	return step * terms + 10 + 1.5 * (double)(rows * vecs);
 }
@@ -166,6 +171,14 @@ static void spread(const struct target *target, int64_t rows, int64_t columns, d
 			*tile_rows = (*tile_rows + 1) / 2;
 }
 
+static int64_t pooled_rows(const struct contraction *c)
+{
+	for (int v = 0; v < c->pool.d->rank; v++)
+		if (c->pool.of[v] == c->pool.row)
+			return c->pool.d->extents[v];
+	return 1;
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -175,7 +188,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	for (int b = 0; b < c->batches; b++)
 		batches *= c->extents[b];
 	for (int r = 0; r + 1 < c->rows; r++)
-		outer *= c->extents[c->batches + r];
+		outer *= c->pool.d && r + 2 == c->rows ? pooled_rows(c) : c->extents[c->batches + r];
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	tile_choose(target, rows, columns, terms, &c->tile_rows, &c->tile_vecs);
@@ -191,16 +204,23 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	double a_bytes = (double)c->a->of->placed->bytes / (double)batches / (double)(outer * c->row_blocks);
 	double groups = (double)target->l2_bytes / 4 / (a_bytes > 1 ? a_bytes : 1);
 	c->group = c->panels == 1 || groups >= (double)(outer * c->row_blocks) ? outer * c->row_blocks : groups < 1 ? 1 : (int64_t)groups;
-	c->split_panels = outer * c->row_blocks < 2;
-	kernel->blocks = c->split_panels ? c->panels : outer * c->row_blocks;
+	c->split_panels = outer * c->row_blocks < 2 && !c->pool.d;
+	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : outer * c->row_blocks;
 	kernel->blocks_of = c->split_panels ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
 		: arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows);
+	if (c->pool.d)
+		kernel->blocks_of = "rows of the maximum";
 	kernel->tile = arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 	if (c->b->of->source == SOURCE_CONSTANT) {
 		struct packing *packing = new(lowered->arena, struct packing);
 		*packing = (struct packing){ c, target->lanes };
 		c->b_mode = B_PACKED;
+		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway,
+		 * and where there are many workers, others run meanwhile. */
+		int64_t bytes = batches * vecs * target->lanes * terms * 4, blocks = c->group < outer * c->row_blocks ? c->group : outer * c->row_blocks;
+		if (!target->workers && bytes > target->l2_bytes && rows * outer > 2)
+			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), blocks);
 		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
 			batches * vecs * target->lanes * terms, fill_packed, packing);
 	} else

@@ -242,6 +242,8 @@ static void define(struct building *b, struct definition *d, const struct index 
 {
 	struct loops *loops = b->loops;
 	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
+	if (definition_elements(d) == 0)
+		return;
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] == 1 && !with[v])
 			with[v] = index_constant(loops->arena, 0);             /* others are given, or get a loop */
@@ -252,7 +254,9 @@ static void define(struct building *b, struct definition *d, const struct index 
 	const struct index *at[MAX_RANK];
 	for (int v = 0; v < d->rank; v++)
 		at[v] = with[v];
-	if (d->reduce == REDUCE_NONE)
+	if (d->reduce != REDUCE_NONE && definition_terms(d) == 0)
+		store(b, d, at, d->start ? whole(b, d->start, with) : reduce_start(loops, d->reduce, d->type), out);
+	else if (d->reduce == REDUCE_NONE)
 		store(b, d, at, whole(b, d->body, with), out);
 	else if (d->order == ORDER_LANES)
 		lanes(b, d, with, at, out);
@@ -370,12 +374,80 @@ static struct loops *build_members(struct building *b, bool named)
 	return loops;
 }
 
+static bool has_selects(const struct expr *expr)
+{
+	if (expr->kind == EXPR_SELECT)
+		return true;
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && has_selects(expr->arg[i]))
+			return true;
+	return false;
+}
+
+/* A transposition: neighbours of the output lie apart in what is loaded, and neighbours there lie apart in the output, along
+ * variable `across`.  A block is then some rounds of `across`, which vectorise.c puts innermost: each line of memory is used whole. */
+struct crossing { const struct definition *d; struct arena *arena; int unit, across; };
+static void see_crossing(void *user, const struct expr *load)
+{
+	struct crossing *c = user;
+	const struct index *address = placed_address(c->arena, load->of, load->at);
+	int64_t factor = index_factor(address, c->unit);
+	for (int v = 0; v < c->d->rank && (factor > 1 || factor < -1); v++)
+		if (v != c->unit && c->d->extents[v] > 1 && index_factor(address, v) == 1)
+			c->across = v;
+}
+
+static int crossed(struct building *b, const struct definition *d, const int *order, int count)
+{
+	struct crossing c = { d, b->loops->arena, count ? order[count - 1] : -1, -1 };
+	if (d->reduce == REDUCE_NONE && d->type == DTYPE_F32 && count > 1 && !has_selects(d->body))
+		expr_loads(d->body, see_crossing, &c);
+	return c.across;
+}
+
+/* The largest divisor of the extent that is no more than a block's share of it. */
+static int64_t share_of(int64_t extent)
+{
+	int64_t share = 64 < extent ? 64 : extent;
+	while (extent % share)
+		share--;
+	return share < 16 ? extent : share;
+}
+
+/* Loops order[0 … count-1]: all but the last and `across` are outer, and so are shares of `across`. */
+static struct loops *build_crossed(struct building *b, int across, const int *order, int count)
+{
+	struct definition *d = b->kernel->members.at[0];
+	struct loops *loops = b->loops;
+	int64_t extents[MAX_RANK], share = share_of(d->extents[across]), blocks = 1;
+	const struct index *at[MAX_RANK], *with[MAX_VARS] = { 0 };
+	int outer = 0;
+	for (int n = 0; n < count - 1; n++) {
+		extents[outer] = order[n] == across ? d->extents[across] / share : d->extents[order[n]];
+		blocks *= extents[outer++];
+	}
+	struct stmt *loop = block_loop(loops, blocks);
+	loops->blocks_of = names_of(loops, d, order, outer);
+	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), outer, extents, at);
+	for (int n = 0; n < outer; n++)
+		with[order[n]] = at[n];
+	int var = var_new(loops, output_names[across % 5], share);
+	struct stmt *inner = for_new(loops, var, share, ROLE_MAP);
+	block_add(loops, &loop->body, inner);
+	with[across] = index_add(loops->arena, index_scale(loops->arena, with[across], share), index_var(loops->arena, var, share));
+	define(b, d, with, &inner->body);
+	return loops;
+}
+
 static struct loops *build_alone(struct building *b, bool named)
 {
 	struct definition *d = b->kernel->members.at[0];
 	const struct index *with[MAX_VARS] = { 0 };
 	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
 	add_cells(b);
+	int across = crossed(b, d, order, count);
+	if (across >= 0 && !named)
+		return build_crossed(b, across, order, count);
 	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
 	int taken = outer_count(b->loops, d, work_of(d), order, count, inside);
 	struct block *out = outer_loops(b, d, order, taken, named, with);
@@ -440,20 +512,19 @@ static bool bends_anywhere(const struct loops *loops)
 	return false;
 }
 
-static bool has_selects(const struct expr *expr)
-{
-	if (expr->kind == EXPR_SELECT)
-		return true;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && has_selects(expr->arg[i]))
-			return true;
-	return false;
-}
-
 struct loops *loops_build(struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
 {
 	struct building b = { .kernel = kernel, .outer = kernel->members.count == 1 ? 0 : kernel->outer };
 	const struct definition *d = kernel->members.at[0];
+	bool any = false;
+	for (size_t i = 0; i < kernel->members.count; i++)
+		any |= definition_elements(kernel->members.at[i]) > 0;
+	if (!any) {                               /* nothing to compute: an empty block */
+		b.loops = loops_new(build, arena, target, kernel);
+		add_cells(&b);
+		block_loop(b.loops, 1);
+		return b.loops;
+	}
 	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !has_selects(d->body)) {
 		b.loops = loops_new(build, arena, target, kernel);
 		build_flat(&b);

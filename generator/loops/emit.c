@@ -223,6 +223,18 @@ static struct value emit_block(struct emitting *e, const struct block *block)
 }
 
 /* ---- the function ---- */
+/* Parameters that no statement names: a pad of everything, a tensor without elements. */
+static struct value unused_of(struct emitting *e)
+{
+	struct value unused = value_list(e->arena);
+	for (size_t i = 0; i < e->loops->cells.count; i++) {
+		const struct cell *cell = e->loops->cells.at[i];
+		if (cell->kind == CELL_BUFFER && !cell_is_loaded(&e->loops->body, cell) && !cell_is_stored(&e->loops->body, cell))
+			value_list_add(unused, value_string(cell->of.name));
+	}
+	return unused;
+}
+
 void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	struct arena arena;
@@ -239,10 +251,13 @@ void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 		.held = held_by_cell, .user = &e };
 	struct value globals = value_dict(&arena);
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(globals, "unused", unused_of(&e));
 	value_dict_set(globals, "body", emit_block(&e, &loops->body));
-	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes)
+	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {
+		arena_release(&arena);
 		fail(emit->build, EXIT_LIMIT, kernel->root->name, "its rows take %lld bytes of scratch; %s has %lld", (long long)e.scratch, emit->target->name,
 			(long long)emit->target->scratch_bytes);
+	}
 	template_render(emit->templates, kernel->template_name, globals, out);
 	arena_release(&arena);
 }

@@ -41,18 +41,18 @@ static void loads_in(const struct block *block, struct loading *l)
 		loads_of_stmt(block->at[i], l);
 }
 
-static bool is_loaded(const struct block *block, const struct cell *cell)
+bool cell_is_loaded(const struct block *block, const struct cell *cell)
 {
 	struct loading l = { .cell = cell };
 	loads_in(block, &l);
 	return l.any;
 }
 
-static bool is_stored(const struct block *block, const struct cell *cell)
+bool cell_is_stored(const struct block *block, const struct cell *cell)
 {
 	for (size_t i = 0; i < block->count; i++) {
 		const struct stmt *stmt = block->at[i];
-		if (stmt->cell == cell || is_stored(&stmt->body, cell) || is_stored(&stmt->other, cell))
+		if (stmt->cell == cell || cell_is_stored(&stmt->body, cell) || cell_is_stored(&stmt->other, cell))
 			return true;
 	}
 	return false;
@@ -89,16 +89,16 @@ static struct stmt *fused(struct loops *loops, const struct stmt *first, const s
 			continue;
 		struct loading l = { .cell = store->cell, .at = store->at };
 		loads_in(&second->body, &l);
-		if (l.elsewhere || index_factor(store->at, second->var) == 0 || is_stored(&second->body, store->cell))
+		if (l.elsewhere || index_factor(store->at, second->var) == 0 || cell_is_stored(&second->body, store->cell))
 			return NULL;
 	}
 	for (size_t i = 0; i < second->body.count; i++)
-		if (second->body.at[i]->kind == STMT_STORE && is_loaded(&before, second->body.at[i]->cell))
+		if (second->body.at[i]->kind == STMT_STORE && cell_is_loaded(&before, second->body.at[i]->cell))
 			return NULL;
 	struct block body = { 0 }, after = second->body;
 	for (size_t i = 0; i < before.count; i++) {
 		struct stmt *store = before.at[i];
-		if (store->kind == STMT_STORE && is_loaded(&after, store->cell)) {
+		if (store->kind == STMT_STORE && cell_is_loaded(&after, store->cell)) {
 			struct stmt *let = stmt_new(loops, STMT_SET);
 			struct block taken = { 0 };
 			let->cell = cell_new(loops, CELL_REGISTER, "one", store->value->type, 1);
@@ -171,6 +171,6 @@ void loops_fuse(struct loops *loops)
 {
 	fuse_block(loops, &loops->body);
 	for (size_t i = 0; i < loops->cells.count; i++)
-		if (loops->cells.at[i]->kind == CELL_ARRAY && !is_loaded(&loops->body, loops->cells.at[i]))
+		if (loops->cells.at[i]->kind == CELL_ARRAY && !cell_is_loaded(&loops->body, loops->cells.at[i]))
 			drop_cell(&loops->body, loops->cells.at[i]);
 }

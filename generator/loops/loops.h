@@ -144,6 +144,9 @@ bool index_bends(const struct index *, int var);
 /* Every SET, STORE and JOIN, with how often it runs in one round of the block. */
 void block_leaves(const struct block *, void (*visit)(void *user, struct stmt *, double rounds), void *user);
 
+bool cell_is_loaded(const struct block *, const struct cell *);        /* fuse.c */
+bool cell_is_stored(const struct block *, const struct cell *);        /* SET counts too */
+
 const struct expr *reduce_start(struct loops *, enum reduce, enum dtype);
 const struct expr *reduce_step(struct loops *, enum reduce, const struct expr *sum, const struct expr *term);
 const struct expr *reduce_join(struct loops *, enum reduce, const struct expr *lower, const struct expr *upper);

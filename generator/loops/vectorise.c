@@ -329,15 +329,40 @@ static void expand_sums(struct loops *loops, struct block *block, bool by_terms)
 	}
 }
 
-/* The nest's innermost content, `body`, along loop[k]: the others around it in their order. */
+/* Does anything loaded lie side by side along `other`, but apart along the lanes? */
+struct crossing { int lane, other; bool crosses; };
+static void see_crossing(void *user, const struct index *index, bool address)
+{
+	struct crossing *c = user;
+	int64_t factor = index_factor(index, c->lane);
+	c->crosses |= address && factor != 0 && factor != 1 && index_factor(index, c->other) == 1;
+}
+
+static bool crosses(const struct block *body, int lane, int other)
+{
+	struct crossing c = { lane, other, false };
+	block_indices(body, see_crossing, &c);
+	return c.crosses;
+}
+
+/* The nest's innermost content, `body`, along loop[k]: the others around it in their order, but one that it crosses inside. */
 static struct block along(struct loops *loops, struct stmt **loop, int count, int k, const struct block *body)
 {
 	int64_t lanes = loops->target->lanes, extent = loop[k]->extent, main = extent / lanes * lanes;
 	int var = loop[k]->var;
-	struct block out = { 0 }, *inner = &out;
+	struct block out = { 0 }, *inner = &out, crossed = { 0 };
 	for (int n = 0; n < count; n++) {
 		if (n == k)
 			continue;
+		if (!crossed.count && crosses(body, var, loop[n]->var)) {
+			struct stmt *inside = stmt_new(loops, STMT_FOR);
+			inside->var = loop[n]->var;
+			inside->extent = loop[n]->extent;
+			inside->role = loop[n]->role;
+			block_add_all(loops, &inside->body, body);
+			block_add(loops, &crossed, inside);
+			continue;
+		}
 		struct stmt *around = stmt_new(loops, STMT_FOR);
 		around->var = loop[n]->var;
 		around->extent = loop[n]->extent;
@@ -345,6 +370,8 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		block_add(loops, inner, around);
 		inner = &around->body;
 	}
+	if (crossed.count)
+		body = &crossed;
 	if (main) {
 		struct stmt *whole = stmt_new(loops, STMT_FOR);
 		whole->var = var;

@@ -27,9 +27,9 @@ static const char *const *strings_of(struct node *node, const struct bytes *at, 
 static bool make_constant(struct node *node)
 {
 	struct tensor *tensor = node->out[0];
-	const struct attribute *a = &node->attributes[0];
 	if (node->outs != 1 || node->ins || !tensor || node->attribute_count != 1)
 		fail(node->graph->build, EXIT_INVALID, node->where, "must have one value, one output and no input");
+	const struct attribute *a = &node->attributes[0];
 	switch (a->kind) {
 	case ATTRIBUTE_TENSOR:
 		tensor->type = a->t->type;

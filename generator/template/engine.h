@@ -182,6 +182,7 @@ size_t        text_points(const char *bytes, size_t count);       /* code points
 size_t        text_offset(const char *bytes, size_t count, size_t point);
 unsigned      text_decode(const char **at, const char *end);      /* one code point; bytes that are no UTF-8 one by one */
 bool          point_is_space(unsigned);
+bool          point_is_letter(unsigned);
 
 /* ---- operators.c, evaluate.c: operations that may fail, at the renderer's place ---- */
 struct renderer;
@@ -251,6 +252,7 @@ struct function {
 	struct context *context;
 	struct template *template;
 	size_t block;
+	struct scope *block_outer;
 };
 struct value call_value(struct renderer *, struct value function, const struct value *at, size_t count,
                         const struct argument *named, size_t named_count);
@@ -290,6 +292,7 @@ struct renderer {
 	struct scope *scope;              /* the innermost */
 	size_t depth, rounds;
 	size_t block;                     /* being rendered: its number in context->uses, + 1 */
+	struct scope *block_outer;        /* what that block sees: the context's root, or more where it is scoped */
 	struct { struct imported { struct template *template; struct value module; } *at; size_t count, room; } modules;
 	bool silent;                      /* after an extends: text goes nowhere */
 };
@@ -302,6 +305,7 @@ struct trace {
 	struct scope *scope;
 	struct context *context;
 	size_t block;
+	struct scope *block_outer;
 	bool silent;
 };
 enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE };
@@ -312,7 +316,7 @@ struct value name_value(struct renderer *, const struct node *);
 void         assign(struct renderer *, const struct node *target, struct value);
 struct value render_macro(struct renderer *, const struct function *, const struct value *at, size_t count,
                           const struct argument *named, size_t named_count);
-void         render_enter(struct renderer *, struct trace *, const char *what, const char *name, struct template *);
+struct trace *render_enter(struct renderer *, const char *what, const char *name, struct template *);
 void         render_leave(struct renderer *, struct trace *);
 
 struct loop {
@@ -336,7 +340,7 @@ struct value object_namespace(struct renderer *, struct dict *);
 struct value object_cycler(struct renderer *, const struct value *at, size_t count);
 struct value object_joiner(struct renderer *, struct value separator);
 bool         object_assign(struct renderer *, struct value, const char *name, struct value);    /* false: no namespace */
-struct value super_value(struct renderer *, size_t number);       /* of the block use with this number */
+struct value super_value(struct renderer *, size_t number, struct scope *outer);          /* of the block use with this number */
 extern const struct object_class class_loop, class_module, class_self;
 
 /* ---- environment.c, globals.c, filters_*.c, tests.c ---- */

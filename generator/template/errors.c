@@ -24,6 +24,10 @@ static void add_line(struct build *build, const struct template *template, uint3
 		start--;
 	while (end < template->length && template->source[end] != '\n' && end - start < WIDTH)
 		end++;
+	while (start < at && ((unsigned char)template->source[start] & 0xc0) == 0x80)             /* no half letters */
+		start++;
+	while (end > at && end < template->length && ((unsigned char)template->source[end] & 0xc0) == 0x80)
+		end--;
 	int n = 0;
 	char number[24], blanks[4 * WIDTH];
 	int digits = snprintf(number, sizeof number, "%5zu", line);

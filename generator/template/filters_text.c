@@ -96,10 +96,9 @@ FILTER(wordcount)
 	struct value text = text_of(call, 0);
 	int64_t n = 0;
 	bool inside = false;
-	for (size_t i = 0; i < text.count; i++) {
-		unsigned char c = (unsigned char)text.bytes[i];
-		bool word = (c | 32) >= 'a' ? (c | 32) <= 'z' || c >= 0x80 : (c >= '0' && c <= '9') || c == '_';
-		word |= c == '_';
+	for (const char *at = text.bytes, *end = at + text.count; at < end;) {
+		unsigned c = text_decode(&at, end);
+		bool word = point_is_letter(c) || c == '_' || (c >= '0' && c <= '9');
 		n += word && !inside;
 		inside = word;
 	}

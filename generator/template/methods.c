@@ -18,7 +18,6 @@ static struct value string_argument(struct template_call *call, size_t i)
 /* ---- case and kind of letters: ASCII ---- */
 static bool lower(unsigned c) { return c >= 'a' && c <= 'z'; }
 static bool upper(unsigned c) { return c >= 'A' && c <= 'Z'; }
-static bool letter(unsigned c) { return lower(c) || upper(c) || (c >= 0xaa && c != 0xd7 && c != 0xf7); }
 static bool digit(unsigned c) { return c >= '0' && c <= '9'; }
 
 struct value string_case(struct arena *arena, struct value text, enum casing casing)
@@ -52,9 +51,9 @@ static struct value all_points(struct template_call *call, bool (*is)(unsigned))
 	return value_bool(text.count);
 }
 
-static bool letter_or_digit(unsigned c) { return letter(c) || digit(c); }
+static bool letter_or_digit(unsigned c) { return point_is_letter(c) || digit(c); }
 static bool ascii(unsigned c)           { return c < 128; }
-static struct value str_isalpha(struct template_call *call) { return all_points(call, letter); }
+static struct value str_isalpha(struct template_call *call) { return all_points(call, point_is_letter); }
 static struct value str_isdigit(struct template_call *call) { return all_points(call, digit); }
 static struct value str_isalnum(struct template_call *call) { return all_points(call, letter_or_digit); }
 static struct value str_isspace(struct template_call *call) { return all_points(call, point_is_space); }

@@ -79,16 +79,15 @@ static struct value loop_call(struct template_call *call)
 {
 	const struct loop *loop = call->user;
 	struct renderer *r = call->renderer;
-	struct trace trace;
 	size_t mark;
 	if (!(loop->node->flags & FLAG_RECURSIVE))
 		call_fail(call, "the loop is called but not recursive: `for ... in ... recursive` makes it so");
 	if (call->count != 1 || call->named_count)
 		call_fail(call, "loop takes one argument, what to go through");
-	render_enter(r, &trace, "loop", "", r->template);
+	struct trace *trace = render_enter(r, "loop", "", r->template);
 	capture_begin(r, &mark);
 	render_loop(r, loop->node, call->at[0], loop->outer, loop->depth + 1);
-	render_leave(r, &trace);
+	render_leave(r, trace);
 	return capture_end(r, mark);
 }
 
@@ -102,7 +101,7 @@ static bool loop_print(struct template_call *call, void *user, struct text *out)
 const struct object_class class_loop = { .name = "loop", .get = loop_get, .call = loop_call, .print = loop_print };
 
 /* ---- blocks: self.name() and super() ---- */
-struct block_reference { struct context *context; size_t number; };
+struct block_reference { struct context *context; size_t number; struct scope *outer; };
 
 static struct value block_call(struct template_call *call)
 {
@@ -114,7 +113,7 @@ static struct value block_call(struct template_call *call)
 		call_fail(call, "a block takes no arguments");
 	capture_begin(r, &mark);
 	r->context = block->context;
-	render_use(r, block->number, &block->context->root);
+	render_use(r, block->number, block->outer);
 	r->context = context;
 	return capture_end(r, mark);
 }
@@ -127,25 +126,25 @@ static bool block_get(struct template_call *call, void *user, const char *name, 
 	struct renderer *r = call->renderer;
 	struct context *context = r->context;
 	r->context = block->context;
-	*out = super_value(r, block->number);
+	*out = super_value(r, block->number, block->outer);
 	r->context = context;
 	return true;
 }
 
 static const struct object_class class_block = { .name = "block", .get = block_get, .call = block_call };
 
-static struct value block_value(struct renderer *r, struct context *context, size_t number)
+static struct value block_value(struct renderer *r, struct context *context, size_t number, struct scope *outer)
 {
 	struct block_reference *block = new(r->arena, struct block_reference);
-	*block = (struct block_reference){ context, number };
+	*block = (struct block_reference){ context, number, outer };
 	return value_object(r->arena, &class_block, block);
 }
 
-struct value super_value(struct renderer *r, size_t number)
+struct value super_value(struct renderer *r, size_t number, struct scope *outer)
 {
 	const char *name = r->context->uses.at[number - 1].block->name;
 	size_t next = find_use(r->context, name, number);
-	return next ? block_value(r, r->context, next) : undefined_hint(r, "there is no block %s in a template that is extended here", name);
+	return next ? block_value(r, r->context, next, outer) : undefined_hint(r, "there is no block %s in a template that is extended here", name);
 }
 
 static bool self_get(struct template_call *call, void *user, const char *name, struct value *out)
@@ -153,7 +152,7 @@ static bool self_get(struct template_call *call, void *user, const char *name, s
 	struct context *context = user;
 	for (size_t i = 0; i < context->uses.count; i++)
 		if (!strcmp(context->uses.at[i].block->name, name)) {
-			*out = block_value(call->renderer, context, i + 1);
+			*out = block_value(call->renderer, context, i + 1, &context->root);
 			return true;
 		}
 	return false;

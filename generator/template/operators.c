@@ -205,6 +205,8 @@ bool value_in(struct renderer *r, struct value value, struct value container)
 	case VALUE_DICT:
 		return dict_find(container.dict, value, value_hash_or_fail(r, value)) != NULL;
 	case VALUE_RANGE:
+		if (value.kind == VALUE_UNDEFINED && container.range->count)
+			undefined_use(r, value);
 		if (value.kind == VALUE_FLOAT && value.real == floor(value.real) && fabs(value.real) < 9e18)
 			value = value_int((int64_t)value.real);
 		if (!value_is_integer(value) || !container.range->count)

@@ -41,7 +41,7 @@ struct value name_value(struct renderer *r, const struct node *node)
 	if (name == words->self)
 		return value_object(r->arena, &class_self, r->context);
 	if (name == words->super && r->block)
-		return super_value(r, r->block);
+		return super_value(r, r->block, r->block_outer);
 	if (r->context->globals && (value = dict_find_string(r->context->globals, name, node->value.count, node->hash)))
 		return *value;
 	if ((value = dict_find_string(r->environment->globals, name, node->value.count, node->hash)))
@@ -75,13 +75,16 @@ void assign(struct renderer *r, const struct node *target, struct value value)
 }
 
 /* ---- entering macros, templates and blocks ---- */
-void render_enter(struct renderer *r, struct trace *trace, const char *what, const char *name, struct template *template)
+/* In the arena: a failure that passes limits is told after the stack is gone. */
+struct trace *render_enter(struct renderer *r, const char *what, const char *name, struct template *template)
 {
-	*trace = (struct trace){ r->trace, what, name, r->template, r->place, r->scope, r->context, r->block, r->silent };
+	struct trace *trace = new(r->arena, struct trace);
+	*trace = (struct trace){ r->trace, what, name, r->template, r->place, r->scope, r->context, r->block, r->block_outer, r->silent };
 	r->trace = trace;
 	r->template = template;
 	r->silent = false;
 	render_deeper(r);
+	return trace;
 }
 
 void render_leave(struct renderer *r, struct trace *trace)
@@ -92,6 +95,7 @@ void render_leave(struct renderer *r, struct trace *trace)
 	r->scope = trace->scope;
 	r->context = trace->context;
 	r->block = trace->block;
+	r->block_outer = trace->block_outer;
 	r->silent = trace->silent;
 	r->depth--;
 }
@@ -127,7 +131,6 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 	const struct words *words = &r->environment->words;
 	size_t parameters = macro->list.count, defaults = parameters - macro->other.count;
 	uint64_t taken = 0;
-	struct trace trace;
 	if (named_count > 64)
 		render_limit(r, "more than 64 keyword arguments");
 	if (count > parameters && !(macro->flags & FLAG_VARARGS))
@@ -148,10 +151,11 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 					: "macro %s has no argument named %.*s", macro->name, (int)named[i].name.count, named[i].name.bytes);
 			dict_set(kwargs.dict, named[i].name, value_hash_or_fail(r, named[i].name), named[i].value);
 		}
-	render_enter(r, &trace, macro->name == words->caller ? "call block" : "macro", macro->name, function->template);
+	struct trace *trace = render_enter(r, macro->name == words->caller ? "call block" : "macro", macro->name, function->template);
 	r->scope = scope;
 	r->context = function->context;
 	r->block = function->block;
+	r->block_outer = function->block_outer;
 	for (size_t i = count < parameters ? count : parameters; i < parameters; i++)
 		if (scope->at[i].value.kind == VALUE_ABSENT) {
 			struct value value = i >= defaults ? evaluate(r, macro->other.at[i - defaults])
@@ -167,7 +171,7 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 	struct value text;
 	enum flow flow;
 	capture_body(r, &macro->body, &text, &flow);
-	render_leave(r, &trace);
+	render_leave(r, trace);
 	return text;
 }
 
@@ -179,6 +183,7 @@ static struct value macro_value(struct renderer *r, const struct node *node)
 	function->context = r->context;
 	function->template = r->template;
 	function->block = r->block;
+	function->block_outer = r->block_outer;
 	return (struct value){ .kind = VALUE_FUNCTION, .function = function };
 }
 
@@ -306,31 +311,29 @@ static struct template *find_template(struct renderer *r, const struct node *nod
 
 static void render_include(struct renderer *r, const struct node *node)
 {
-	struct trace trace;
 	struct template *template = find_template(r, node, evaluate(r, node->a), node->flags & FLAG_IGNORE);
 	if (!template)
 		return;
 	struct context *context = context_new(r, template, node->flags & FLAG_CONTEXT);
-	render_enter(r, &trace, "include", template->name, template);
+	struct trace *trace = render_enter(r, "include", template->name, template);
 	render_template(r, context);
-	render_leave(r, &trace);
+	render_leave(r, trace);
 }
 
 /* A template as an object with the names set at its top level.  Without context it is rendered once. */
 static struct value import_module(struct renderer *r, const struct node *node)
 {
-	struct trace trace;
 	size_t mark;
 	struct template *template = find_template(r, node, evaluate(r, node->a), false);
 	for (size_t i = 0; !(node->flags & FLAG_CONTEXT) && i < r->modules.count; i++)
 		if (r->modules.at[i].template == template)
 			return r->modules.at[i].module;
 	struct context *context = context_new(r, template, node->flags & FLAG_CONTEXT);
-	render_enter(r, &trace, "import", template->name, template);
+	struct trace *trace = render_enter(r, "import", template->name, template);
 	capture_begin(r, &mark);
 	render_template(r, context);
 	context->text = capture_end(r, mark);
-	render_leave(r, &trace);
+	render_leave(r, trace);
 	struct value module = value_object(r->arena, &class_module, context);
 	if (!(node->flags & FLAG_CONTEXT))
 		push(r->arena, &r->modules, (struct imported){ template, module });
@@ -381,15 +384,15 @@ static void render_extends(struct renderer *r, const struct node *node)
 /* Renders the use with this number. */
 void render_use(struct renderer *r, size_t number, struct scope *scope)
 {
-	struct trace trace;
 	const struct block_use use = r->context->uses.at[number - 1];
 	if (use.block->flags & FLAG_REQUIRED)
 		render_fail(r, "the block %s is required: a template that extends this one must define it", use.block->name);
-	render_enter(r, &trace, "block", use.block->name, use.template);
+	struct trace *trace = render_enter(r, "block", use.block->name, use.template);
 	r->scope = scope_new(r, scope);
 	r->block = number;
+	r->block_outer = scope;
 	render_body(r, &use.block->body);
-	render_leave(r, &trace);
+	render_leave(r, trace);
 }
 
 /* The first use of a block after `number`; 0: there is none. */

@@ -108,7 +108,7 @@ bool value_identical(struct value a, struct value b)
 	case VALUE_STRING: return a.count == b.count && !memcmp(a.bytes, b.bytes, a.count);
 	case VALUE_NONE:
 	case VALUE_ABSENT: return true;
-	case VALUE_UNDEFINED: return false;
+	case VALUE_UNDEFINED: return a.missing && a.missing == b.missing;
 	default:           return a.list == b.list;
 	}
 }
@@ -161,6 +161,20 @@ bool point_is_space(unsigned c)
 {
 	return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
 	       c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+}
+
+/* Beyond ASCII by blocks: what is not punctuation, a symbol or a picture counts as a letter. */
+bool point_is_letter(unsigned c)
+{
+	static const struct { unsigned from, to; } others[] = {
+		{ 0x80, 0xa9 }, { 0xab, 0xb4 }, { 0xb6, 0xb9 }, { 0xbb, 0xbf }, { 0xd7, 0xd7 }, { 0xf7, 0xf7 }, { 0x2c2, 0x2c5 }, { 0x2d2, 0x2df },
+		{ 0x300, 0x36f }, { 0x2000, 0x2070 }, { 0x2074, 0x207e }, { 0x2080, 0x208f }, { 0x20a0, 0x20ff }, { 0x2190, 0x2bff },
+		{ 0x3000, 0x3004 }, { 0x3007, 0x3030 }, { 0xd800, 0xf8ff }, { 0xfe00, 0xfe6f }, { 0xff00, 0xff20 }, { 0x1f000, 0x1faff }, { 0xe0000, 0x10ffff },
+	};
+	for (size_t i = 0; i < COUNT(others) && c >= 0x80; i++)
+		if (c >= others[i].from && c <= others[i].to)
+			return false;
+	return (c | 32) - 'a' < 26 || c >= 0x80;
 }
 
 /* ---- dicts: entries in order, and an open hash table of their numbers once there are more than a few ---- */

@@ -3,8 +3,7 @@
 
 /* ---- wordwrap ---- */
 static bool wrap_space(char c)    { return c && strchr("\t\n\v\f\r ", c); }
-static bool wrap_letter(unsigned c) { return (c | 32) - 'a' < 26 || (c >= 0xaa && c != 0xd7 && c != 0xf7 && !point_is_space(c) && c != 0x2014); }
-static bool wrap_word(unsigned c) { return wrap_letter(c) || c == '_' || (c >= '0' && c <= '9'); }
+static bool wrap_word(unsigned c) { return point_is_letter(c) || c == '_' || (c >= '0' && c <= '9'); }
 static bool wrap_inner(unsigned c) { return wrap_word(c) || (c < 128 && c && strchr("!\"'&.,?", (int)c)); }
 
 struct wrap { struct renderer *r; unsigned *points; const char **at; size_t count; };
@@ -18,7 +17,7 @@ static size_t dashes(const struct wrap *w, size_t i)
 	return n >= 2 && i + n < w->count && wrap_word(w->points[i + n]) ? n : 0;
 }
 
-static bool letter_at(const struct wrap *w, size_t i) { return i < w->count && wrap_letter(w->points[i]) && w->points[i] != '_'; }
+static bool letter_at(const struct wrap *w, size_t i) { return i < w->count && point_is_letter(w->points[i]); }
 
 /* A hyphen at `i` after which a line may be broken: letters on both sides. */
 static bool breaks_after(const struct wrap *w, size_t i)

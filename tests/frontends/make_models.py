@@ -4,7 +4,7 @@ of attribute, sparse and external constants, nodes in any order, old headers, sh
 
     make_models.py FOLDER"""
 import os, sys
-import numpy, onnx
+import numpy, onnx, onnx.parser
 from onnx import AttributeProto as A, TensorProto as T, helper as H
 
 BITS = {T.FLOAT: 32, T.UINT8: 8, T.INT8: 8, T.UINT16: 16, T.INT16: 16, T.INT32: 32, T.INT64: 64, T.BOOL: 8, T.FLOAT16: 16,
@@ -148,10 +148,72 @@ def graphs():
                             value_info=[H.make_tensor_value_info("nobody", T.FLOAT, [3])])
 
 
+HEAD = '<ir_version: 10, opset_import: ["" : 18, "f" : 1]>\n'
+_F = '<domain: "f", opset_import: ["" : 18, "f" : 1]>\n'
+
+# Calls of model functions; functions.py checks what they compute.
+FUNCTIONS = {
+    "one": HEAD + "g (float[4] x) => (float[4] y) { y = f.Twice (x) }\n"
+           + _F + "Twice (a) => (b) { b = Add (a, a) }",
+    "nested": HEAD + "g (float[4] x) => (float[4] y) { t = f.Outer (x)  y = f.Outer (t) }\n"
+              + _F + "Outer (a) => (c) { t = f.Inner (a)  c = f.Inner (t) }\n"
+              + _F + "Inner (a) => (b) { t = Neg (a)  b = Exp (t) }",
+    "attributes": HEAD + "g (float[4] x) => (float[4] y, float[4] z, float[4] w) {\n"
+                  "y = f.Leak <alpha = 0.5> (x)  z = f.Leak (x)  w = f.Both <slope = 0.25> (x) }\n"
+                  + _F + "Both <slope> (a) => (b) { t = f.Leak <alpha: float = @slope> (a)  b = f.Leak (t) }\n"
+                  + _F + "Leak <alpha: float = 0.125> (a) => (b) { b = LeakyRelu <alpha: float = @alpha> (a) }",
+    "absent_attribute": HEAD + "g (float[4] x) => (float[4] y) { y = f.Elu2 (x) }\n"
+                        + _F + "Elu2 <alpha> (a) => (b) { b = Elu <alpha: float = @alpha> (a) }",
+    "subgraph_in_function": HEAD + "g (float[4] x) => (float[4] y) { y = f.Pick (x) }\n"
+                            + _F + "Pick (a) => (b) { s = ReduceSum <keepdims = 0> (a)  zero = Constant <value_float = 0.0> ()\n"
+                            "p = Less (s, zero)  half = Constant <value_float = 0.5> ()\n"
+                            "b = If (p) <then_branch = t () => (float[4] q) { r = Neg (a)  q = f.Scale (r, half) }, "
+                            "else_branch = e () => (float[4] q) { q = Mul (a, half) }> }\n"
+                            + _F + "Scale (x, by) => (y) { y = Mul (x, by) }",
+    "call_in_subgraph": HEAD + "g (bool p, float[4] x) => (float[4] y) { t = Neg (x)\n"
+                        "y = If (p) <then_branch = t () => (float[4] q) { q = f.Twice (t) }, "
+                        "else_branch = e () => (float[4] q) { b = Exp (t)  q = f.Twice (b) }> }\n"
+                        + _F + "Twice (a) => (b) { t = Add (a, a)  b = Add (t, a) }",
+    "outputs": HEAD + "g (float[4] x) => (float[4] y, float[4] z, float[4] w, float[4] v) { y, z, w, v = f.Many (x) }\n"
+               + _F + "Many (a) => (b, c, b2, a2) { b = Neg (a)  c = Exp (b)  b2 = Identity (b)  a2 = Identity (a) }",
+    "first_outputs": HEAD + "g (float[4] x) => (float[4] y) { y = f.Two (x) }\n"
+                     + _F + "Two (a) => (b, c) { b = Neg (a)  c = Exp (b) }",
+    "absent_input": HEAD + "g (float[4] x) => (float[4] y) { m = Constant <value_float = 0.5> ()  y = f.Bound (x, \"\", m) }\n"
+                    + _F + "Bound (a, low, high) => (b) { b = Clip (a, low, high) }",
+    "clashing_names": HEAD + "g (float[4] a) => (float[4] y) { b = f.F (a)  t = f.F (b)  y = Add (t, b) }\n"
+                      + _F + "F (b) => (a) { t = Neg (b)  y = Exp (t)  a = Add (y, t) }",
+    "given_graph": HEAD + "g (bool p, float[4] x) => (float[4] y) { t = Neg (x)\n"
+                   "y = f.Choose <yes = h () => (float[4] q) { q = Exp (t) }> (p, x) }\n"
+                   + _F + "Choose <yes> (p, a) => (b) {\n"
+                   "b = If (p) <then_branch: graph = @yes, else_branch = e () => (float[4] q) { q = Neg (a) }> }",
+    "overloads": HEAD + "g (float[4] x) => (float[4] y) { t = f.F:neg (x)  y = f.F:exp (t) }\n"
+                 '<domain: "f", overload: "neg", opset_import: ["" : 18]>\nF (a) => (b) { b = Neg (a) }\n'
+                 '<domain: "f", overload: "exp", opset_import: ["" : 18]>\nF (a) => (b) { b = Exp (a) }',
+}
+
+
+# What the passes work on.
+PASSES = {
+    "constants": HEAD + "g (float[4] x) => (float[4] y, float[4] z) { a = Constant <value_float = 1.5> ()  b = Constant <value_ints = [1, 2]> ()\n"
+                 "c = Constant <value_strings = [\"s\"]> ()  d = Constant <value = float[2] {1, 2}> ()  e = Constant <value_string = \"t\"> ()\n"
+                 "f = Constant <value_floats = [0.5]> ()  h = Constant <value_int = 3> ()  y = Foo (x, a, b, c, d, e, f, h)  z = Identity (y) }",
+    "identities": HEAD + "g (bool p, float[4] x) => (float[4] y, float[4] z) { a = Identity (x)  b = Relu (a)  c = Identity (b)  z = Identity (c)\n"
+                  "y = If (p) <then_branch = t () => (float[4] q) { d = Identity (c)  q = Identity (d) }, "
+                  "else_branch = e () => (float[4] r) { u = Identity (a)  v = Neg (u)  r = Identity (v)  dead = Neg (v) }> }",
+}
+
+
+def texts(out):
+    for name, text in {**FUNCTIONS, **PASSES}.items():
+        with open(os.path.join(out, f"text_{name}.txt"), "w") as file:
+            file.write(text)
+        yield f"text_{name}", onnx.parser.parse_model(text)
+
+
 def main(out):
     os.makedirs(out, exist_ok=True)
     n = 0
-    for made in (encodings(out), by_hand(), attributes(), graphs()):
+    for made in (encodings(out), by_hand(), attributes(), graphs(), texts(out)):
         for name, m in made:
             with open(os.path.join(out, name + ".onnx"), "wb") as file:
                 file.write(m if isinstance(m, bytes) else m.SerializeToString())

@@ -3,6 +3,7 @@
  *     read_models MODEL...           a line each: "PATH: 0 nodes N tensors N bytes N", or "PATH: CODE MESSAGE"
  *     read_models --json MODEL       everything that was read, as JSON; bytes of names and strings as \u00XX
  *     read_models --text MODEL       graph_print
+ *     read_models --passes MODEL     the same after pass_constants
  *     read_models --pb FILE...       TensorProtos, a line of JSON each
  *     read_models --cut MODEL...     reads every beginning of each file, from memory: "PATH: N read, N refused"
  *
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "frontends/frontends.h"
+#include "passes/passes.h"
 
 static void count(const struct graph *graph, size_t *nodes, size_t *tensors, size_t *bytes)
 {
@@ -206,10 +208,14 @@ static int read_one(const char *path, const char *how)
 		text_adds(&text, "\n");
 		fwrite(text.at, 1, text.count, stdout);
 	} else if (build.code == EXIT_RIGHT) {
-		const struct graph *graph = graph_read(&build, path, NULL);
+		struct graph *graph = graph_read(&build, path, NULL);
+		if (!strcmp(how, "--passes")) {
+			pass_constants(graph);
+			graph_check(graph);
+		}
 		if (!strcmp(how, "--json"))
 			json_model(&text, graph);
-		else if (!strcmp(how, "--text"))
+		else if (!strcmp(how, "--text") || !strcmp(how, "--passes"))
 			graph_print(graph, -1, &text);
 		else {
 			size_t nodes = 0, tensors = 0, bytes = 0;

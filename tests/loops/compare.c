@@ -1,6 +1,7 @@
 /* compare.c: every case of kernels.c, printed for a target, compiled, run, and compared with the interpreter bit for bit (NaN equals NaN).
  *
- *     compare TARGET COMPILER [FLAGS] [-- CASE …]      exit 0: all equal; 77: the compiler or the machine cannot
+ *     compare TARGET COMPILER FLAGS [CASE …]           exit 0: all equal; 77: the compiler or the machine cannot (armv8-a: through qemu)
+ *     compare TARGET COMPILER FLAGS --random N SEED    N programs made by chance
  *
  * Inputs are plain numbers, then also NaN, inf, -0 and denormals; blocks are run one by one, from the last to the first. */
 #include "backends/backends.h"
@@ -87,6 +88,48 @@ static bool equal(const struct definition *d, const void *a, const void *b, int6
 	return true;
 }
 
+/* Of another architecture: the kernels become a program that its emulator runs, a case at a time. */
+struct elsewhere { const char *emulator, *program, *file; };
+
+static const char driver[] =
+	"#include <stdio.h>\n#include <stdlib.h>\n"
+	"#define C(n, ...) case n: ((void (*)(__VA_ARGS__, long, long))e->f)\n#define P void *\n"
+	"int main(int argc, char **argv) {\n"
+	"	const struct entry *e = &entries[atoi(argv[1])]; void *p[9]; (void)argc;\n"
+	"	FILE *f = fopen(argv[2], \"rb\");\n"
+	"	for (int i = 0; i < e->count; i++) { p[i] = malloc(e->bytes[i] + 1); if (fread(p[i], 1, e->bytes[i], f) != e->bytes[i]) return 2; }\n"
+	"	fclose(f);\n"
+	"	for (long b = e->blocks; b-- > 0;) switch (e->count) {\n"
+	"	C(1, P)(p[0], b, b + 1); break; C(2, P, P)(p[0], p[1], b, b + 1); break; C(3, P, P, P)(p[0], p[1], p[2], b, b + 1); break;\n"
+	"	C(4, P, P, P, P)(p[0], p[1], p[2], p[3], b, b + 1); break; C(5, P, P, P, P, P)(p[0], p[1], p[2], p[3], p[4], b, b + 1); break;\n"
+	"	C(6, P, P, P, P, P, P)(p[0], p[1], p[2], p[3], p[4], p[5], b, b + 1); break;\n"
+	"	C(7, P, P, P, P, P, P, P)(p[0], p[1], p[2], p[3], p[4], p[5], p[6], b, b + 1); break; default: return 3; }\n"
+	"	f = fopen(argv[2], \"wb\");\n"
+	"	for (int i = 0; i < e->count; i++) fwrite(p[i], 1, e->bytes[i], f);\n"
+	"	return fclose(f); }\n";
+
+static size_t param_bytes(const struct kernel *kernel, size_t p)
+{
+	const struct definition *d = kernel->params.at[p].of;
+	return dtype_bytes(d->type, (size_t)definition_elements(d));
+}
+
+static bool call_elsewhere(const struct elsewhere *e, int number, const struct kernel *kernel, void **p)
+{
+	FILE *file = fopen(e->file, "wb");
+	for (size_t i = 0; i < kernel->params.count; i++)
+		fwrite(p[i], 1, param_bytes(kernel, i), file);
+	fclose(file);
+	if (system(arena_printf(build.arena, "%s %s %d %s", e->emulator, e->program, number, e->file)))
+		return false;
+	file = fopen(e->file, "rb");
+	bool all = true;
+	for (size_t i = 0; i < kernel->params.count; i++)
+		all &= fread(p[i], 1, param_bytes(kernel, i), file) == param_bytes(kernel, i);
+	fclose(file);
+	return all;
+}
+
 struct ready { const char *name; struct made made; struct kernel *kernel; bool skip; };
 
 static void call(void (*function)(), void **p, size_t count, long from, long to)
@@ -98,26 +141,29 @@ static void call(void (*function)(), void **p, size_t count, long from, long to)
 	case 4: function(p[0], p[1], p[2], p[3], from, to); break;
 	case 5: function(p[0], p[1], p[2], p[3], p[4], from, to); break;
 	case 6: function(p[0], p[1], p[2], p[3], p[4], p[5], from, to); break;
+	case 7: function(p[0], p[1], p[2], p[3], p[4], p[5], p[6], from, to); break;
+	case 8: function(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], from, to); break;
+	case 9: function(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], from, to); break;
 	default: abort();
 	}
 }
 
-static int run_case(struct ready *r, void *library, int kind)
+static int run_case(struct ready *r, void *library, const struct elsewhere *elsewhere, int number, int kind)
 {
 	struct program *program = r->made.program;
-	void *inputs[8], *outputs[8], *places[8];
-	void (*function)() = (void (*)())dlsym(library, r->kernel->name);
+	void *inputs[16], *outputs[16], *places[16];
+	void (*function)() = library ? (void (*)())dlsym(library, r->kernel->name) : NULL;
 	int failed = 0;
-	if (!function) {
+	if (library && !function) {
 		printf("%s: %s\n", r->name, dlerror());
 		return 1;
 	}
 	for (size_t i = 0; i < program->inputs.count; i++) {
-		inputs[i] = calloc((size_t)definition_elements(program->inputs.at[i]), 8);
+		inputs[i] = calloc((size_t)definition_elements(program->inputs.at[i]) + 1, 8);
 		fill(program->inputs.at[i], inputs[i], kind);
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)
-		outputs[i] = calloc((size_t)definition_elements(program->outputs.at[i]), 8);
+		outputs[i] = calloc((size_t)definition_elements(program->outputs.at[i]) + 1, 8);
 	interpret(program, MATH_STRICT, (const void *const *)inputs, outputs);
 	for (size_t p = 0; p < r->kernel->params.count; p++) {
 		struct definition *d = r->kernel->params.at[p].of;
@@ -128,7 +174,11 @@ static int run_case(struct ready *r, void *library, int kind)
 			if (program->inputs.at[i] == d)
 				copy_layout(d, inputs[i], places[p], true);
 	}
-	for (int64_t block = r->kernel->blocks; block-- > 0;)
+	if (!library && !call_elsewhere(elsewhere, number, r->kernel, places)) {
+		printf("%s: the program failed\n", r->name);
+		return 1;
+	}
+	for (int64_t block = r->kernel->blocks; library && block-- > 0;)
 		call(function, places, r->kernel->params.count, (long)block, (long)block + 1);
 	for (size_t i = 0; i < program->outputs.count; i++)
 		for (size_t p = 0; p < r->kernel->params.count; p++) {
@@ -166,19 +216,25 @@ static bool wanted(const char *name, int argc, char **argv, int from)
 
 static int compare(const struct target *target, const char *compiler, const char *flags, int argc, char **argv, int from, const char *folder)
 {
-	struct ready *ready = new_array(build.arena, struct ready, (size_t)kernel_case_count);
+	bool random = argc > from + 2 && !strcmp(argv[from], "--random");
+	int case_count = random ? atoi(argv[from + 1]) : kernel_case_count;
+	struct ready *ready = new_array(build.arena, struct ready, (size_t)case_count);
 	struct emit emit = { .build = &build, .arena = build.arena, .target = target, .name = "t",
 		.templates = environment_new(&build, build.arena, &template_settings_kernels, load_embedded, NULL) };
 	struct text kernels, all, command;
 	int failed = 0, ran = 0;
 	text_init(&kernels, &build), text_init(&all, &build), text_init(&command, &build);
-	for (int i = 0; i < kernel_case_count; i++) {
+	for (int i = 0; i < case_count; i++) {
 		struct ready *r = &ready[i];
-		r->name = kernel_cases[i].name;
-		if ((r->skip = !wanted(r->name, argc, argv, from)))
+		const int64_t seed = random ? atoll(argv[from + 2]) + i : 0;
+		r->name = random ? arena_printf(build.arena, "random_%lld", (long long)seed) : kernel_cases[i].name;
+		if ((r->skip = !random && !wanted(r->name, argc, argv, from)))
 			continue;
 		r->made = (struct made){ .program = program_new(&build, r->name), .arena = build.arena };
-		kernel_cases[i].make(&r->made, kernel_cases[i].n);
+		if (random)
+			make_random(&r->made, &seed);
+		else
+			kernel_cases[i].make(&r->made, kernel_cases[i].n);
 		program_check(r->made.program);
 		r->kernel = kernel_of(&r->made, r->name);
 		if (getenv("SHOW")) {
@@ -202,7 +258,7 @@ static int compare(const struct target *target, const char *compiler, const char
 	}
 	emit_prelude(&emit, kernels.at, kernels.count, &all);
 	text_adds(&all, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-	for (int i = 0; i < kernel_case_count; i++)                      /* a prototype each, as in a library */
+	for (int i = 0; i < case_count; i++)                      /* a prototype each, as in a library */
 		if (!ready[i].skip) {
 			text_printf(&all, "void t_%s(", ready[i].name);
 			for (size_t p = 0; p < ready[i].kernel->params.count; p++)
@@ -212,12 +268,25 @@ static int compare(const struct target *target, const char *compiler, const char
 		}
 	text_add(&all, kernels.at, kernels.count);
 	text_adds(&all, "#ifdef __cplusplus\n}\n#endif\n");
+	bool cross = target->cross != NULL;
+	if (cross) {
+		text_adds(&all, "static const struct entry { void (*f)(); int count; unsigned long bytes[9]; long blocks; } entries[] = {\n");
+		for (int i = 0; i < case_count; i++) {
+			const struct ready *r = &ready[i];
+			text_printf(&all, "	{ %s%s, %d, {", r->skip ? "" : "(void (*)())t_", r->skip ? "0" : r->name, r->skip ? 0 : (int)r->kernel->params.count);
+			for (size_t p = 0; !r->skip && p < r->kernel->params.count; p++)
+				text_printf(&all, " %zu,", param_bytes(r->kernel, p));
+			text_printf(&all, " 0 }, %lld },\n", r->skip ? 0LL : (long long)r->kernel->blocks);
+		}
+		text_adds(&all, "};\n");
+		text_adds(&all, driver);
+	}
 
 	const char *source = arena_printf(build.arena, "%s/kernels.c", folder), *library = arena_printf(build.arena, "%s/kernels.so", folder);
 	FILE *file = fopen(source, "w");
 	fwrite(all.at, 1, all.count, file);
 	fclose(file);
-	text_printf(&command, "%s %s -shared -fPIC -o %s %s -lm 2>%s/messages", compiler, flags, library, source, folder);
+	text_printf(&command, "%s %s %s -o %s %s -lm 2>%s/messages", compiler, flags, cross ? "-static" : "-shared -fPIC", library, source, folder);
 	int status = system(command.at);
 	text_printf(&command, "; cat %s/messages", folder);
 	FILE *messages = fopen(arena_printf(build.arena, "%s/messages", folder), "r");
@@ -229,15 +298,16 @@ static int compare(const struct target *target, const char *compiler, const char
 		printf("%s did not compile\n", source);
 		return 1;
 	}
-	void *opened = dlopen(library, RTLD_NOW);
-	if (!opened) {
+	struct elsewhere elsewhere = { "qemu-aarch64-static", library, arena_printf(build.arena, "%s/data", folder) };
+	void *opened = cross ? NULL : dlopen(library, RTLD_NOW);
+	if (!cross && !opened) {
 		printf("%s\n", dlerror());
 		return 1;
 	}
 	state = 5;
-	for (int i = 0; i < kernel_case_count; i++)
+	for (int i = 0; i < case_count; i++)
 		for (int kind = 0; kind < KINDS && !ready[i].skip; kind++, ran++)
-			failed += run_case(&ready[i], opened, kind);
+			failed += run_case(&ready[i], opened, &elsewhere, i, kind);
 	printf("%s, %s: %d runs, %d failed\n", target->name, compiler, ran, failed);
 	text_release(&kernels), text_release(&all), text_release(&command);
 	return failed != 0;
@@ -257,7 +327,11 @@ int main(int argc, char **argv)
 	const struct target *native = target_native();
 	if (!target)
 		return 2;
-	if (target->lanes > native->lanes) {
+	if (target->cross && system("qemu-aarch64-static --version >/dev/null 2>&1")) {
+		printf("skipped: no qemu-aarch64-static\n");
+		return 77;
+	}
+	if (!target->cross && target->lanes > native->lanes) {
 		printf("skipped: this machine does not run %s\n", target->name);
 		return 77;
 	}

@@ -115,6 +115,29 @@ static void make_functions(struct made *made, const int64_t *n)
 	output(made, map(made, "y", 1, n[0], 0, 0, 0, sum));
 }
 
+/* A pad of which nothing is left, a tensor without elements, a sum without terms, a long chain. */
+static void make_outside(struct made *made, const int64_t *n)
+{
+	struct definition *x = input(made, "x", DTYPE_F32, 1, n[0], 0, 0, 0);
+	const struct index *i = index_plus(A, var(made, 0, n[0]), n[0]);
+	struct range inside = { i, 0, n[0] };
+	output(made, map(made, "y", 1, n[0], 0, 0, 0, expr_select(A, &inside, 1, load(made, x, i, NULL, NULL, NULL), number(made, 3))));
+}
+static void make_empty(struct made *made, const int64_t *n)
+{
+	const int64_t extents[] = { n[0] }, terms[] = { n[1] };
+	input(made, "x", DTYPE_F32, 1, 3, 0, 0, 0);
+	output(made, reduction(made, "y", 1, extents, REDUCE_SUM, 1, terms, number(made, 2), number(made, 1)));
+}
+static void make_long(struct made *made, const int64_t *n)
+{
+	struct definition *x = input(made, "x", DTYPE_F32, 1, n[0], 0, 0, 0);
+	const struct expr *sum = same(made, x, 1);
+	for (int64_t i = 0; i < n[1]; i++)
+		sum = row2(made, i % 2 ? SCALAR_add : SCALAR_mul, sum, i % 3 ? same(made, x, 1) : number(made, 0.5));
+	output(made, map(made, "y", 1, n[0], 0, 0, 0, sum));
+}
+
 /* ---- windows: n = channels, height, width, kernel, stride | channels last << 8, pad ---- */
 struct window { int64_t c, h, w, k, stride, pad, oh, ow; };
 static struct window window_of(struct made *made, const int64_t *n)
@@ -271,6 +294,120 @@ static void make_gather(struct made *made, const int64_t *n)
 	output(made, map(made, "y", 2, n[2], n[1], 0, 0, row2(made, SCALAR_add, taken, expr_cast(A, DTYPE_F32, expr_index(A, var(made, 1, n[1]))))));
 }
 
+/* ---- by chance ---- */
+static uint64_t chance(struct made *made, uint64_t below)
+{
+	uint64_t z = made->seed += 0x9e3779b97f4a7c15u;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return (z ^ (z >> 31)) % below;
+}
+static int64_t some_extent(struct made *made)
+{
+	static const int64_t extents[] = { 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 18, 31, 33 };
+	return extents[chance(made, COUNT(extents))];
+}
+
+/* A load of a tensor (a new input where `of` is NULL) over the variables: each dim a variable, permuted, shifted, strided or
+ * backwards, two in one, a quotient, or a constant; sometimes clipped by a select. */
+static const struct expr *some_load(struct made *made, struct definition *of, int vars, const int64_t *extents, int number_of)
+{
+	const struct index *at[4];
+	struct range inside[4];
+	int64_t dims[4];
+	int rank = of ? of->rank : 1 + (int)chance(made, 4), clipped = 0;
+	for (int d = 0; d < rank; d++) {
+		int v = (int)chance(made, (uint64_t)vars);
+		int64_t low, high;
+		const struct index *x = var(made, v, extents[v]);
+		switch (chance(made, 9)) {
+		case 0: x = index_constant(A, (int64_t)chance(made, 3)); break;
+		case 1: x = index_plus(A, index_scale(A, x, 2), 1); break;
+		case 2: x = index_plus(A, index_scale(A, x, -1), extents[v] - 1); break;
+		case 3: x = index_add(A, x, var(made, (v + 1) % vars, extents[(v + 1) % vars])); break;
+		case 4: x = index_div(A, x, 2); break;
+		default: break;
+		}
+		index_range(x, &low, &high);
+		int64_t extent = of ? of->extents[d] : high + 1, shift = 0;
+		if (!of && chance(made, 4) == 0)
+			shift = -(int64_t)chance(made, 3), extent = extent - (int64_t)chance(made, 3) + shift > 1 ? extent + shift : extent;
+		x = index_plus(A, x, shift);
+		index_range(x, &low, &high);
+		if (low < 0 || high >= extent)
+			inside[clipped++] = (struct range){ x, 0, extent };
+		at[d] = x;
+		dims[d] = extent;
+	}
+	if (!of) {
+		static const char *const names[] = { "p", "q", "o", "h" };
+		of = define_input(made->program, names[number_of % 4], DTYPE_F32, rank, dims);
+	}
+	const struct expr *loaded = expr_load(A, of, at);
+	return clipped ? expr_select(A, inside, clipped, loaded, number(made, (double)chance(made, 3) - 1)) : loaded;
+}
+
+static const struct expr *some_value(struct made *made, const struct expr *const *loads, int count, int depth)
+{
+	static const enum scalar ones[] = { SCALAR_relu, SCALAR_neg, SCALAR_abs, SCALAR_exp, SCALAR_sigmoid };
+	static const enum scalar twos[] = { SCALAR_add, SCALAR_mul, SCALAR_sub, SCALAR_max, SCALAR_less };
+	if (!depth || chance(made, 4) == 0)
+		return chance(made, 6) ? loads[chance(made, (uint64_t)count)] : number(made, (double)chance(made, 5) * 0.25);
+	if (chance(made, 3) == 0)
+		return row1(made, ones[chance(made, COUNT(ones))], some_value(made, loads, count, depth - 1));
+	const struct expr *a = some_value(made, loads, count, depth - 1);
+	return row2(made, twos[chance(made, COUNT(twos))], a, some_value(made, loads, count, depth - 1));
+}
+
+void make_random(struct made *made, const int64_t *seed)
+{
+	static const enum reduce reduces[] = { REDUCE_NONE, REDUCE_NONE, REDUCE_SUM, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN };
+	made->seed = (uint64_t)seed[0];
+	int64_t extents[8], terms[3];
+	int rank = 1 + (int)chance(made, 4), members = 1 + (int)chance(made, 3);
+	struct definition *last = NULL;
+	made->shuffled = true;
+	made->may_select = true;
+	made->outer = members > 1 ? (int)chance(made, (uint64_t)rank + 1) : 0;
+	for (int v = 0; v < rank; v++)
+		extents[v] = some_extent(made);
+	for (int m = 0; m < members; m++) {
+		/* members share the first `outer` variables; the others are their own */
+		for (int v = made->outer; v < rank; v++)
+			extents[v] = some_extent(made);
+		enum reduce reduce = reduces[chance(made, COUNT(reduces))];
+		int reduced = reduce == REDUCE_NONE ? 0 : 1 + (int)chance(made, 2), vars = rank + reduced;
+		for (int r = 0; r < reduced; r++)
+			extents[rank + r] = terms[r] = r == 0 && chance(made, 3) == 0 ? 62 + (int64_t)chance(made, 80) : some_extent(made);
+		const struct expr *loads[3];
+		int count = 1 + (int)chance(made, 2);
+		for (int i = 0; i < count; i++)
+			loads[i] = some_load(made, NULL, vars, extents, m * 2 + i);
+		if (last && made->program->inputs.count < 5) {
+			/* of the member before, at the same outer variables; inside, anywhere */
+			const struct index *at[4];
+			for (int d = 0; d < rank; d++) {
+				int v = d < made->outer ? d : (int)chance(made, (uint64_t)vars);
+				at[d] = d >= made->outer && extents[v] > last->extents[d] ? index_mod(A, var(made, v, extents[v]), last->extents[d]) : var(made, v, extents[v]);
+			}
+			loads[count++] = expr_load(A, last, at);
+		}
+		const struct expr *value = some_value(made, loads, count, 3);
+		const struct expr *start = NULL;
+		const char *name = m == 0 ? "d0" : m == 1 ? "d1" : "d2";
+		if (reduce == REDUCE_SUM && chance(made, 2))
+			value = row2(made, SCALAR_mul, value, loads[0]);
+		if (reduce == REDUCE_SUM && chance(made, 3) == 0)
+			start = number(made, 0.5);
+		if (value->kind != EXPR_SELECT && value->kind != EXPR_SCALAR && value->kind != EXPR_LOAD)
+			value = row2(made, SCALAR_add, value, loads[count - 1]);
+		last = reduce == REDUCE_NONE ? define_map(made->program, name, rank, extents, value)
+			: reduction(made, name, rank, extents, reduce, reduced, terms, start, value);
+		if (m == members - 1 || chance(made, 3) == 0 || made->program->inputs.count >= 5)
+			output(made, last);
+	}
+}
+
 #define LAST 256
 const struct kernel_case kernel_cases[] = {
 	{ "flat1", make_flat, { 1 } }, { "flat7", make_flat, { 7 } }, { "flat15", make_flat, { 15 } }, { "flat17", make_flat, { 17 } },
@@ -282,6 +419,7 @@ const struct kernel_case kernel_cases[] = {
 	{ "concat", make_concat, { 2, 5, 9, 7 } }, { "concat_last", make_concat, { 1, 17, 16, 15, 1 } }, { "concat_many", make_concat, { 3, 40, 24, 9 } },
 	{ "pad", make_pad, { 3, 15, 17 } }, { "pad_last", make_pad, { 20, 9, 7, 0, 1 } },
 	{ "resize", make_resize, { 1, 3, 17 } }, { "resize_last", make_resize, { 2, 17, 5, 0, 1 } },
+	{ "outside", make_outside, { 19 } }, { "no_terms", make_empty, { 19, 0 } }, { "no_elements", make_empty, { 0, 5 } }, { "long", make_long, { 33, 2000 } },
 	{ "functions", make_functions, { 65 } },
 	{ "maxpool", make_maxpool, { 3, 15, 17, 3, 2, 1 } }, { "maxpool_last", make_maxpool, { 20, 15, 17, 3, 2 | LAST, 1 } },
 	{ "maxpool_plain", make_maxpool, { 16, 16, 16, 2, 2 | LAST, 0 } }, { "maxpool_wide", make_maxpool, { 17, 15, 13, 5, 1 | LAST, 2 } },
@@ -337,6 +475,17 @@ struct kernel *kernel_of(struct made *made, const char *name)
 				continue;
 			d->placed->stride[v] = step;
 			step *= d->extents[v];
+		}
+		if (made->shuffled) {
+			int order[4] = { 0, 1, 2, 3 };
+			step = 1;
+			for (int v = d->rank - 1; v > 0 && chance(made, 2); v--) {
+				int other = (int)chance(made, (uint64_t)v + 1), kept = order[v];
+				order[v] = order[other];
+				order[other] = kept;
+			}
+			for (int v = d->rank - 1; v >= 0; step *= d->extents[order[v]], v--)
+				d->placed->stride[order[v]] = step;
 		}
 		/* the filter of a depthwise convolution likewise: kh kw c */
 		if (made->channels_last && !strcmp(d->name, "f")) {

@@ -4,7 +4,7 @@
 
 Each case has data, settings and a main template (with others to include, import and extend) in which most expressions are
 of a known type, so that most cases render.  Left out is what the two do differently on purpose (docs/templates.md): names
-of Python's own types, letters beyond ASCII in upper and lower, integers of more than 64 bits, and reprs with addresses.
+of Python's own types, tojson's Markup, blocks and includes without context inside macros, letters beyond ASCII in upper and lower, integers of more than 64 bits, and reprs with addresses.
 --counts prints how often each rule, filter, test and method was used; a count below 100 then fails the run."""
 import argparse
 import collections
@@ -19,7 +19,7 @@ except ImportError as error:
 
 NUMBERS = ["0", "1", "2", "3", "7", "10", "-1", "-4", "0x1f", "1_000", "255"]
 REALS = ["0.5", "1.5", "2.0", "-0.25", "1e3", "3.14159", "1e-7", "100.0", "12345.678"]
-STRINGS = ["''", "'a'", "\"b c\"", "'Hello World'", "'x,y,z'", "'größe'", "'it\\'s'", "'a\\nb\\n'", "'  pad '", "'%s'", "'42'", "'3.7'", "\"q\" 'r'", "'<b>&'", "'ab-cd ef'", "'A'"]
+STRINGS = ["''", "'a'", "\"b c\"", "'Hello World'", "'x,y,z'", "'→✓'", "'it\\'s'", "'a\\nb\\n'", "'  pad '", "'%s'", "'42'", "'3.7'", "\"q\" 'r'", "'<b>&'", "'ab-cd ef'", "'A'"]
 DATA = {
     "i": 3, "j": -7, "f": 2.5, "s": "some Text", "t": "x-y z", "yes": True, "no": False, "nil": None, "li": [3, 1, 2, 5], "ls": ["b", "a", "C", "a"], "ll": [[1, 2], [3], []],
     "d": {"k": 1, "m": 2, "z": 0}, "recs": [{"n": "one", "v": 1, "t": ["p"]}, {"n": "Two", "v": 2, "t": []}, {"n": "three", "v": 1, "t": ["q", "r"]}], "empty": [],
@@ -35,8 +35,8 @@ class Grower:
         self.names = {kind: list(names) for kind, names in BY_TYPE.items()}
         self.fresh = 0
         self.macros = []
-        self.loops = 0
-        self.loop_depth = 0
+        self.loops = 0                # around
+        self.inside_macro = False     # where Jinja2 makes a block's macro a generator
 
     def used(self, rule):
         self.counts[rule] += 1
@@ -64,26 +64,30 @@ class Grower:
         rules = [
             ("integer", lambda: e.literal(NUMBERS)), ("name", lambda: e.name("int")),
             ("add", lambda: f"({e.int(d)} + {e.int(d)})"), ("sub", lambda: f"({e.int(d)} - {e.int(d)})"), ("mul", lambda: f"({e.int(d)} * {e.int(0)})"),
-            ("floordiv", lambda: f"({e.int(d)} // {e.int(d)})"), ("mod", lambda: f"({e.int(d)} % {e.int(d)})"), ("pow", lambda: f"({e.int(0)} ** {r.choice('0123')})"),
+            ("floordiv", lambda: f"({e.int(d)} // {e.int(d)})"), ("mod", lambda: f"({e.int(d)} % {e.int(d)})"), ("pow", lambda: f"({e.int(0)} ** {e.one('0123')})"),
             ("neg", lambda: f"(-{e.int(d)})"), ("pos", lambda: f"(+{e.int(d)})"), ("precedence", lambda: f"{e.int(0)} + {e.int(0)} * {e.int(0)} - {e.int(0)}"),
-            ("filter length", lambda: f"({e.any_list(d)}|length)"), ("filter count", lambda: f"({e.str(d)}|count)"), ("filter int", lambda: f"({r.choice([e.str, e.real, e.int, e.bool])(d)}|int{r.choice(['', '(5)', '(0, 16)', '(default=-1)', '(base=0)'])})"),
-            ("filter abs", lambda: f"({e.int(d)}|abs)"), ("filter sum", lambda: f"({e.ints(d)}|sum{r.choice(['', '(start=5)'])})"), ("filter min", lambda: f"({e.ints(d)}|min|default(0))"),
+            ("filter length", lambda: f"({e.any_list(d)}|length)"), ("filter count", lambda: f"({e.str(d)}|count)"), ("filter int", lambda: f"({r.choice([e.str, e.real, e.int, e.bool])(d)}|int{e.one(['', '(5)', '(0, 16)', '(default=-1)', '(base=0)'])})"),
+            ("filter abs", lambda: f"({e.int(d)}|abs)"), ("filter sum", lambda: f"({e.ints(d)}|sum{e.one(['', '(start=5)'])})"), ("filter min", lambda: f"({e.ints(d)}|min|default(0))"),
             ("filter max", lambda: f"({e.ints(d)}|max|default(1))"), ("filter first", lambda: f"({e.ints(d)}|first|default(2))"), ("filter last", lambda: f"({e.ints(d)}|list|last|default(3))"),
-            ("filter wordcount", lambda: f"({e.str(d)}|wordcount)"), ("filter round", lambda: f"({e.real(d)}|round({r.choice(['', '0', '1', '2, \"floor\"', '0, \"ceil\"'])})|int)"),
-            ("filter default", lambda: f"({r.choice(['missing', 'nil', e.int(d)])}|default({e.int(d)}{r.choice(['', ', true'])}))"), ("filter d", lambda: f"(missing|d({e.int(d)}))"),
-            ("item", lambda: f"{e.ints(d)}[{r.choice(['0', '1', '-1', 'i'])}]"), ("attribute", lambda: f"d.{r.choice('kmz')}"), ("item key", lambda: f"d['{r.choice('kmz')}']"),
+            ("filter wordcount", lambda: f"({e.str(d)}|wordcount)"), ("filter round", lambda: f"({e.real(d)}|round({e.one(['', '0', '1', '2, ^floor^', '0, ^ceil^'])})|int)"),
+            ("filter default", lambda: f"({r.choice(['missing', 'nil', e.int(d)])}|default({e.int(d)}{e.one(['', ', true'])}))"), ("filter d", lambda: f"(missing|d({e.int(d)}))"),
+            ("item", lambda: f"{e.ints(d)}[{e.one(['0', '1', '-1', 'i'])}]"), ("attribute", lambda: f"d.{e.one('kmz')}"), ("item key", lambda: f"d['{e.one('kmz')}']"),
             ("condition", lambda: f"({e.int(d)} if {e.bool(d)} else {e.int(d)})"), ("method count", lambda: f"{e.str(d)}.count({e.str(0)})"), ("method find", lambda: f"{e.str(d)}.find({e.str(0)})"),
-            ("method rfind", lambda: f"{e.str(d)}.rfind({e.str(0)})"), ("method get", lambda: f"d.get('{r.choice('kmq')}', {e.int(d)})"), ("method index", lambda: f"li.index({r.choice('1235')})"),
-            ("filter sum attribute", lambda: "(recs|sum(attribute='v'))"), ("method list count", lambda: f"{e.ints(0)}.count({e.int(0)})"), ("and or", lambda: f"({e.int(d)} {r.choice(['and', 'or'])} {e.int(d)})"),
+            ("method rfind", lambda: f"{e.str(d)}.rfind({e.str(0)})"), ("method get", lambda: f"d.get('{e.one('kmq')}', {e.int(d)})"), ("method index", lambda: f"li.index({e.one('1235')})"),
+            ("filter sum attribute", lambda: "(recs|sum(attribute='v'))"), ("method list count", lambda: f"{e.ints(0)}.count({e.int(0)})"), ("and or", lambda: f"({e.int(d)} {e.one(['and', 'or'])} {e.int(d)})"),
             ("filter attr", lambda: f"(recs[0]|attr('v')|default({e.int(0)}))"), ("filter random name", lambda: f"({e.int(d)}|int)"),
         ]
         if self.loops:
-            rules += [(f"loop.{n}", f"loop.{n}") for n in ("index", "index0", "revindex", "revindex0", "length", "depth", "depth0")] * 2
+            rules += [(f"loop.{n}", f"loop.{n}") for n in ("index", "index0", "revindex", "revindex0", "length", "depth", "depth0")] * 6
         return self.pick(rules)
 
     def literal(self, choices):
         self.used("literal")
-        return self.random.choice(choices)
+        return self.one(choices)
+
+    def one(self, choices):
+        """One of the texts; ^ stands for a double quote."""
+        return self.random.choice(choices).replace("^", '"')
 
     def real(self, depth):
         e, r, d = self, self.random, depth - 1
@@ -91,34 +95,34 @@ class Grower:
             return r.choice([lambda: e.literal(REALS), lambda: e.name("real")])()
         return self.pick([
             ("float", lambda: e.literal(REALS)), ("div", lambda: f"({e.int(d)} / {e.int(d)})"), ("real add", lambda: f"({e.real(d)} + {e.int(d)})"), ("real mul", lambda: f"({e.real(d)} * {e.real(0)})"),
-            ("real sub", lambda: f"({e.int(d)} - {e.real(d)})"), ("real mod", lambda: f"({e.real(d)} % {e.real(0)})"), ("real floordiv", lambda: f"({e.real(d)} // {e.real(0)})"), ("filter float", lambda: f"({r.choice([e.str, e.int, e.real])(d)}|float{r.choice(['', '(1.5)'])})"),
-            ("filter round", lambda: f"({e.real(d)}|round({r.choice(['', '1', '2', '3, \"ceil\"', '1, \"floor\"', '-1'])}))"), ("filter abs", lambda: f"({e.real(d)}|abs)"), ("pow negative", lambda: f"({r.choice(['2', '4', '10'])} ** {r.choice(['-1', '-2', '0.5'])})"),
+            ("real sub", lambda: f"({e.int(d)} - {e.real(d)})"), ("real mod", lambda: f"({e.real(d)} % {e.real(0)})"), ("real floordiv", lambda: f"({e.real(d)} // {e.real(0)})"), ("filter float", lambda: f"({r.choice([e.str, e.int, e.real])(d)}|float{e.one(['', '(1.5)'])})"),
+            ("filter round", lambda: f"({e.real(d)}|round({e.one(['', '1', '2', '3, ^ceil^', '1, ^floor^', '-1'])}))"), ("filter abs", lambda: f"({e.real(d)}|abs)"), ("pow negative", lambda: f"({e.one(['2', '4', '10'])} ** {e.one(['-1', '-2', '0.5'])})"),
         ])
 
     def str(self, depth):
         e, r, d = self, self.random, depth - 1
         if depth <= 0:
             return r.choice([lambda: e.literal(STRINGS), lambda: e.name("str")])()
-        f = lambda name, arguments="": (f"filter {name}", lambda: f"({e.str(d)}|{name}{r.choice(arguments.split(' / ')) if arguments else ''})")
-        m = lambda name, arguments: (f"method {name}", lambda: f"{e.str(d)}.{name}({r.choice(arguments.split(' / '))})")
+        f = lambda name, arguments="": (f"filter {name}", lambda: f"({e.str(d)}|{name}{e.one(arguments.split(' / ')) if arguments else ''})")
+        m = lambda name, arguments: (f"method {name}", lambda: f"{e.str(d)}.{name}({e.one(arguments.split(' / '))})")
         return self.pick([
-            ("string", lambda: e.literal(STRINGS)), ("name", lambda: e.name("str")), ("concat", lambda: f"({e.str(d)} ~ {e.value(d)} ~ {e.str(0)})"), ("str add", lambda: f"({e.str(d)} + {e.str(d)})"), ("str mul", lambda: f"({e.str(d)} * {r.choice('0123')})"),
+            ("string", lambda: e.literal(STRINGS)), ("name", lambda: e.name("str")), ("concat", lambda: f"({e.str(d)} ~ {e.value(d)} ~ {e.str(0)})"), ("str add", lambda: f"({e.str(d)} + {e.str(d)})"), ("str mul", lambda: f"({e.str(d)} * {e.one('0123')})"),
             f("upper"), f("lower"), f("capitalize"), f("title"), f("trim", " / ('x') / (' a')"), f("center", "(10) / (3) / (width=15)"), f("indent", " / (2) / (3, true) / (2, true, true) / ('> ')"), f("replace", "('a', 'b') / (' ', '') / ('', '.') / ('l', 'L', 1)"),
             f("truncate", "(5) / (4, true) / (6, false, '..') / (5, true, '', 0) / (length=9)"), f("wordwrap", " / (5) / (4, false) / (8, wrapstring='|')"), f("string"), f("reverse"), f("default", "('q') / ('q', true)"),
-            ("filter join", lambda: f"({r.choice([e.ints, e.strs])(d)}|join{r.choice(['', '(\", \")', '(i)', '(d=\"-\")'])})"), ("filter format", lambda: f"({e.literal(['\"%s-%s\"', '\"%5s|%-4s\"', '\"%r %s\"'])}|format({e.value(d)}, {e.value(d)}))"), ("filter string", lambda: f"({e.value(d)}|string)"),
-            ("filter tojson", lambda: f"({e.value(d)}|tojson{r.choice(['', '(2)', '(indent=1)'])})"), ("filter filesizeformat", lambda: f"({r.choice([e.int, e.real])(d)}|filesizeformat{r.choice(['', '(true)'])})"), ("filter pprint", lambda: f"({e.value(d)}|pprint)"),
-            ("filter first", lambda: f"({e.strs(d)}|first|default('-'))"), ("filter last", lambda: f"({e.strs(d)}|list|last|default('-'))"), ("filter max", lambda: f"({e.strs(d)}|max{r.choice(['', '(true)'])}|default(''))"), ("filter min", lambda: f"({e.strs(d)}|min|default(''))"),
-            ("percent", lambda: f"({e.literal(['\"%d\"', '\"%5.2f\"', '\"%x\"', '\"%s\"', '\"%+d\"', '\"%-6d|\"', '\"%06.1f\"', '\"%e\"', '\"%g\"'])} % {e.int(d)})"), ("percent tuple", lambda: f"('%s=%s' % ({e.value(d)}, {e.value(d)}))"), ("format method", lambda: f"{e.literal(['\"{} {}\"', '\"{1}-{0}\"', '\"{:>6}|{!r}\"'])}.format({e.int(d)}, {e.str(d)})"),
-            ("slice", lambda: f"{e.str(d)}[{r.choice(['1:', ':2', '::2', '::-1', '1:-1', '-3:', ':', '2:1', 'i:'])}]"), ("condition", lambda: f"({e.str(d)} if {e.bool(d)} else {e.str(d)})"), ("condition without else", lambda: f"({e.str(d)} if {e.bool(d)})"),
+            ("filter join", lambda: f"({r.choice([e.ints, e.strs])(d)}|join{e.one(['', '(^, ^)', '(i)', '(d=^-^)'])})"), ("filter format", lambda: f"({e.literal(['^%s-%s^', '^%5s|%-4s^', '^%r %s^'])}|format({e.value(d)}, {e.value(d)}))"), ("filter string", lambda: f"({e.value(d)}|string)"),
+            ("filter tojson", lambda: f"({e.value(d)}|tojson{e.one(['', '(2)', '(indent=1)'])} ~ '')"), ("filter filesizeformat", lambda: f"({r.choice([e.int, e.real])(d)}|filesizeformat{e.one(['', '(true)'])})"), ("filter pprint", lambda: f"({e.value(d)}|pprint)"),
+            ("filter first", lambda: f"({e.strs(d)}|first|default('-'))"), ("filter last", lambda: f"({e.strs(d)}|list|last|default('-'))"), ("filter max", lambda: f"({e.strs(d)}|max{e.one(['', '(true)'])}|default(''))"), ("filter min", lambda: f"({e.strs(d)}|min|default(''))"),
+            ("percent", lambda: f"({e.literal(['^%d^', '^%5.2f^', '^%x^', '^%s^', '^%+d^', '^%-6d|^', '^%06.1f^', '^%e^', '^%g^'])} % {e.int(d)})"), ("percent tuple", lambda: f"('%s=%s' % ({e.value(d)}, {e.value(d)}))"), ("format method", lambda: f"{e.literal(['^{} {}^', '^{1}-{0}^', '^{:>6}|{!r}^'])}.format({e.int(d)}, {e.str(d)})"),
+            ("slice", lambda: f"{e.str(d)}[{e.one(['1:', ':2', '::2', '::-1', '1:-1', '-3:', ':', '2:1', 'i:'])}]"), ("condition", lambda: f"({e.str(d)} if {e.bool(d)} else {e.str(d)})"), ("condition without else", lambda: f"({e.str(d)} if {e.bool(d)})"),
             m("upper", ""), m("lower", ""), m("strip", " / 'x'"), m("lstrip", " / 'a '"), m("rstrip", ""), m("replace", "'a', 'z' / ' ', '', 1"), m("title", ""), m("center", "9 / 9, '*'"), m("ljust", "8 / 8, '.'"), m("rjust", "8 / 8, '0'"), m("zfill", "6 / 2"), m("swapcase", ""), m("capitalize", ""),
-            m("removeprefix", "'a' / 'Hello'"), m("removesuffix", "'a' / 'd'"), m("expandtabs", " / 4"), ("method join", lambda: f"{e.str(0)}.join({e.strs(d)})"), ("recs attribute", lambda: f"recs[{r.choice('012')}].n"), ("item str", lambda: f"{e.str(d)}[{r.choice(['0', '-1', '1'])}]|default('')"),
+            m("removeprefix", "'a' / 'Hello'"), m("removesuffix", "'a' / 'd'"), m("expandtabs", " / 4"), ("method join", lambda: f"{e.str(0)}.join({e.strs(d)})"), ("recs attribute", lambda: f"recs[{e.one('012')}].n"), ("item str", lambda: f"{e.str(d)}[{e.one(['0', '-1', '1'])}]|default('')"),
             ("macro call", lambda: e.macro_call(d)), ("call joiner", lambda: "joiner('|')()"), ("call cycler", lambda: f"cycler({e.str(0)}, {e.str(0)}).next()"),
             *([("loop.cycle", lambda: f"loop.cycle({e.str(0)}, {e.str(0)})")] * 3 if self.loops else []),
         ])
 
     def macro_call(self, depth):
         if not self.macros:
-            return self.str(depth)
+            return self.str(depth) if self.inside_macro or self.chance(0.5) else self.library_call(depth)
         name, parameters = self.random.choice(self.macros)
         self.used("macro used")
         arguments = [self.value(depth) for _ in range(self.random.randint(0, parameters))]
@@ -133,21 +137,26 @@ class Grower:
             self.used("keyword splat")
         return f"{name}({', '.join(arguments)})"
 
+    def library_call(self, depth):
+        """A call with every form of arguments, of a function that takes them all."""
+        a, b = self.value(depth - 1), self.value(0)
+        return self.pick([("keyword argument", f"dict(a={a}, b={b})"), ("splat", f"'%s %s'|format(*[{a}, {b}])"), ("keyword splat", f"dict(c=1, **{{'a': {a}, 'b': {b}}})")])
+
     def bool(self, depth):
         e, r, d = self, self.random, depth - 1
         if depth <= 0:
             return r.choice([lambda: e.literal(["true", "false", "True", "False"]), lambda: e.name("bool")])()
-        t = lambda name, kind, argument="": (f"test {name}", lambda: f"({getattr(e, kind)(d)} is {r.choice(['', '', 'not '])}{name}{argument() if callable(argument) else argument})")
+        t = lambda name, kind, argument="": (f"test {name}", lambda: f"({getattr(e, kind)(d)} is {e.one(['', '', 'not '])}{name}{argument() if callable(argument) else argument})")
         return self.pick([
             ("eq", lambda: f"({e.value(d)} == {e.value(d)})"), ("ne", lambda: f"({e.value(d)} != {e.value(d)})"), ("lt", lambda: f"({e.number(d)} < {e.number(d)})"), ("le", lambda: f"({e.str(d)} <= {e.str(d)})"), ("gt", lambda: f"({e.ints(d)} > {e.ints(d)})"), ("ge", lambda: f"({e.int(d)} >= {e.real(d)})"),
             ("chained", lambda: f"({e.int(d)} < {e.int(d)} <= {e.int(d)})"), ("in", lambda: f"({e.int(d)} in {e.ints(d)})"), ("not in", lambda: f"({e.str(d)} not in {e.str(d)})"), ("in dict", lambda: f"({e.str(0)} in d)"), ("in range", lambda: f"({e.number(d)} in range({e.int(0)}))"),
             ("and", lambda: f"({e.bool(d)} and {e.bool(d)})"), ("or", lambda: f"({e.bool(d)} or {e.bool(d)})"), ("not", lambda: f"(not {e.value(d)})"),
-            t("defined", "maybe"), t("undefined", "maybe"), t("odd", "int"), t("even", "int"), t("divisibleby", "int", lambda: f" {r.choice('1235')}"), t("none", "value"), t("boolean", "value"), t("true", "value"), t("false", "value"), t("integer", "value"), t("float", "value"),
+            t("defined", "maybe"), t("undefined", "maybe"), t("odd", "int"), t("even", "int"), t("divisibleby", "int", lambda: f" {e.one('1235')}"), t("none", "value"), t("boolean", "value"), t("true", "value"), t("false", "value"), t("integer", "value"), t("float", "value"),
             t("lower", "str"), t("upper", "str"), t("string", "value"), t("mapping", "value"), t("number", "value"), t("sequence", "value"), t("iterable", "value"), t("callable", "value"), t("sameas", "bool", lambda: f" {e.bool(0)}"), t("escaped", "value"),
             t("in", "int", lambda: f" {e.ints(0)}"), t("eq", "value", lambda: f" {e.value(0)}"), t("equalto", "int", lambda: f"({e.int(0)})"), t("ne", "int", lambda: f" {e.int(0)}"), t("lt", "int", lambda: f" {e.int(0)}"), t("lessthan", "int", lambda: f" {e.int(0)}"), t("le", "int", lambda: f" {e.int(0)}"), t("gt", "int", lambda: f" {e.int(0)}"), t("greaterthan", "int", lambda: f" {e.int(0)}"), t("ge", "int", lambda: f" {e.int(0)}"),
-            ("test filter", lambda: f"('{r.choice(['upper', 'nope'])}' is filter)"), ("test test", lambda: f"('{r.choice(['odd', 'nope'])}' is test)"),
-            ("method startswith", lambda: f"{e.str(d)}.startswith({e.str(0)})"), ("method endswith", lambda: f"{e.str(d)}.endswith({e.str(0)})"), ("method isdigit", lambda: f"{e.str(d)}.{r.choice(['isdigit', 'isspace', 'islower', 'isupper'])}()"),
-            *([("loop.first", "loop.first"), ("loop.last", "loop.last"), ("loop.changed", lambda: f"loop.changed({e.int(0)})")] * 2 if self.loops else []),
+            ("test filter", lambda: f"('{e.one(['upper', 'nope'])}' is filter)"), ("test test", lambda: f"('{e.one(['odd', 'nope'])}' is test)"),
+            ("method startswith", lambda: f"{e.str(d)}.startswith({e.str(0)})"), ("method endswith", lambda: f"{e.str(d)}.endswith({e.str(0)})"), ("method isdigit", lambda: f"{e.str(d)}.{e.one(['isdigit', 'isspace', 'islower', 'isupper'])}()"),
+            *([("loop.first", "loop.first"), ("loop.last", "loop.last"), ("loop.changed", lambda: f"loop.changed({e.int(0)})")] * 6 if self.loops else []),
         ])
 
     def maybe(self, depth):
@@ -161,10 +170,10 @@ class Grower:
         if depth <= 0:
             return r.choice(["li", "[1, 2]", "[]", "[5, 4, 3]"])
         return self.pick([
-            ("list", lambda: f"[{', '.join(e.int(d) for _ in range(r.randint(0, 3)))}]"), ("name", lambda: e.name("ints")), ("range", lambda: f"(range({', '.join(r.choice(['0', '1', '2', '5', '8']) for _ in range(r.randint(1, 2)))})|list)"), ("range step", lambda: f"(range({r.choice(['5, 0, -1', '0, 9, 3', '1, 4, 2'])})|list)"),
-            ("filter sort", lambda: f"({e.ints(d)}|sort{r.choice(['', '(true)', '(reverse=false)'])})"), ("filter reverse", lambda: f"({e.ints(d)}|reverse|list)"), ("filter unique", lambda: f"({e.ints(d)}|unique|list)"), ("filter list", lambda: f"({e.ints(d)}|list)"),
-            ("filter select", lambda: f"({e.ints(d)}|select{r.choice(['', '(\"odd\")', '(\"gt\", 2)', '(\"divisibleby\", 2)'])}|list)"), ("filter reject", lambda: f"({e.ints(d)}|reject{r.choice(['', '(\"odd\")', '(\"lt\", 2)'])}|list)"), ("filter map", lambda: f"({e.strs(d)}|map('length')|list)"), ("filter map attribute", lambda: "(recs|map(attribute='v')|list)"),
-            ("list add", lambda: f"({e.ints(d)} + {e.ints(d)})"), ("list mul", lambda: f"({e.ints(d)} * {r.choice('012')})"), ("list slice", lambda: f"{e.ints(d)}[{r.choice(['1:', ':2', '::-1', '::2', '-2:'])}]"), ("filter map abs", lambda: f"({e.ints(d)}|map('abs')|list)"), ("item list", lambda: f"ll[{r.choice('012')}]"),
+            ("list", lambda: f"[{', '.join(e.int(d) for _ in range(r.randint(0, 3)))}]"), ("name", lambda: e.name("ints")), ("range", lambda: f"(range({', '.join(e.one(['0', '1', '2', '5', '8']) for _ in range(r.randint(1, 2)))})|list)"), ("range step", lambda: f"(range({e.one(['5, 0, -1', '0, 9, 3', '1, 4, 2'])})|list)"),
+            ("filter sort", lambda: f"({e.ints(d)}|sort{e.one(['', '(true)', '(reverse=false)'])})"), ("filter reverse", lambda: f"({e.ints(d)}|reverse|list)"), ("filter unique", lambda: f"({e.ints(d)}|unique|list)"), ("filter list", lambda: f"({e.ints(d)}|list)"),
+            ("filter select", lambda: f"({e.ints(d)}|select{e.one(['', '(^odd^)', '(^gt^, 2)', '(^divisibleby^, 2)'])}|list)"), ("filter reject", lambda: f"({e.ints(d)}|reject{e.one(['', '(^odd^)', '(^lt^, 2)'])}|list)"), ("filter map", lambda: f"({e.strs(d)}|map('length')|list)"), ("filter map attribute", lambda: "(recs|map(attribute='v')|list)"),
+            ("list add", lambda: f"({e.ints(d)} + {e.ints(d)})"), ("list mul", lambda: f"({e.ints(d)} * {e.one('012')})"), ("list slice", lambda: f"{e.ints(d)}[{e.one(['1:', ':2', '::-1', '::2', '-2:'])}]"), ("filter map abs", lambda: f"({e.ints(d)}|map('abs')|list)"), ("item list", lambda: f"ll[{e.one('012')}]"),
             ("method copy", lambda: f"{e.ints(0)}.copy()"), ("dict values", lambda: "(d.values()|list)"),
         ])
 
@@ -173,10 +182,10 @@ class Grower:
         if depth <= 0:
             return r.choice(["ls", "['p', 'q']", "[]", "['B', 'a', 'b']"])
         return self.pick([
-            ("list", lambda: f"[{', '.join(e.str(d) for _ in range(r.randint(0, 3)))}]"), ("name", lambda: e.name("strs")), ("filter sort", lambda: f"({e.strs(d)}|sort{r.choice(['', '(true)', '(case_sensitive=true)', '(true, true)'])})"), ("filter unique", lambda: f"({e.strs(d)}|unique{r.choice(['', '(true)'])}|list)"),
-            ("filter map", lambda: f"({r.choice([e.strs, e.ints])(d)}|map('{r.choice(['string', 'upper', 'lower', 'title', 'trim'])}')|list)"), ("filter select", lambda: f"({e.strs(d)}|select('{r.choice(['string', 'lower', 'upper', 'defined'])}')|list)"), ("filter list str", lambda: f"({e.str(d)}|list)"), ("method split", lambda: f"{e.str(d)}.split({r.choice(['', '\",\"', '\" \", 1', '\"-\"'])})"),
-            ("method rsplit", lambda: f"{e.str(d)}.rsplit({r.choice(['', '\",\", 1'])})"), ("method splitlines", lambda: f"{e.str(d)}.splitlines({r.choice(['', 'true'])})"), ("method partition", lambda: f"({e.str(d)}.{r.choice(['partition', 'rpartition'])}('-')|list)"), ("filter map attribute", lambda: "(recs|map(attribute='n')|list)"),
-            ("filter selectattr", lambda: f"(recs|selectattr('v', 'eq', {r.choice('12')})|map(attribute='n')|list)"), ("filter rejectattr", lambda: f"(recs|rejectattr('t')|map(attribute='n')|list)"), ("filter sort attribute", lambda: f"(recs|sort(attribute='{r.choice(['v', 'n', 'v,n'])}')|map(attribute='n')|list)"), ("dict keys", lambda: "(d.keys()|list)"),
+            ("list", lambda: f"[{', '.join(e.str(d) for _ in range(r.randint(0, 3)))}]"), ("name", lambda: e.name("strs")), ("filter sort", lambda: f"({e.strs(d)}|sort{e.one(['', '(true)', '(case_sensitive=true)', '(true, true)'])})"), ("filter unique", lambda: f"({e.strs(d)}|unique{e.one(['', '(true)'])}|list)"),
+            ("filter map", lambda: f"({r.choice([e.strs, e.ints])(d)}|map('{e.one(['string', 'upper', 'lower', 'title', 'trim'])}')|list)"), ("filter select", lambda: f"({e.strs(d)}|select('{e.one(['string', 'lower', 'upper', 'defined'])}')|list)"), ("filter list str", lambda: f"({e.str(d)}|list)"), ("method split", lambda: f"{e.str(d)}.split({e.one(['', '^,^', '^ ^, 1', '^-^'])})"),
+            ("method rsplit", lambda: f"{e.str(d)}.rsplit({e.one(['', '^,^, 1'])})"), ("method splitlines", lambda: f"{e.str(d)}.splitlines({e.one(['', 'true'])})"), ("method partition", lambda: f"({e.str(d)}.{e.one(['partition', 'rpartition'])}('-')|list)"), ("filter map attribute", lambda: "(recs|map(attribute='n')|list)"),
+            ("filter selectattr", lambda: f"(recs|selectattr('v', 'eq', {e.one('12')})|map(attribute='n')|list)"), ("filter rejectattr", lambda: f"(recs|rejectattr('t')|map(attribute='n')|list)"), ("filter sort attribute", lambda: f"(recs|sort(attribute='{e.one(['v', 'n', 'v,n'])}')|map(attribute='n')|list)"), ("dict keys", lambda: "(d.keys()|list)"),
             ("filter map args", lambda: f"({e.strs(d)}|map('replace', 'a', 'o')|list)"), ("tuple", lambda: f"(({e.str(d)}, {e.str(d)})|list)"),
         ])
 
@@ -189,10 +198,10 @@ class Grower:
             return r.choice([e.int, e.str, e.real, e.bool])(0)
         return self.pick([
             ("value int", lambda: e.int(d)), ("value str", lambda: e.str(d)), ("value real", lambda: e.real(d)), ("value bool", lambda: e.bool(d)), ("value ints", lambda: e.ints(d)), ("value strs", lambda: e.strs(d)), ("none", "none"),
-            ("dict", lambda: "{" + ", ".join(f"{e.str(0)}: {e.value(d)}" for _ in range(r.randint(0, 3))) + "}"), ("tuple", lambda: f"({e.value(d)}, {e.value(d)})"), ("tuple one", lambda: f"({e.value(d)},)"), ("tuple empty", "()"), ("filter batch", lambda: f"({e.ints(d)}|batch({r.choice(['2', '3, 0', '1'])})|list)"),
-            ("filter slice", lambda: f"({e.ints(d)}|slice({r.choice(['2', '3, 9', '1'])})|list)"), ("filter dictsort", lambda: f"(d|dictsort{r.choice(['', '(true)', '(by=\"value\")', '(reverse=true)'])})"), ("filter items", lambda: "(d|items|list)"), ("filter groupby", lambda: f"(recs|groupby('{r.choice(['v', 'n'])}'))"),
-            ("filter groupby map", lambda: "(recs|groupby('v')|map('first')|list)"), ("method items", lambda: f"(d.items(){r.choice(['', '|list'])})"), ("method keys", "d.keys()"), ("method values", "d.values()"), ("call dict", lambda: f"dict(a={e.value(d)}, b={e.value(d)})"), ("name recs", "recs"), ("name dict", lambda: e.name("dict")), ("name lists", "ll"),
-            ("call range", lambda: f"range({r.choice(['3', '1, 5', '4, 0, -2'])})"), ("namespace member", lambda: f"namespace(a={e.value(d)}).a"), ("filter list of dict", "(d|list)"), ("filter first rec", "(recs|first)"), ("filter unique attribute", "(recs|unique(attribute='v')|map(attribute='n')|list)"),
+            ("dict", lambda: "{" + ", ".join(f"{e.str(0)}: {e.value(d)}" for _ in range(r.randint(0, 3))) + "}"), ("tuple", lambda: f"({e.value(d)}, {e.value(d)})"), ("tuple one", lambda: f"({e.value(d)},)"), ("tuple empty", "()"), ("filter batch", lambda: f"({e.ints(d)}|batch({e.one(['2', '3, 0', '1'])})|list)"),
+            ("filter slice", lambda: f"({e.ints(d)}|slice({e.one(['2', '3, 9', '1'])})|list)"), ("filter dictsort", lambda: f"(d|dictsort{e.one(['', '(true)', '(by=^value^)', '(reverse=true)'])})"), ("filter items", lambda: "(d|items|list)"), ("filter groupby", lambda: f"(recs|groupby('{e.one(['v', 'n'])}'))"),
+            ("filter groupby map", lambda: "(recs|groupby('v')|map('first')|list)"), ("method items", lambda: f"(d.items(){e.one(['', '|list'])})"), ("method keys", "d.keys()"), ("method values", "d.values()"), ("call dict", lambda: f"dict(a={e.value(d)}, b={e.value(d)})"), ("name recs", "recs"), ("name dict", lambda: e.name("dict")), ("name lists", "ll"),
+            ("call range", lambda: f"range({e.one(['3', '1, 5', '4, 0, -2'])})"), ("namespace member", lambda: f"namespace(a={e.value(d)}).a"), ("filter list of dict", "(d|list)"), ("filter first rec", "(recs|first)"), ("filter unique attribute", "(recs|unique(attribute='v')|map(attribute='n')|list)"),
             ("filter min attribute", "(recs|min(attribute='v')).n"), ("filter max attribute", "(recs|max(attribute='n')).v"), ("filter select chars", lambda: f"({e.str(d)}|select('in', 'aeiou')|list)"),
         ])
 
@@ -232,16 +241,16 @@ class Grower:
         rules = [
             ("print", lambda: e.print(e.value(3))), ("if", lambda: e.tag(f"if {e.bool(2)}") + e.body(d) + e.tag("endif")),
             ("if else", lambda: e.tag(f"if {e.value(2)}") + e.body(d) + e.tag("else") + e.body(d) + e.tag("endif")),
-            ("elif", lambda: e.tag(f"if {e.bool(2)}") + e.body(d) + e.tag(f"elif {e.bool(2)}") + e.body(d) + r.choice(["", e.tag("else") + e.body(d)]) + e.tag("endif")),
+            ("elif", lambda: e.tag(f"if {e.bool(2)}") + e.body(d) + e.tag(f"elif {e.bool(2)}") + e.body(d) + e.one(["", e.tag("else") + e.body(d)]) + e.tag("endif")),
             ("for", lambda: e.loop(d)), ("for", lambda: e.loop(d)), ("for unpack", lambda: e.loop_pairs(d)), ("for recursive", lambda: e.recursive()),
             ("set", lambda: e.set_value()), ("set", lambda: e.set_value()), ("set tuple", lambda: e.set_tuple()), ("set block", lambda: e.set_block(d)), ("namespace", lambda: e.namespace(d)), ("macro", lambda: e.macro(d)), ("call block", lambda: e.call_block(d)),
-            ("filter block", lambda: e.tag(f"filter {r.choice(['upper', 'trim', 'indent(2)', 'replace(\"a\", \"b\")', 'title', 'lower|trim', 'center(20)', 'wordwrap(6)', 'reverse'])}") + e.body(d) + e.tag("endfilter")),
-            ("with", lambda: e.with_block(d)), ("do", lambda: e.tag(f"do li.append({e.int(1)})") if r.random() < 0.2 else e.tag(f"do {e.value(1)}")), ("raw", lambda: e.tag("raw") + r.choice(["{{ x }}", "{% if %}", " a\n", "{# #}"]) + e.tag("endraw")), ("comment", lambda: "{#" + e.sign() + r.choice([" note ", " {{ x }} ", "\n"]) + e.sign() + "#}"),
-            ("include", lambda: e.tag(f"include {r.choice(['\"part\"', '[\"nope\", \"part\"]', '\"nope\" ignore missing', '\"part\" without context', '\"part\" with context'])}")),
-            ("import", lambda: e.tag(f"import 'lib' as lib{r.choice(['', ' with context'])}") + e.print(f"lib.{r.choice(['m', 'n'])}({e.value(1)})") + e.print("lib.const")),
-            ("from import", lambda: e.tag(f"from 'lib' import m as mm, const{r.choice(['', ' with context'])}") + e.print(f"mm({e.value(1)}) ~ const")),
+            ("filter block", lambda: e.tag(f"filter {e.one(['upper', 'trim', 'indent(2)', 'replace(^a^, ^b^)', 'title', 'lower|trim', 'center(20)', 'wordwrap(6)', 'reverse'])}") + e.body(d) + e.tag("endfilter")),
+            ("with", lambda: e.with_block(d)), ("do", lambda: e.tag(f"do [1].append({e.int(1)})") if r.random() < 0.2 else e.tag(f"do {e.value(1)}")), ("raw", lambda: e.tag("raw") + e.one(["{{ x }}", "{% if %}", " a\n", "{# #}"]) + e.tag("endraw")), ("comment", lambda: "{#" + e.sign() + e.one([" note ", " {{ x }} ", "\n"]) + e.sign() + "#}"),
+            ("include", lambda: e.tag(f"include {e.one(['^part^', '[^nope^, ^part^]', '^nope^ ignore missing', '^part^ with context'])}")),
+            ("import", lambda: e.tag(f"import 'lib' as lib{e.one(['', ' with context'])}") + e.print(f"lib.{e.one(['m', 'n'])}({e.value(1)})") + e.print("lib.const")),
+            ("from import", lambda: e.tag(f"from 'lib' import m as mm, const{e.one(['', ' with context'])}") + e.print(f"mm({e.value(1)}) ~ const")),
             ("autoescape", lambda: e.tag("autoescape false") + e.body(d) + e.tag("endautoescape")), ("print statement", lambda: e.tag(f"print {e.value(1)}, {e.value(1)}")),
-            ("block", lambda: e.block(d)), ("macro call", lambda: e.print(e.macro_call(1))),
+            *([] if e.inside_macro else [("block", lambda: e.block(d))]), ("macro call", lambda: e.print(e.macro_call(1))),
         ]
         if self.loops:
             rules += [("break", lambda: e.tag(f"if {e.bool(1)}") + e.tag("break") + e.tag("endif")), ("continue", lambda: e.tag(f"if {e.bool(1)}") + e.tag("continue") + e.tag("endif")),
@@ -250,7 +259,7 @@ class Grower:
 
     def loop(self, depth):
         e, r = self, self.random
-        name, kind = self.new_name(), r.choice(["int", "str"])
+        name, kind = self.new_name(), e.one(["int", "str"])
         over = (self.ints if kind == "int" else self.strs)(2)
         if kind == "str" and self.chance(0.1):
             over = self.str(1)
@@ -281,7 +290,7 @@ class Grower:
 
     def loop_pairs(self, depth):
         a, b = self.new_name(), self.new_name()
-        over, kinds = self.random.choice([("d.items()", ("str", "int")), ("d|dictsort", ("str", "int")), ("[(1, 'a'), (2, 'b')]", ("int", "str")), ("ls|map('list')|map('first')|zip" if False else "[[3, 'q']]", ("int", "str"))])
+        over, kinds = self.random.choice([("d.items()", ("str", "int")), ("d|dictsort", ("str", "int")), ("[(1, 'a'), (2, 'b')]", ("int", "str")), ("[[3, 'q']]", ("int", "str"))])
         before = {kind: list(names) for kind, names in self.names.items()}
         self.names[kinds[0]].append(a)
         self.names[kinds[1]].append(b)
@@ -298,7 +307,7 @@ class Grower:
     def set_value(self):
         kind = self.random.choice(["int", "str", "ints", "strs", "real", "bool"])
         expression = getattr(self, kind)(2)
-        name = self.random.choice([self.new_name()] + self.names[kind]) if self.chance(0.3) else self.new_name()
+        name = self.random.choice([self.new_name()] + [name for name in self.names[kind] if name[0] == "v"]) if self.chance(0.3) else self.new_name()
         if name not in self.names[kind]:
             self.names[kind].append(name)
         return self.tag(f"set {name} = {expression}")
@@ -329,8 +338,9 @@ class Grower:
         for p in range(parameters):
             self.used("macro default" if signature else "macro parameter")
             signature.append(f"p{p}={self.value(1)}")
-        self.loops = 0
+        self.loops, inside, self.inside_macro = 0, self.inside_macro, True
         body = self.body(depth)
+        self.inside_macro = inside
         for p in range(parameters):
             body += self.print(f"p{p}")
         if self.chance(0.3):
@@ -348,9 +358,9 @@ class Grower:
         return self.tag(f"macro {name}({', '.join(signature)})") + body + self.tag("endmacro")
 
     def call_block(self, depth):
-        loops, self.loops = self.loops, 0
+        loops, self.loops, inside, self.inside_macro = self.loops, 0, self.inside_macro, True
         body = self.body(depth)
-        self.loops = loops
+        self.loops, self.inside_macro = loops, inside
         name = self.new_name()
         macro = "{% macro c" + name + "(n) %}{% for k in range(n) %}" + self.random.choice(["", "[", "k"]) + "{{ caller(k) }}{% endfor %}{% endmacro %}"
         return macro + self.tag(f"call({name}) c{name}({self.random.choice('0123')})") + body + self.print(name) + self.tag("endcall")
@@ -392,8 +402,6 @@ TEMPLATES = {
     "part": "[{{ i|default('none') }}{% for q in [1, 2] %}{{ q }}{% endfor %}]", "base": "<{% block one %}1{% endblock %}{% block two %}2{{ s }}{% endblock %}{% for q in li %}{% block three scoped %}{{ q }}{% endblock %}{% endfor %}{% block four %}4{% endblock %}>",
     "lib": "{% macro m(a, b=2) %}<{{ a }}|{{ b }}>{% endmacro %}{% macro n(a) %}{{ a|string|upper }}{% endmacro %}{% set const = 42 %}",
 }
-LINE = [("{%- if", "{%+ if")]
-
 
 def lines_of(grower):
     """A template with line statements and line comments."""

@@ -46,6 +46,21 @@ static void constant_nodes_become_constants(void **state)
 	          "\ty = Foo (x, a, b, c, d, e, f, h)\n}\n");
 }
 
+static void wrong_constants_are_refused(void **state)
+{
+	(void)state;
+	static const char *const wrong[] = { "y = Constant ()", "y = Constant <value_int = 1> (x)", "y, z = Constant <value_int = 1> ()",
+	                                     "y = Constant <value_int = 1, value_float = 2.0> ()", "\"\", y = Constant <value_int = 1> ()" };
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		struct build build;
+		build_init(&build);
+		if (BUILD_TRY(&build))
+			pass_constants(read(&build, arena_printf(build.arena, "%sg (float[2] x) => (y) { %s }", HEADER, wrong[i])));
+		assert_string_equal(build.message, "test: node #0 (Constant): must have one value, one output and no input");
+		build_release(&build);
+	}
+}
+
 static void identities_vanish(void **state)
 {
 	(void)state;
@@ -141,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(constant_nodes_become_constants),
+		cmocka_unit_test(wrong_constants_are_refused),
 		cmocka_unit_test(identities_vanish),
 		cmocka_unit_test(what_nobody_needs_goes),
 		cmocka_unit_test(subgraphs_are_seen),

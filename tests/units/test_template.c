@@ -167,6 +167,64 @@ static void limits_end_it(void **state)
 	}
 }
 
+/* Settings and compiled templates outlive a failure: the environment renders on afterwards. */
+static void goes_on_after_a_failure(void **state)
+{
+	struct source sources[] = { { "main", "{% if x.rank == 4 %}{{ later }}{% endif %}" }, { 0 } };
+	struct run run;
+	(void)state;
+	start(&run, sources, NULL);
+	assert_string_equal(render(&run), "main:1:24: 'later' is undefined");
+	value_dict_set(run.globals, "later", value_int(5));
+	assert_string_equal(render(&run), "5");
+	end(&run);
+}
+
+static const struct source everything[] = {
+	{ "main", "{% extends 'base' %}{% import 'lib' as lib %}{% from 'lib' import tile as t with context %}{% set v = namespace(n=0) %}"
+		"{% block body %}{{ super() }}{% for i in range(12) if i is odd %}{% set v.n = v.n + i %}{{ loop.last }}{{ loop.length }}{% endfor %}"
+		"{% call(x) lib.each([1, 2]) %}{{ x ~ kernel }}{% endcall %}{% filter indent(2) | upper %}a\nb{% endfilter %}{{ t(3, b=4) }}"
+		"{% include ['no', 'part'] %}{% for n in [[1, [[2, []]]]] recursive %}{{ n[0] }}{{ loop(n[1]) }}{% endfor %}"
+		"{{ [3, 1, 2]|sort|map('string')|join(',') }}{{ kernel|tojson(2) }}{{ 'some words to wrap'|wordwrap(6) }}{{ kernel|pprint }}"
+		"{{ '%05.2f %s' % (1.5, kernel.params) }}{{ '{:>6} {!r}'.format(1, 'a') }}{{ {'a': 1, 'b': [1.25]} }}{{ 'a,b'.split(',')[::-1] }}"
+		"{{ [{'k': 2}, {'k': 1}]|groupby('k') }}{{ ['b', 'B', 'a']|unique|list }}{{ kernel.params|batch(1)|list }}{{ a.at(1, lane=2) }}{{ 'x'|shout }}"
+		"{% with q = 1, (r, s) = (2, 3) %}{{ q + r * s }}{% endwith %}{% set w %}text{% endset %}{{ w|replace('t', 'T') }}{{ dict(a=1, **{'b': 2}) }}"
+		"{% set c = cycler(1, 2) %}{{ c.next() }}{% set j = joiner() %}{{ j() }}{{ j() }}{% do kernel.params.append('more') %}{% endblock %}" },
+	{ "base", "<{% block body %}base{% endblock %}>{{ self.body()|length }}" },
+	{ "lib", "{% macro each(l) %}{% for i in l %}{{ caller(i) }}{% endfor %}{% endmacro %}{% macro tile(a, b=1) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{% endmacro %}" },
+	{ "part", "# part {{ x.rank }}" }, { 0 } };
+
+static void every_allocation_may_fail(void **state)
+{
+	struct run run;
+	char *right;
+	long n = 0;
+	(void)state;
+	start(&run, everything, NULL);
+	right = strdup(render(&run));
+	assert_int_equal(run.build.code, EXIT_RIGHT);
+	assert_non_null(strstr(right, "<base"));
+	end(&run);
+	for (bool failed = true; failed; n++) {
+		start(&run, everything, NULL);
+		arena_fail_after(n + 1);
+		const char *got = render(&run);
+		arena_fail_after(0);
+		failed = run.build.code != EXIT_RIGHT;
+		if (failed) {
+			assert_int_equal(run.build.code, EXIT_LIMIT);
+			assert_non_null(strstr(run.build.message, "out of memory"));
+			if (n % 7 == 0)                       /* what is half done does no harm to what comes after */
+				got = render(&run);
+		}
+		if (!failed)
+			assert_string_equal(got, right);
+		end(&run);
+	}
+	assert_in_range(n, 300, 100000);
+	free(right);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +232,8 @@ int main(void)
 		cmocka_unit_test(errors_say_where),
 		cmocka_unit_test(chain_is_told),
 		cmocka_unit_test(limits_end_it),
+		cmocka_unit_test(goes_on_after_a_failure),
+		cmocka_unit_test(every_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

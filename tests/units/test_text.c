@@ -19,7 +19,7 @@ static const struct { const char *text; enum exit_code code; const char *message
 	{ HEADER "g (float[-2] x) => (y) {}", EXIT_INVALID, "t: dimension 0 is -2" },
 	{ HEADER "g (float[99999999999999999999] x) => (y) {}", EXIT_INVALID,
 	  "t:2:10: an integer of 64 bits belongs here, not \"99999999999999999999\"" },
-	{ HEADER "g (float[4611686018427387904,4] x) => (x) {}", EXIT_LIMIT, "x: more elements than 64 bits count" },
+	{ HEADER "g (float[4611686018427387904,4] x) => (x) {}", EXIT_LIMIT, "t: tensor x: more elements than 64 bits count" },
 	{ HEADER "g (seq(float) x) => (y) {}", EXIT_UNSUPPORTED, "t: input x: is of type seq(float); only tensors go in and out" },
 	{ HEADER "g (float[2] x, float[2] x) => (x) {}", EXIT_INVALID, "t: input x: is there twice" },
 	{ HEADER "g (x) => (x) {}", EXIT_INVALID, "t: input x: has no element type" },
@@ -144,6 +144,29 @@ static void nesting_is_bounded(void **state)
 		}
 }
 
+static void counts_are_bounded(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < 2; kind++)
+		for (int count = 20; count <= 20000; count *= 1000) {
+			struct build build;
+			struct text text;
+			build_init(&build);
+			text_init(&text, &build);
+			text_adds(&text, "<ir_version: 8, opset_import: [\"\" : 17");
+			for (int i = 0; kind && i < count; i++)
+				text_printf(&text, ", \"d%d\" : 1", i);
+			text_adds(&text, "]> g (float[2] x) => (y) { y = Foo <z = 1");
+			for (int i = 0; !kind && i < count; i++)
+				text_printf(&text, ", a%d = 1", i);
+			text_adds(&text, "> (x) }");
+			try_read(&build, text.at, text.count);
+			assert_int_equal(build.code, count > 100 ? EXIT_LIMIT : EXIT_RIGHT);
+			text_release(&text);
+			build_release(&build);
+		}
+}
+
 /* A chain of 50000 nodes, last first: order is found without recursion and without trying all pairs. */
 static void long_chains_are_sorted(void **state)
 {
@@ -215,11 +238,60 @@ static void numbers_read_back(void **state)
 	build_release(&build);
 }
 
+/* What a name, a domain, a version or a number may be, and how it is said. */
+static void awkward_things_print(void **state)
+{
+	(void)state;
+	static const char before[] =
+		"<ir_version: 8, opset_import: [\"\" : 17, \"com.my-x\" : 2]> \"a b\" (float[\"N+1\",?,3] \"x:0\", bool[] p) => (\"float\") {\n"
+		"[\"l\\\"1\\\\\"] \"\", t, \"\" = com.\"my-x\".\"Op 1\" (\"\", \"x:0\", \"\") u = Relu@6 (t)\n"
+		"v = Foo <f = 1, g: float = 2, h = [1, 2.5], i: strings = [], j = \"a\\\"b\", k: type_proto = seq(map(int64, float)), "
+		"l = float {1e-45}, m = [-inf, nan, -0.0], n = [int8[2] {-1, 2}, uint4[3] {1, 2, 15}]> (u)\n"
+		"\"float\" = If (p) <then_branch = a () => (q) { q = Neg (v) }, else_branch = b () => (r) { r = Exp (v) }> }";
+	static const char after[] =
+		"<\n\tir_version: 8,\n\topset_import: [\"\" : 17, \"com.my-x\" : 2]\n>\n"
+		"\"a b\" (float[\"N+1\",?,3] \"x:0\", bool[] p) => (\"float\")\n{\n"
+		"\t[\"l\\\"1\\\\\"] \"\", t, \"\" = com.\"my-x\".\"Op 1\" (\"\", \"x:0\", \"\")\n\tu = Relu@6 (t)\n"
+		"\tv = Foo <f = 1, g = 2.0, h = [1.0, 2.5], i: strings = [], j = \"a\\\"b\", k: type_proto = seq(map(int64, float)), "
+		"l = float {1.4013e-45}, m = [-inf, nan, -0.0], n: tensors = [int8[2] {-1, 2}, uint4[3] {1, 2, 15}]> (u)\n"
+		"\t\"float\" = If (p) <then_branch = _nan () => (q)\n\t\t{\n\t\t\tq = Neg (v)\n\t\t}, else_branch = no_id () => (r)\n"
+		"\t\t{\n\t\t\tr = Exp (v)\n\t\t}>\n}\n";
+	struct build build;
+	struct text text;
+	build_init(&build);
+	struct graph *graph = graph_read_memory(&build, "t", before, sizeof before - 1, NULL);
+	/* From an .onnx file such names can come; in text a graph's is an identifier, and no number. */
+	node_attribute(graph->nodes.at[3], "then_branch")->g->name = "nan";
+	node_attribute(graph->nodes.at[3], "else_branch")->g->name = "no id";
+	text_init(&text, &build);
+	graph_print(graph, -1, &text);
+	assert_string_equal(text.at, after);
+	text_release(&text);
+	build_release(&build);
+}
+
+/* For people: long constants by name, type and shape. */
+static void long_constants_are_left_out(void **state)
+{
+	(void)state;
+	struct build build;
+	struct text text;
+	static const char model[] = GRAPH "<float[2] a = {1, 2}, float[3] b = {1, 2, 3}> { y = Foo <c = int8[3] {1, 2, 3}, d = int8[2] {1, 2}> (a, b) }";
+	build_init(&build);
+	text_init(&text, &build);
+	graph_print(graph_read_memory(&build, "t", model, sizeof model - 1, NULL), 2, &text);
+	assert_non_null(strstr(text.at, "<\n\tfloat[2] a = {1.0, 2.0},\n\tfloat[3] b\n>\n{\n\ty = Foo <c = int8[3] {...}, d = int8[2] {1, 2}> (a, b)"));
+	text_release(&text);
+	build_release(&build);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wrong_text_is_refused),  cmocka_unit_test(expansion_is_bounded),
 		cmocka_unit_test(nesting_is_bounded),     cmocka_unit_test(long_chains_are_sorted),
+		cmocka_unit_test(counts_are_bounded),     cmocka_unit_test(awkward_things_print),
+		cmocka_unit_test(long_constants_are_left_out),
 		cmocka_unit_test(memory_may_end_anywhere), cmocka_unit_test(numbers_read_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,3 +1,0 @@
-line1
-{% macro m(x) %}{{ x + tile.row }}{% endmacro %}
-  {{ m(1) }}

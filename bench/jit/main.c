@@ -1,0 +1,150 @@
+/* main.c: bench/jit: ahead of time and just in time, taking turns in one process: AOT time / JIT time of each model.
+ *     jit_bench [--kernels] MODEL...
+ * Also: how long the JIT takes from the model's file to its first result, in a warm process; and whether the bits agree. */
+#include "engine.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { ROUNDS = 41 };
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+struct opened { struct build build; struct options options; struct model *model; struct engine *engine; void **inputs, **outputs; };
+
+static void open_model(struct opened *o, const char *path, const struct engine_kind *kind)
+{
+	struct build *build = &o->build;
+	o->options.model = path;
+	o->options.target = target_native();
+	o->options.threads = 1;
+	o->model = model_read(build, &o->options);
+	model_prepare(o->model);
+	model_define(o->model);
+	o->engine = engine_open(o->model, kind);
+	const struct program *program = o->model->program;
+	o->inputs = new_array(build->arena, void *, program->inputs.count + 1);
+	o->outputs = new_array(build->arena, void *, program->outputs.count + 1);
+	uint32_t seed = 1;
+	for (size_t i = 0; i < program->inputs.count; i++) {
+		const struct definition *d = program->inputs.at[i];
+		size_t n = (size_t)definition_elements(d);
+		o->inputs[i] = arena_alloc(build->arena, dtype_bytes(d->type, n) + 64);
+		for (size_t k = 0; d->type == DTYPE_F32 && k < n; k++)
+			((float *)o->inputs[i])[k] = (float)((seed = seed * 1664525u + 1013904223u) >> 8) / 8388608.f - 1.f;
+	}
+	for (size_t i = 0; i < program->outputs.count; i++)
+		o->outputs[i] = arena_alloc(build->arena, dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i])) + 64);
+	engine_run(o->engine, (const void *const *)o->inputs, o->outputs);
+}
+
+static double once(struct opened *o, int calls)
+{
+	double t = now();
+	for (int i = 0; i < calls; i++)
+		engine_run(o->engine, (const void *const *)o->inputs, o->outputs);
+	return (now() - t) / calls;
+}
+
+static int ascending(const void *a, const void *b) { double x = *(const double *)a, y = *(const double *)b; return (x > y) - (x < y); }
+
+/* ---- kernel by kernel: both lower the model alike, so kernel n is kernel n ---- */
+enum { ARGUMENTS = 12 };
+typedef void aot_kernel();
+static void call(void *function, void **a, size_t count, long blocks, bool jit)
+{
+	union { void *at; void (*f)(void *, ...); aot_kernel *k; } u = { function };
+	(void)jit;
+	switch (count) {                      /* the last is scratch, or the blocks */
+	case 2: jit ? u.k(a[0], a[1], a[2]) : u.k(a[0], a[1], 0L, blocks); break;
+	case 3: jit ? u.k(a[0], a[1], a[2], a[3]) : u.k(a[0], a[1], a[2], 0L, blocks); break;
+	case 4: jit ? u.k(a[0], a[1], a[2], a[3], a[4]) : u.k(a[0], a[1], a[2], a[3], 0L, blocks); break;
+	case 5: jit ? u.k(a[0], a[1], a[2], a[3], a[4], a[5]) : u.k(a[0], a[1], a[2], a[3], a[4], 0L, blocks); break;
+	case 6: jit ? u.k(a[0], a[1], a[2], a[3], a[4], a[5], a[6]) : u.k(a[0], a[1], a[2], a[3], a[4], a[5], 0L, blocks); break;
+	}
+}
+
+static void kernels(struct opened *aot, struct opened *jit)
+{
+	for (size_t k = 0; k < jit->model->lowered->kernels.count; k++) {
+		const struct kernel *kernel = jit->model->lowered->kernels.at[k];
+		void *arguments[ARGUMENTS + 1];
+		if (kernel->params.count > 6 || kernel->params.count < 2)
+			continue;
+		void *f[2] = { engine_c_symbol(aot->engine, arena_printf(aot->build.arena, "%s_%s", aot->model->name, kernel->name)),
+			engine_jit_kernel(jit->engine, kernel, (const void *const *)jit->inputs, jit->outputs, arguments) };
+		double best[2] = { 1e9, 1e9 };
+		if (!f[0] || !f[1])
+			continue;
+		for (int round = 0; round < 15; round++)
+			for (int j = 0; j < 2; j++) {
+				int calls = round ? (int)(500 / best[j]) + 1 : 1;
+				double t = now();
+				for (int i = 0; i < calls; i++)
+					call(f[j], arguments, kernel->params.count, kernel->blocks, j);
+				t = (now() - t) / calls;
+				best[j] = t < best[j] ? t : best[j];
+			}
+		printf("    %-18s AOT %9.2f us, JIT %9.2f us, %.2f  tile %s\n", kernel->name, best[0], best[1], best[0] / best[1], kernel->tile);
+	}
+}
+
+static int measure(const char *path, bool each)
+{
+	struct opened aot = { 0 }, jit = { 0 }, warm = { 0 };
+	double a[ROUNDS], j[ROUNDS], ratio[ROUNDS], first[3];
+	build_init(&aot.build), build_init(&jit.build);
+	if (BUILD_TRY(&aot.build))
+		open_model(&aot, path, &engine_c);
+	if (!aot.build.code && BUILD_TRY(&jit.build))
+		open_model(&jit, path, &engine_jit);
+	if (aot.build.code || jit.build.code) {
+		printf("%s: %s%s\n", path, aot.build.message, jit.build.message);
+		return 1;
+	}
+	for (int i = 0; i < 3; i++) {
+		double t = now();
+		build_init(&warm.build);
+		if (BUILD_TRY(&warm.build))
+			open_model(&warm, path, &engine_jit);
+		first[i] = now() - t;
+		engine_close(warm.engine);
+		build_release(&warm.build);
+	}
+	qsort(first, 3, sizeof *first, ascending);
+	bool same = true;
+	for (size_t i = 0; i < aot.model->program->outputs.count; i++) {
+		const struct definition *d = aot.model->program->outputs.at[i];
+		same &= !memcmp(aot.outputs[i], jit.outputs[i], dtype_bytes(d->type, (size_t)definition_elements(d)));
+	}
+	double guess = once(&aot, 1);
+	int calls = guess > 20000 ? 1 : (int)(20000 / guess) + 1;
+	for (int i = 0; i < ROUNDS; i++) {
+		a[i] = once(&aot, calls);
+		j[i] = once(&jit, calls);
+		ratio[i] = a[i] / j[i];
+	}
+	qsort(a, ROUNDS, sizeof *a, ascending), qsort(j, ROUNDS, sizeof *j, ascending), qsort(ratio, ROUNDS, sizeof *ratio, ascending);
+	printf("%-60s AOT %10.2f us, JIT %10.2f us, AOT / JIT %.2f (%.2f to %.2f), bits %s, first result %.2f ms, scalar kernels %d\n", path, a[ROUNDS / 2],
+		j[ROUNDS / 2], ratio[ROUNDS / 2], ratio[ROUNDS / 4], ratio[3 * ROUNDS / 4], same ? "same" : "DIFFER", first[1] * 1e-3,
+		engine_jit_scalar_kernels(jit.engine));
+	if (each)
+		kernels(&aot, &jit);
+	engine_close(aot.engine), engine_close(jit.engine);
+	build_release(&aot.build), build_release(&jit.build);
+	return !same;
+}
+
+int main(int argc, char **argv)
+{
+	int bad = 0;
+	bool each = argc > 1 && !strcmp(argv[1], "--kernels");
+	for (int i = 1 + each; i < argc; i++)
+		bad |= measure(argv[i], each);
+	return bad;
+}

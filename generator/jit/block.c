@@ -1,0 +1,384 @@
+/* block.c: expressions -> calls of the menu over blocks.
+ * A load is an operand where it lies; each scalar function becomes one call, in place where its operand is nobody else's.
+ * What does not change along the lanes is computed once a row, what does not change along the rows once. */
+#include "jit/jit.h"
+#include <inttypes.h>
+
+const struct dims dims_one = { -1, -1, "1", "1", 1, 1 };
+
+void blocks_cannot(struct blocks *b, const char *why)
+{
+	if (!b->cannot)
+		b->cannot = why;
+}
+
+/* ---- statements ---- */
+struct value blocks_entry(struct blocks *b, const char *kind)
+{
+	struct value dict = value_dict(b->arena);
+	value_dict_set(dict, "kind", value_string(kind));
+	value_list_add(b->list, dict);
+	return dict;
+}
+
+struct value blocks_open(struct blocks *b, const char *kind, const char *body, struct value *outer)
+{
+	struct value dict = blocks_entry(b, kind), list = value_list(b->arena);
+	value_dict_set(dict, body, list);
+	*outer = b->list;
+	b->list = list;
+	return dict;
+}
+
+void blocks_close(struct blocks *b, struct value outer) { b->list = outer; }
+
+void blocks_let(struct blocks *b, const char *type, const char *name, const char *value)
+{
+	struct value let = blocks_entry(b, "let");
+	value_dict_set(let, "type", value_string(type));
+	value_dict_set(let, "name", value_string(name));
+	value_dict_set(let, "value", value_string(value));
+}
+
+void blocks_lets(struct blocks *b)
+{
+	for (size_t i = 0; i < b->printer.lets.count; i++)
+		blocks_let(b, b->printer.lets.at[i].type, b->printer.lets.at[i].name, b->printer.lets.at[i].value);
+	b->printer.lets.count = 0;
+}
+
+const char *blocks_scratch(struct blocks *b, int64_t floats, int64_t *offset)
+{
+	int64_t at = b->scratch;
+	floats = (floats + 15) / 16 * 16 + 16;        /* neighbours lie 64 bytes off the powers of two */
+	if (floats > JIT_SCRATCH_MOST - at) {
+		blocks_cannot(b, "its scratch is too large");
+		floats = 0;
+	}
+	b->scratch += floats;
+	b->scratch_most = b->scratch > b->scratch_most ? b->scratch : b->scratch_most;
+	if (offset)
+		*offset = at;
+	return at ? arena_printf(b->arena, "scratch + %" PRId64, at) : "scratch";
+}
+
+const char *blocks_number(struct blocks *b, double number)
+{
+	const char *text = print_number(b->arena, DTYPE_F32, number, 0);
+	size_t i = 0;
+	while (i < b->constants.count && strcmp(b->constants.at[i], text))
+		i++;
+	if (i == b->constants.count)
+		push(b->arena, &b->constants, text);
+	return arena_printf(b->arena, "&c%zu", i);
+}
+
+void blocks_uses(struct blocks *b, const char *name, const char *signature)
+{
+	for (size_t i = 0; i < b->used.count; i++)
+		if (!strcmp(b->used.at[i].name, name))
+			return;
+	push(b->arena, &b->used, (struct used){ name, signature });
+}
+
+void blocks_call(struct blocks *b, const char *name, const char *signature, const char *arguments)
+{
+	struct value call = blocks_entry(b, "call");
+	value_dict_set(call, "name", value_string(name));
+	value_dict_set(call, "arguments", value_string(arguments));
+	blocks_uses(b, name, signature);
+}
+
+/* ---- equal expressions, by number ---- */
+struct known { const struct expr *expr; int kid[3], uses; bool made; struct operand operand; };
+struct seen { const struct expr *expr; int number; };
+struct numbering_of_blocks { VECTOR(struct known) all; VECTOR(struct seen) seen; };
+enum { EXPRESSIONS_MOST = 4000 };
+
+static bool same(const struct known *k, const struct expr *e, const int *kid)
+{
+	if (k->expr->kind != e->kind || k->expr->type != e->type || memcmp(k->kid, kid, sizeof k->kid))
+		return false;
+	if (e->kind == EXPR_SCALAR)
+		return k->expr->row == e->row;
+	return e->kind != EXPR_SELECT && e->kind != EXPR_CAST && expr_equal(k->expr, e);
+}
+
+static int number_of(struct blocks *b, const struct expr *e)
+{
+	struct numbering_of_blocks *n = b->numbers;
+	int kid[3] = { -1, -1, -1 };
+	for (size_t i = 0; i < n->seen.count; i++)
+		if (n->seen.at[i].expr == e) {
+			n->all.at[n->seen.at[i].number].uses++;
+			return n->seen.at[i].number;
+		}
+	if (n->seen.count > EXPRESSIONS_MOST) {
+		blocks_cannot(b, "an expression is too large");
+		return 0;
+	}
+	for (int i = 0; i < 3; i++)
+		if (e->arg[i] && (e->kind == EXPR_SCALAR || e->kind == EXPR_SELECT))
+			kid[i] = number_of(b, e->arg[i]);
+	int number = -1;
+	for (size_t i = 0; number < 0 && i < n->all.count; i++)
+		if (same(&n->all.at[i], e, kid))
+			number = (int)i;
+	if (number < 0) {
+		number = (int)n->all.count;
+		push(b->arena, &n->all, (struct known){ .expr = e, .kid = { kid[0], kid[1], kid[2] } });
+	}
+	n->all.at[number].uses++;
+	push(b->arena, &n->seen, (struct seen){ e, number });
+	return number;
+}
+
+static struct known *known_of(struct blocks *b, const struct expr *e)
+{
+	for (size_t i = 0; i < b->numbers->seen.count; i++)
+		if (b->numbers->seen.at[i].expr == e)
+			return &b->numbers->all.at[b->numbers->seen.at[i].number];
+	return NULL;
+}
+
+/* ---- leaves ---- */
+static struct operand load_operand(struct blocks *b, const struct expr *load, const struct dims *d)
+{
+	struct operand o = { .at = "scratch" };
+	if (load->type != DTYPE_F32) {
+		blocks_cannot(b, "it loads what is not float");
+		return o;
+	}
+	if (b->place && b->place(b->user, load, d, &o))
+		return o;
+	const struct index *address = placed_address(b->arena, load->of, load->at);
+	if ((d->row >= 0 && index_bends(address, d->row)) || (d->lane >= 0 && index_bends(address, d->lane)))
+		blocks_cannot(b, "an address is not affine");
+	o.at = printer_address(&b->printer, load->of, address);
+	o.row = d->row >= 0 ? index_factor(address, d->row) : 0;
+	o.lane = d->lane >= 0 ? index_factor(address, d->lane) : 0;
+	blocks_lets(b);
+	return o;
+}
+
+bool blocks_leaf(struct blocks *b, const struct expr *e, const struct dims *d, struct operand *out)
+{
+	if (e->type != DTYPE_F32)
+		return false;
+	if (e->kind == EXPR_NUMBER)
+		*out = (struct operand){ .at = blocks_number(b, e->number) };
+	else if (e->kind == EXPR_LOAD)
+		*out = load_operand(b, e, d);
+	else
+		return false;
+	return true;
+}
+
+/* ---- one call ---- */
+static const char *pointer_and(struct blocks *b, struct operand o) { return arena_printf(b->arena, "%s, %" PRId64, o.at, o.row); }
+
+static struct operand temporary(struct blocks *b, const struct dims *d)
+{
+	struct operand o = { .row = d->row >= 0 ? d->n_most : 0, .lane = 1, .temporary = true };
+	o.at = blocks_scratch(b, d->rows_most * d->n_most, NULL);
+	return o;
+}
+
+/* Lanes that lie apart come together. */
+static struct operand together(struct blocks *b, struct operand o, const struct dims *d)
+{
+	if (o.lane == 0 || o.lane == 1)
+		return o;
+	struct operand to = temporary(b, d);
+	blocks_call(b, "m_gather", "gather", arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, o), o.lane, d->rows, d->n));
+	return to;
+}
+
+static void copy(struct blocks *b, struct operand to, struct operand from, const struct dims *d)
+{
+	if (to.lane == 1 && (from.lane == 0 || from.lane == 1)) {
+		blocks_call(b, from.lane ? "m_copy_v" : "m_copy_s", "map1", arena_printf(b->arena, "%s, %s, %s, %s", pointer_and(b, to), pointer_and(b, from), d->rows, d->n));
+		return;
+	}
+	if (to.lane == 1) {
+		blocks_call(b, "m_gather", "gather", arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from), from.lane, d->rows, d->n));
+		return;
+	}
+	if (from.lane != 1) {
+		struct operand dense = temporary(b, d);
+		copy(b, dense, from, d);
+		from = dense;
+	}
+	blocks_call(b, "m_scatter", "scatter", arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from), d->rows, d->n));
+}
+
+/* What remains of a block where nothing changes along the lanes: its rows lie along the lanes. */
+static struct dims rows_alone(const struct dims *d) { return (struct dims){ -1, d->row, "1", d->rows, 1, d->rows_most }; }
+
+static struct operand turned(struct operand o) { return (struct operand){ o.at, 0, o.row, false }; }
+
+static struct operand scalar_value(struct blocks *b, const struct expr *e, const struct dims *d, const struct operand *to)
+{
+	int arity = scalars[e->row].arity;
+	struct operand arg[3];
+	bool lanes = false, rows = false, mine[3] = { false };
+	const char *way = "";
+	for (int i = 0; i < arity; i++) {
+		arg[i] = blocks_value(b, e->arg[i], d, true);
+		lanes |= arg[i].lane != 0;
+		rows |= arg[i].row != 0;
+		const struct known *known = known_of(b, e->arg[i]);
+		mine[i] = arg[i].temporary && (!known || known->uses == 1);
+	}
+	struct dims use = *d;
+	struct operand result;
+	if (!lanes && d->lane >= 0) {                  /* once a row, or once */
+		use = rows ? rows_alone(d) : dims_one;
+		for (int i = 0; i < arity; i++)
+			arg[i] = together(b, turned(arg[i]), &use);
+		result = temporary(b, &use);
+		to = NULL;
+	} else if (to)
+		result = *to;
+	else {
+		result.at = NULL;
+		for (int i = 0; i < arity && !result.at; i++)
+			if (mine[i] && arg[i].lane == 1 && (arg[i].row == d->n_most || d->row < 0))
+				result = arg[i];
+		if (!result.at)
+			result = temporary(b, d);
+	}
+	bool any = false;
+	for (int i = 0; i < arity; i++)
+		any |= arg[i].lane == 1;
+	if (!any)
+		arg[0].lane = 1;                      /* just one value */
+	const char *arguments = pointer_and(b, result);
+	for (int i = 0; i < arity; i++) {
+		way = arena_printf(b->arena, "%s%c", way, arg[i].lane ? 'v' : 's');
+		arguments = arena_printf(b->arena, "%s, %s", arguments, pointer_and(b, arg[i]));
+	}
+	blocks_call(b, arena_printf(b->arena, "m_%s_%s", scalars[e->row].name, way), arity == 1 ? "map1" : arity == 2 ? "map2" : "map3",
+		arena_printf(b->arena, "%s, %s, %s", arguments, use.rows, use.n));
+	if (!lanes && d->lane >= 0)
+		result = (struct operand){ result.at, rows ? 1 : 0, 0, true };
+	return result;
+}
+
+static const char *condition_of(struct blocks *b, const struct expr *e, const struct dims *d)
+{
+	const char *text = NULL;
+	for (int i = 0; i < e->range_count; i++) {
+		if ((d->row >= 0 && index_uses(e->ranges[i].at, d->row)) || (d->lane >= 0 && index_uses(e->ranges[i].at, d->lane)))
+			blocks_cannot(b, "a select depends on the lane");
+		const char *one = printer_range(&b->printer, &e->ranges[i]);
+		text = text ? arena_printf(b->arena, "%s && %s", text, one) : one;
+	}
+	blocks_lets(b);
+	return text;
+}
+
+static void fill(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to);
+
+static void select_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+{
+	struct value outer, list;
+	const char *condition = condition_of(b, e, d);
+	struct value branch = blocks_open(b, "if", "body", &outer);
+	value_dict_set(branch, "condition", value_string(condition));
+	fill(b, e->arg[0], d, to);
+	b->list = list = value_list(b->arena);
+	fill(b, e->arg[1], d, to);
+	value_dict_set(branch, "other", list);
+	blocks_close(b, outer);
+}
+
+/* Inside a branch nothing is known of what other statements made: shared parts are made again. */
+static void fill(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+{
+	struct numbering_of_blocks *before = b->numbers;
+	b->numbers = NULL;
+	blocks_into(b, e, d, to);
+	b->numbers = before;
+}
+
+static struct operand value_of(struct blocks *b, const struct expr *e, const struct dims *d, bool dense)
+{
+	struct operand o = { .at = "scratch" };
+	struct known *known = known_of(b, e);
+	if (known && known->made)
+		return known->operand;
+	if (blocks_leaf(b, e, d, &o))
+		o = dense ? together(b, o, d) : o;
+	else if (e->kind == EXPR_SCALAR && e->type == DTYPE_F32)
+		o = scalar_value(b, e, d, NULL);
+	else if (e->kind == EXPR_SELECT && e->type == DTYPE_F32) {
+		o = temporary(b, d);
+		select_into(b, e, d, o);
+	} else
+		blocks_cannot(b, "it computes with what is not float");
+	known = known_of(b, e);
+	if (known && known->uses > 1 && (o.temporary || dense)) {
+		known->made = true;
+		known->operand = o;
+	}
+	return o;
+}
+
+struct operand blocks_value(struct blocks *b, const struct expr *e, const struct dims *d, bool dense)
+{
+	bool alone = !b->numbers;
+	if (alone) {
+		b->numbers = new(b->arena, struct numbering_of_blocks);
+		number_of(b, e);
+	}
+	struct operand o = b->cannot ? (struct operand){ .at = "scratch" } : value_of(b, e, d, dense);
+	if (alone)
+		b->numbers = NULL;
+	return o;
+}
+
+void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+{
+	bool alone = !b->numbers;
+	if (alone) {
+		b->numbers = new(b->arena, struct numbering_of_blocks);
+		number_of(b, e);
+	}
+	if (!b->cannot) {
+		struct operand from;
+		if (e->kind == EXPR_SCALAR && e->type == DTYPE_F32 && to.lane == 1)
+			from = scalar_value(b, e, d, &to);
+		else if (e->kind == EXPR_SELECT && e->type == DTYPE_F32) {
+			select_into(b, e, d, to);
+			from = to;
+		} else
+			from = value_of(b, e, d, false);
+		if (strcmp(from.at, to.at) || from.row != to.row || from.lane != to.lane)
+			copy(b, to, from, d);
+	}
+	if (alone)
+		b->numbers = NULL;
+}
+
+/* ---- endings ---- */
+static bool is_load_of(const struct expr *e, const struct definition *of) { return e->kind == EXPR_LOAD && e->of == of; }
+
+bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out)
+{
+	*out = (struct ending){ 0 };
+	if (value && value->kind == EXPR_SCALAR && value->row == SCALAR_relu) {
+		out->relu = true;
+		value = value->arg[0];
+	}
+	if (!value || is_load_of(value, root))
+		return true;
+	if (value->kind != EXPR_SCALAR || value->row != SCALAR_add)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (is_load_of(value->arg[i], root) && value->arg[1 - i]->kind == EXPR_LOAD && value->arg[1 - i]->type == DTYPE_F32) {
+			out->add = value->arg[1 - i];
+			return true;
+		}
+	return false;
+}

@@ -1,0 +1,241 @@
+/* contraction.c: a contraction -> loops over blocks of rows and panels that call the menu's tiles.
+ * Bias and relu are the tile's own; any other start or epilogue is calls over the tile's block, whose sums then pass
+ * through scratch. */
+#include "emit/contraction.h"
+#include "jit/jit.h"
+#include <inttypes.h>
+
+enum { TILE_TERMS = 3, PATCH_DIMS = 4 };
+
+struct tiling { struct printing *p; struct blocks *b; struct operand sums; };
+
+static bool place_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
+{
+	struct tiling *t = user;
+	(void)d;
+	if (load->of != t->p->c->root)
+		return false;
+	*out = t->sums;
+	return true;
+}
+
+static const char *stride_text(struct arena *arena, const struct stride *s)
+{
+	return s->name ? s->name : arena_printf(arena, "%" PRId64, s->direct);
+}
+
+static void set(struct value dict, const char *key, const char *text) { value_dict_set(dict, key, value_string(text)); }
+
+/* Where a tile's sums start: where they lie, or calculated into scratch. */
+static void add_start(struct tiling *t, const struct dims *d, struct value tile)
+{
+	const struct contraction *c = t->p->c;
+	struct blocks *b = t->b;
+	struct operand o;
+	struct value list = value_list(b->arena), outer = b->list;
+	if (!c->start) {
+		set(tile, "start", "0");
+		value_dict_set(tile, "start_calls", list);
+		value_dict_set(tile, "start_row", value_int(0));
+		value_dict_set(tile, "start_lane", value_int(0));
+		return;
+	}
+	b->list = list;
+	if (!blocks_leaf(b, c->start, d, &o) || (o.lane & ~1))
+		o = blocks_value(b, c->start, d, true);
+	b->list = outer;
+	set(tile, "start", o.at);
+	value_dict_set(tile, "start_calls", list);
+	value_dict_set(tile, "start_row", value_int(o.row));
+	value_dict_set(tile, "start_lane", value_int(o.lane));
+}
+
+/* A tile of up to three loops of terms; what is more stays outside, and the sums go on from where they lie. */
+static void add_terms(struct tiling *t, struct value globals)
+{
+	const struct contraction *c = t->p->c;
+	struct arena *arena = t->b->arena;
+	struct value around = value_list(arena), terms = value_list(arena);
+	int extra = c->terms > TILE_TERMS ? c->terms - TILE_TERMS : 0;
+	const char *first = NULL, *a_at = NULL, *w_at = NULL;
+	int64_t inside = 1;
+	for (int i = extra; i < c->terms; i++)
+		inside *= c->extents[c->column + 1 + i];
+	int64_t packed = inside;
+	for (int i = extra - 1; i >= 0; i--) {
+		int v = c->column + 1 + i;
+		const char *name = t->p->names[v];
+		const char *a = arena_printf(arena, "%s * %s", stride_text(arena, &t->p->term_stride[i]), name);
+		const char *w = c->b_mode == B_DIRECT ? arena_printf(arena, "%" PRId64 " * %s", index_factor(c->b_at, v), name)
+			: arena_printf(arena, "%" PRId64 " * %d * vecs * %s", packed, t->b->printer.target->lanes, name);
+		packed *= c->extents[v];
+		first = first ? arena_printf(arena, "%s && !%s", first, name) : arena_printf(arena, "!%s", name);
+		a_at = a_at ? arena_printf(arena, "%s + %s", a_at, a) : a;
+		w_at = w_at ? arena_printf(arena, "%s + %s", w_at, w) : w;
+	}
+	for (int i = 0; i < extra; i++) {
+		struct value axis = value_dict(arena);
+		set(axis, "name", t->p->names[c->column + 1 + i]);
+		value_dict_set(axis, "extent", value_int(c->extents[c->column + 1 + i]));
+		value_list_add(around, axis);
+	}
+	for (int i = 0; i < TILE_TERMS; i++) {
+		struct value term = value_dict(arena);
+		int at = c->terms - TILE_TERMS + i, v = c->column + 1 + at;
+		value_dict_set(term, "extent", value_int(at >= 0 ? c->extents[v] : 1));
+		set(term, "a", at >= 0 ? stride_text(arena, &t->p->term_stride[at]) : "0");
+		value_dict_set(term, "w", value_int(at >= 0 && c->b_mode == B_DIRECT ? index_factor(c->b_at, v) : 0));
+		value_list_add(terms, term);
+	}
+	value_dict_set(globals, "around", around);
+	value_dict_set(globals, "terms", terms);
+	set(globals, "first", first ? first : "");
+	set(globals, "a_at", a_at ? a_at : "");
+	set(globals, "w_at", w_at ? w_at : "");
+}
+
+/* The patch's dims for m_patch, the last ones last; none where there are too many. */
+static struct value copied_value(struct tiling *t)
+{
+	const struct patch *patch = &t->p->patch;
+	struct arena *arena = t->b->arena;
+	if (patch->dim_count > PATCH_DIMS)
+		return value_none();
+	struct value copied = value_dict(arena), dims = value_list(arena);
+	for (int i = 0; i < PATCH_DIMS; i++) {
+		int at = i - (PATCH_DIMS - patch->dim_count);
+		struct patch_dim dim = at < 0 ? (struct patch_dim){ 1, 0, 0, 0, 1, "0" } : patch->dim[at];
+		struct value value = value_dict(arena);
+		value_dict_set(value, "extent", value_int(dim.extent));
+		value_dict_set(value, "stride", value_int(dim.stride));
+		value_dict_set(value, "factor", value_int(dim.factor));
+		value_dict_set(value, "from", value_int(dim.from));
+		value_dict_set(value, "to", value_int(dim.to));
+		/* a pad that no dim of the patch moves through: none of it is there */
+		set(value, "base", at < 0 && i == 0 && patch->others ? arena_printf(arena, "%s ? 0 : 1", patch->others) : dim.base);
+		value_dict_set(value, "moves", value_bool(dim.factor != 0 || (i == 0 && patch->others)));
+		value_list_add(dims, value);
+	}
+	value_dict_set(copied, "dims", dims);
+	value_dict_set(copied, "run_step", value_int(patch->run_step));
+	set(copied, "from", patch->start);
+	set(copied, "others", patch->others && patch->dim_count == PATCH_DIMS ? patch->others : "");
+	return copied;
+}
+
+/* b that is no constant and whose columns are apart: a panel of it, term by term, in scratch. */
+static struct value gathered_value(struct tiling *t)
+{
+	const struct contraction *c = t->p->c;
+	struct blocks *b = t->b;
+	struct arena *arena = b->arena;
+	if (c->b_mode != B_GATHERED)
+		return value_none();
+	struct value gathered = value_dict(arena), around = value_list(arena);
+	const struct index *with[MAX_VARS] = { 0 };
+	int last = c->column + c->terms;
+	int64_t terms = 1;
+	for (int v = c->column + 1; v <= last; v++) {
+		terms *= c->extents[v];
+		if (v < last) {
+			struct value axis = value_dict(arena);
+			set(axis, "name", t->p->names[v]);
+			value_dict_set(axis, "extent", value_int(c->extents[v]));
+			value_list_add(around, axis);
+		}
+	}
+	if (c->terms)
+		with[last] = index_constant(arena, 0);
+	value_dict_set(gathered, "around", around);
+	set(gathered, "from", printer_address(&b->printer, c->b->of, index_substitute(arena, c->b_at, with)));
+	value_dict_set(gathered, "rows", value_int(c->terms ? c->extents[last] : 1));
+	value_dict_set(gathered, "row", value_int(c->terms ? index_factor(c->b_at, last) : 0));
+	value_dict_set(gathered, "lane", value_int(index_factor(c->b_at, c->column)));
+	set(gathered, "at", blocks_scratch(b, terms * c->tile_vecs * b->printer.target->lanes, NULL));
+	blocks_uses(b, "m_gather", "gather");
+	return gathered;
+}
+
+bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out)
+{
+	struct printing p;
+	struct tiling t = { .p = &p, .b = b };
+	struct arena *arena = b->arena;
+	const struct contraction *c = b->kernel->detail;
+	struct value globals = contraction_values(emit, b->kernel, &p), entries = value_list(arena), result = value_list(arena);
+	int lanes = emit->target->lanes, row = contraction_row(c);
+	int64_t width = (int64_t)c->tile_vecs * lanes;
+	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1, width };
+	b->printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = p.names, .buffer = contraction_buffer, .user = &p };
+	b->place = place_root;
+	b->user = &t;
+
+	int64_t step = index_factor(c->out_at, c->column), row_step = row >= 0 ? index_factor(c->out_at, row) : 0;
+	const struct expr *value = c->value;
+	struct ending ending;
+	struct operand add = { .at = "0" };
+	bool plain = blocks_ending(value, c->root, &ending);
+	b->list = value_list(arena);
+	if (plain && ending.add) {
+		add = blocks_value(b, ending.add, &d, false);
+		plain = add.lane == 1;
+	}
+	bool direct = step == 1 && plain && c->terms <= TILE_TERMS;
+	const char *to = printer_address(&b->printer, c->result, c->out_at);
+	struct value tile = value_dict(arena);
+	t.sums = direct ? (struct operand){ to, row_step, 1, false } : (struct operand){ blocks_scratch(b, d.rows_most * width, NULL), row >= 0 ? width : 0, 1, false };
+	blocks_lets(b);
+	add_start(&t, &d, tile);
+	set(tile, "out", t.sums.at);
+	value_dict_set(tile, "out_row", value_int(t.sums.row));
+	value_dict_set(tile, "act", value_int(direct && ending.relu));
+	set(tile, "add", direct ? add.at : "0");
+	value_dict_set(tile, "add_row", value_int(direct ? add.row : 0));
+	set(tile, "a_row", stride_text(arena, &p.row_stride));
+	if (!direct) {
+		b->list = result;
+		struct operand into = { to, row_step, step, false };
+		if (value)
+			blocks_into(b, value, &d, into);
+		else {
+			struct expr *whole = new(arena, struct expr);
+			*whole = (struct expr){ .kind = EXPR_LOAD, .type = DTYPE_F32, .of = c->root };
+			blocks_into(b, whole, &d, into);
+		}
+	}
+	for (int i = 0; i < p.tile_count; i++) {
+		const struct tile *one = &p.tiles[i];
+		const char *name = arena_printf(arena, "m_tile_%s%dx%d", c->b_mode == B_DIRECT ? "direct_" : "", one->rows, one->vecs);
+		struct value entry = value_dict(arena);
+		struct value choice = value_at(value_dict_get(globals, "choices"), (size_t)i);
+		if (!jit_tile_fits(emit->target, one->rows, one->vecs))
+			blocks_cannot(b, "the menu has no tile of that size");
+		value_dict_set(entry, "when", value_dict_get(choice, "when"));
+		set(entry, "name", name);
+		value_dict_set(entry, "left", value_int(one->left ? one->left : lanes));
+		value_list_add(entries, entry);
+		blocks_uses(b, name, "tile");
+	}
+	add_terms(&t, globals);
+	value_dict_set(globals, "tile", tile);
+	value_dict_set(globals, "result", result);
+	value_dict_set(globals, "entries", entries);
+	value_dict_set(globals, "columns_left", value_int(c->extents[c->column]));
+	/* the patch and b's panel lie in scratch too */
+	struct value patch = value_dict_get(globals, "patch");
+	if (patch.kind == VALUE_DICT) {
+		set(patch, "at", blocks_scratch(b, value_dict_get(patch, "floats").integer, NULL));
+		value_dict_set(patch, "copied", copied_value(&t));
+		if (p.patch.dim_count <= PATCH_DIMS)
+			blocks_uses(b, "m_patch", "patch");
+		else {
+			blocks_uses(b, "m_copy_v", "map1");
+			blocks_uses(b, "m_copy_s", "map1");
+			blocks_uses(b, "m_gather", "gather");
+		}
+	}
+	value_dict_set(globals, "gathered", gathered_value(&t));
+	out->value = globals;
+	out->scratch = b->scratch_most;
+	return !b->cannot;
+}

@@ -1,0 +1,93 @@
+/* engine.c: the JIT as an engine: code in memory, weights, workspace and scratch beside it. */
+#include "engine.h"
+#include "jit/jit.h"
+#include <stdlib.h>
+
+struct state {
+	struct jit_program program;
+	unsigned char *weights, *workspace;
+	float *scratch;
+};
+
+static void *allocate(struct build *build, const char *what, int64_t bytes)
+{
+	void *at = aligned_alloc(64, ((size_t)bytes + 64 + 63) / 64 * 64);
+	if (!at)
+		fail(build, EXIT_LIMIT, NULL, "out of memory: %lld bytes of %s", (long long)bytes, what);
+	return at;
+}
+
+static void jit_close(struct engine *engine)
+{
+	struct state *state = engine->state;
+	if (!state)
+		return;
+	jit_release(state->program.code);
+	free(state->weights);
+	free(state->workspace);
+	free(state->scratch);
+	engine->state = NULL;
+}
+
+static void fill(struct engine *engine, struct state *state)
+{
+	struct model *model = engine->model;
+	struct build *build = model->build;
+	const struct lowered *lowered = model->lowered;
+	jit_build(&state->program, build, lowered, model_templates(model), model->name);
+	state->weights = allocate(build, "weights", lowered->weights_bytes);
+	state->workspace = allocate(build, "workspace", lowered->workspace_bytes);
+	state->scratch = allocate(build, "scratch", state->program.scratch_bytes + JIT_LANES_MOST * 4);
+	memset(state->scratch, 0, (size_t)state->program.scratch_bytes + JIT_LANES_MOST * 4);
+	for (size_t i = 0; i < lowered->constants.count; i++) {
+		const struct constant_item *item = &lowered->constants.at[i];
+		item->fill(item, state->weights + item->of->placed->offset);
+	}
+}
+
+static void jit_open(struct engine *engine)
+{
+	struct build *build = engine->model->build;
+	jmp_buf *out = build->out, mine;
+	engine->state = new(build->arena, struct state);
+	build->out = &mine;
+	if (setjmp(mine) == 0) {
+		if (!engine->model->lowered)
+			engine->model->pools_apart = true, model_lower(engine->model);
+		fill(engine, engine->state);
+	}
+	build->out = out;
+	if (build->code) {
+		jit_close(engine);
+		longjmp(*out, 1);
+	}
+}
+
+static void jit_engine_run(struct engine *engine, const void *const *inputs, void *const *outputs)
+{
+	struct state *state = engine->state;
+	state->program.run(inputs, outputs, state->workspace, state->weights, state->scratch + JIT_LANES_MOST);
+}
+
+const char *engine_jit_text(struct engine *engine) { return ((struct state *)engine->state)->program.text; }
+int engine_jit_scalar_kernels(struct engine *engine) { return ((struct state *)engine->state)->program.scalar_kernels; }
+
+void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, const void *const *inputs, void *const *outputs, void **arguments)
+{
+	struct state *state = engine->state;
+	const struct program *program = engine->model->lowered->program;
+	for (size_t i = 0; i < kernel->params.count; i++) {
+		const struct definition *d = kernel->params.at[i].of;
+		arguments[i] = d->placed->mode == MODE_CONSTANT ? state->weights + d->placed->offset : state->workspace + d->placed->offset;
+		for (size_t k = 0; k < program->inputs.count; k++)
+			if (program->inputs.at[k] == d)
+				arguments[i] = (void *)(uintptr_t)inputs[k];
+		for (size_t k = 0; k < program->outputs.count; k++)
+			if (program->outputs.at[k] == d)
+				arguments[i] = outputs[k];
+	}
+	arguments[kernel->params.count] = state->scratch + JIT_LANES_MOST;
+	return jit_function(state->program.code, arena_printf(engine->model->build->arena, "%s_%s", engine->model->name, kernel->name));
+}
+
+const struct engine_kind engine_jit = { "jit", jit_open, jit_engine_run, jit_close };

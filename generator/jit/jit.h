@@ -1,0 +1,89 @@
+/* jit.h: kernels -> C text in the plain dialect that calls the menu (docs/jit.md) -> a function in memory.
+ *
+ * A block is up to `rows` rows of up to `n` lanes of values.  Expressions are cut into calls of the menu, one for each scalar
+ * function and block, over scratch that stays in L1; a contraction into calls of its tiles.  What has no such form is
+ * printed as scalar loops in the same dialect: slow, with the same bits. */
+#ifndef JIT_JIT_H
+#define JIT_JIT_H
+#include "backends/cpu/jit.h"
+#include "emit/emit.h"
+#include "loops/loops.h"
+
+enum {
+	JIT_ROWS_MOST = 14, JIT_VECS_MOST = 4,        /* of a contraction's tile */
+	JIT_BLOCK = 2048,                 /* values of a block, about: some of these fit L1 */
+	JIT_LANES_MOST = 1024,            /* of a block whose loop is longer */
+	JIT_TERMS_MOST = 256,             /* of one chain */
+	JIT_SCRATCH_MOST = 1 << 20,       /* floats of one kernel */
+};
+
+/* ---- menu.c: the build prints the menus ---- */
+bool jit_tile_fits(const struct target *, int rows, int vecs);
+void jit_menu_print(struct build *, const struct target *, struct text *out);
+void jit_menu_list_print(struct build *, const char *const *cpus, int count, struct text *out);
+
+/* ---- block.c: expressions -> calls over blocks ---- */
+/* The loop variables that a block takes at once; -1: one round.  The texts are how many, at most `most`. */
+struct dims { int row, lane; const char *rows, *n; int64_t rows_most, n_most; };
+extern const struct dims dims_one;
+
+/* Where a block's values lie: a C pointer to the first, and strides in floats. */
+struct operand { const char *at; int64_t row, lane; bool temporary; };
+
+struct used { const char *name, *signature; };
+/* One kernel while it is printed. */
+struct blocks {
+	struct build *build;
+	struct arena *arena;
+	const struct kernel *kernel;
+	struct printer printer;           /* prints addresses and conditions; its `lane` is -1 */
+	/* A load that lies in scratch; false: it is a buffer's. */
+	bool (*place)(void *user, const struct expr *load, const struct dims *, struct operand *out);
+	void *user;
+	struct value list;                /* the statements so far, for templates/c/jit_kernel.jinja */
+	VECTOR(const char *) constants;   /* c0, c1 … : texts */
+	VECTOR(struct used) used;         /* entries of the menu */
+	int64_t scratch, scratch_most;    /* floats: in use, and at most */
+	bool terms;                       /* a list of terms is needed */
+	const char *cannot;               /* why there is no such form; NULL: there is */
+	struct numbering_of_blocks *numbers;
+};
+void blocks_cannot(struct blocks *, const char *why);
+struct value blocks_entry(struct blocks *, const char *kind);
+struct value blocks_open(struct blocks *, const char *kind, const char *body, struct value *outer);   /* what follows goes into its body … */
+void blocks_close(struct blocks *, struct value outer);                                                /* … until here */
+void blocks_let(struct blocks *, const char *type, const char *name, const char *value);
+void blocks_lets(struct blocks *);                                         /* what the printer wants said first */
+const char *blocks_scratch(struct blocks *, int64_t floats, int64_t *offset);
+const char *blocks_number(struct blocks *, double);                        /* "&c3" */
+void blocks_uses(struct blocks *, const char *name, const char *signature);      /* signature: jit_program.jinja's word for its parameters */
+void blocks_call(struct blocks *, const char *name, const char *signature, const char *arguments);
+/* The expression's values as an operand; lanes apart are gathered where `dense`. */
+struct operand blocks_value(struct blocks *, const struct expr *, const struct dims *, bool dense);
+void blocks_into(struct blocks *, const struct expr *, const struct dims *, struct operand to);
+/* A load or number where it lies, without a call; false: it needs one. */
+bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, struct operand *out);
+/* What tiles do to their sums themselves: value is [relu] (root [+ add]); false: something else. */
+struct ending { bool relu; const struct expr *add; };
+bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out);
+
+/* ---- loops.c, contraction.c, winograd.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
+struct jit_kernel { struct value value; int64_t scratch; };
+bool jit_loops(struct blocks *, const struct target *, struct jit_kernel *);
+bool jit_winograd(struct blocks *, struct emit *, struct jit_kernel *);
+bool jit_contraction(struct blocks *, struct emit *, struct jit_kernel *);
+
+/* ---- program.c: all kernels -> text -> code ---- */
+typedef void jit_run(const void *const *inputs, void *const *outputs, unsigned char *workspace, const unsigned char *weights, float *scratch);
+struct jit_program {
+	struct jit_code *code;
+	jit_run *run;
+	int64_t scratch_bytes;            /* beside it lie JIT_LANES_MOST zeros: `scratch` points behind them */
+	const char *text;                 /* what libtcc was given; in the build's arena */
+	int scalar_kernels;               /* without a form of their own: scalar loops */
+};
+/* EXIT_ENVIRONMENT where this build or process cannot, naming why. */
+void jit_build(struct jit_program *, struct build *, const struct lowered *, struct environment *templates, const char *name);
+void jit_text(struct jit_program *, struct build *, const struct lowered *, struct environment *templates, const char *name, struct text *out);
+
+#endif

@@ -1,0 +1,589 @@
+/* loops.c: a generic kernel's statements -> calls over blocks.
+ * Of each nest of maps one variable lies along the lanes and one along the rows of a block; the others stay loops of the
+ * glue.  A map with loops inside keeps its rounds along the lanes, and as rows of the blocks of those loops.  Sums in 64
+ * lanes are one call for the rows of a block; what a chain adds is listed first and then taken in one call. */
+#include "jit/jit.h"
+#include <inttypes.h>
+#include <math.h>
+
+enum { NEST_MOST = 16, RUN_LEAST = 2 };
+
+struct where { bool known; int64_t offset; int var[2]; int64_t stride[2]; };       /* of a register or array, in scratch */
+
+struct walking {
+	struct blocks *b;
+	struct loops *loops;
+	struct where *cells;              /* by number */
+	const char **names;               /* of variables */
+	int names_room;
+};
+
+static void emit_block(struct walking *, const struct block *, const struct dims *);
+
+/* ---- cells ---- */
+static bool place_load(void *user, const struct expr *load, const struct dims *d, struct operand *out)
+{
+	struct walking *w = user;
+	struct cell *cell = cell_of_load(load);
+	if (cell->kind == CELL_BUFFER)
+		return false;
+	const struct where *at = &w->cells[cell->of.number];
+	if (!at->known) {
+		blocks_cannot(w->b, "a value is used before it is made");
+		return true;
+	}
+	const char *base = at->offset ? arena_printf(w->b->arena, "scratch + %" PRId64, at->offset) : "scratch";
+	out->row = out->lane = 0;
+	for (int i = 0; i < 2; i++) {
+		out->row += at->var[i] >= 0 && at->var[i] == d->row ? at->stride[i] : 0;
+		out->lane += at->var[i] >= 0 && at->var[i] == d->lane ? at->stride[i] : 0;
+	}
+	if (cell->kind == CELL_ARRAY) {
+		const struct index *index = load->at[0];
+		int64_t c;
+		if ((d->row >= 0 && index_bends(index, d->row)) || (d->lane >= 0 && index_bends(index, d->lane)))
+			blocks_cannot(w->b, "an address is not affine");
+		out->row += d->row >= 0 ? index_factor(index, d->row) : 0;
+		out->lane += d->lane >= 0 ? index_factor(index, d->lane) : 0;
+		if (!index_is_constant(index, &c) || c)
+			base = arena_printf(w->b->arena, "%s + (%s)", base, printer_index(&w->b->printer, index));
+	}
+	out->at = base;
+	return true;
+}
+
+static struct operand operand_of(struct walking *w, struct cell *cell, const struct index *at, const struct dims *d)
+{
+	struct operand o = { .at = "scratch" };
+	const struct expr *load = cell_load(w->loops, cell, at);
+	if (!blocks_leaf(w->b, load, d, &o))
+		blocks_cannot(w->b, "it stores what is not float");
+	return o;
+}
+
+/* A register of as many values as the block has; an array of as many rows. */
+static void begin_cell(struct walking *w, const struct cell *cell, const struct dims *d)
+{
+	struct where *at = &w->cells[cell->of.number];
+	int64_t offset, lanes = cell->kind == CELL_ARRAY ? cell->size : 1;
+	if (cell->kind == CELL_ARRAY && d->row >= 0)
+		blocks_cannot(w->b, "an array inside a block");
+	blocks_scratch(w->b, lanes * d->rows_most * d->n_most, &offset);
+	*at = (struct where){ true, offset, { d->lane, d->row }, { lanes, d->n_most } };
+}
+
+/* ---- which variables may lie along a block ---- */
+static bool is_inner(const struct stmt *stmt) { return stmt->kind == STMT_FOR && (stmt->role == ROLE_MAP || stmt->role == ROLE_LANES); }
+
+static bool is_leaf_body(const struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if (is_inner(block->at[i]) || !is_leaf_body(&block->at[i]->body) || !is_leaf_body(&block->at[i]->other))
+			return false;
+	return true;
+}
+
+static bool selects_use(const struct expr *expr, int var)
+{
+	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
+		if (index_uses(expr->ranges[i].at, var))
+			return true;
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && selects_use(expr->arg[i], var))
+			return true;
+	return false;
+}
+
+static bool conditions_use(const struct block *block, int var)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		const struct stmt *stmt = block->at[i];
+		for (int r = 0; r < stmt->range_count; r++)
+			if (index_uses(stmt->ranges[r].at, var))
+				return true;
+		if ((stmt->kind == STMT_INDEX && index_uses(stmt->at, var)) || (stmt->value && selects_use(stmt->value, var)))
+			return true;
+		if (conditions_use(&stmt->body, var) || conditions_use(&stmt->other, var))
+			return true;
+	}
+	return false;
+}
+
+static bool may_lie(const struct block *body, int var, int64_t extent)
+{
+	return extent > 1 && !block_bends(body, var) && !conditions_use(body, var);
+}
+
+struct judging { int var; double cost; double rounds; };
+static void judge_address(struct judging *j, const struct cell *cell, const struct index *at)
+{
+	int64_t factor = cell->kind == CELL_REGISTER || !at ? 1 : index_factor(at, j->var);
+	j->cost += j->rounds * (factor == 1 ? 1 : factor == 0 ? 0.7 : 10);
+}
+static void judge_load(void *user, const struct expr *load) { judge_address(user, cell_of_load(load), load->of->rank ? load->at[0] : NULL); }
+static void judge_leaf(void *user, struct stmt *stmt, double rounds)
+{
+	struct judging *j = user;
+	j->rounds = rounds;
+	judge_address(j, stmt->cell, stmt->at);
+	if (stmt->value)
+		expr_loads(stmt->value, judge_load, j);
+}
+
+/* Less is better: what a value costs, with a short row's overhead. */
+static double judge(const struct block *body, int var, int64_t extent)
+{
+	struct judging j = { .var = var };
+	block_leaves(body, judge_leaf, &j);
+	return j.cost * (1 + 8.0 / (double)extent);
+}
+
+/* ---- loops of the glue ---- */
+static struct value open_loop(struct walking *w, int var, int64_t extent, int64_t step, struct value *outer)
+{
+	struct value loop = blocks_open(w->b, "for", "body", outer);
+	value_dict_set(loop, "name", value_string(w->names[var]));
+	value_dict_set(loop, "extent", value_int(extent));
+	value_dict_set(loop, "step", value_int(step));
+	return loop;
+}
+
+/* The text of how many rounds a step of `chunk` takes at the variable's value. */
+static const char *count_text(struct walking *w, int var, int64_t extent, int64_t chunk)
+{
+	struct arena *arena = w->b->arena;
+	if (extent % chunk == 0)
+		return arena_printf(arena, "%" PRId64, chunk);
+	const char *name = arena_printf(arena, "%s_n", w->names[var]);
+	blocks_let(w->b, "long", name, arena_printf(arena, "%" PRId64 " - %s < %" PRId64 " ? %" PRId64 " - %s : %" PRId64, extent, w->names[var], chunk,
+		extent, w->names[var], chunk));
+	return name;
+}
+
+/* How far the loops inside reach: the lanes of the blocks in them. */
+static int64_t longest(const struct block *block)
+{
+	int64_t most = 1;
+	for (size_t i = 0; i < block->count; i++) {
+		const struct stmt *stmt = block->at[i];
+		int64_t body = longest(&stmt->body), other = longest(&stmt->other);
+		most = body > most ? body : most;
+		most = other > most ? other : most;
+		if (is_inner(stmt) && stmt->extent > most)
+			most = stmt->extent;
+		if (stmt->kind == STMT_ARRAY && stmt->cell->size > most)
+			most = stmt->cell->size;
+	}
+	return most;
+}
+
+static int64_t at_least_one(int64_t n, int64_t most) { return n < 1 ? 1 : n > most ? most : n; }
+
+/* ---- nests of maps ---- */
+struct nest { struct stmt *loop[NEST_MOST]; int count; struct block *body; };
+
+static struct nest nest_of(struct stmt *stmt)
+{
+	struct nest nest = { .count = 0 };
+	for (;; stmt = stmt->body.at[0]) {
+		nest.loop[nest.count++] = stmt;
+		nest.body = &stmt->body;
+		if (nest.count == NEST_MOST || stmt->body.count != 1 || stmt->body.at[0]->kind != STMT_FOR || stmt->body.at[0]->role != ROLE_MAP)
+			return nest;
+	}
+}
+
+static void emit_nest(struct walking *w, struct stmt *first, const struct dims *d)
+{
+	struct nest nest = nest_of(first);
+	struct blocks *b = w->b;
+	bool leaf = is_leaf_body(nest.body), rows_given = d->lane >= 0;
+	int lane = -1, row = -1;
+	double least = 0;
+	if (d->row >= 0) {
+		blocks_cannot(b, "a map inside a block");
+		return;
+	}
+	/* Loops that are not leaves, inside a map whose rounds lie along the lanes already: all stay loops. */
+	if (leaf)
+		for (int k = 0; k < nest.count; k++)
+			if (may_lie(nest.body, nest.loop[k]->var, nest.loop[k]->extent)) {
+				double cost = judge(nest.body, nest.loop[k]->var, nest.loop[k]->extent);
+				if (lane < 0 || cost <= least)
+					lane = k, least = cost;
+			}
+	if (leaf && lane >= 0 && !rows_given) {
+		for (int k = 0; k < nest.count; k++)
+			if (k != lane && may_lie(nest.body, nest.loop[k]->var, nest.loop[k]->extent) && (row < 0 || nest.loop[k]->extent >= nest.loop[row]->extent))
+				row = k;
+	} else if (!leaf && !rows_given && may_lie(nest.body, nest.loop[nest.count - 1]->var, nest.loop[nest.count - 1]->extent))
+		row = nest.count - 1;
+	struct value outer[NEST_MOST + 2];
+	int opened = 0;
+	for (int k = 0; k < nest.count; k++)
+		if (k != lane && k != row)
+			open_loop(w, nest.loop[k]->var, nest.loop[k]->extent, 1, &outer[opened++]);
+	struct dims inner = *d;
+	if (leaf && lane >= 0) {
+		int64_t extent = nest.loop[lane]->extent, chunk = rows_given ? extent : at_least_one(JIT_LANES_MOST, extent);
+		inner = rows_given ? (struct dims){ d->lane, nest.loop[lane]->var, d->n, NULL, d->n_most, chunk }
+			: (struct dims){ -1, nest.loop[lane]->var, "1", NULL, 1, chunk };
+		if (row >= 0) {
+			int64_t rows = at_least_one(JIT_BLOCK / chunk, nest.loop[row]->extent);
+			inner.row = nest.loop[row]->var;
+			inner.rows_most = rows;
+			open_loop(w, nest.loop[row]->var, nest.loop[row]->extent, rows, &outer[opened++]);
+			inner.rows = count_text(w, nest.loop[row]->var, nest.loop[row]->extent, rows);
+		}
+		open_loop(w, nest.loop[lane]->var, extent, chunk, &outer[opened++]);
+		inner.n = count_text(w, nest.loop[lane]->var, extent, chunk);
+	} else if (row >= 0) {
+		int64_t extent = nest.loop[row]->extent, chunk = at_least_one(JIT_BLOCK / longest(nest.body), extent);
+		inner = (struct dims){ -1, nest.loop[row]->var, "1", NULL, 1, chunk };
+		open_loop(w, nest.loop[row]->var, extent, chunk, &outer[opened++]);
+		inner.n = count_text(w, nest.loop[row]->var, extent, chunk);
+	}
+	int64_t before = b->scratch;
+	emit_block(w, nest.body, &inner);
+	b->scratch = before;
+	while (opened > 0)
+		blocks_close(b, outer[--opened]);
+}
+
+/* ---- what a reduction adds in a step ---- */
+struct step { const char *name; const struct expr *term[2]; int terms; };
+
+static bool is_cell(const struct expr *e, const struct cell *cell) { return e->kind == EXPR_LOAD && e->of == &cell->of; }
+
+static bool step_of(const struct stmt *stmt, const struct cell *sum, struct step *step)
+{
+	const struct expr *e = stmt->value;
+	if (stmt->kind != STMT_SET || stmt->cell != sum || e->kind != EXPR_SCALAR || e->type != DTYPE_F32)
+		return false;
+	*step = (struct step){ scalars[e->row].name, { e->arg[0], NULL }, 1 };
+	switch (e->row) {
+	case SCALAR_fma:
+		step->term[1] = e->arg[1];
+		step->terms = 2;
+		return is_cell(e->arg[2], sum);
+	case SCALAR_add:
+	case SCALAR_mul:
+		step->term[0] = e->arg[1];
+		return is_cell(e->arg[0], sum);
+	case SCALAR_max:
+	case SCALAR_min:
+		return is_cell(e->arg[1], sum);
+	default:
+		return false;
+	}
+}
+
+/* ---- sums in 64 lanes ---- */
+static void emit_lanes(struct walking *w, const struct stmt *loop, const struct dims *d)
+{
+	struct blocks *b = w->b;
+	if (d->row >= 0) {
+		blocks_cannot(b, "a sum inside a block");
+		return;
+	}
+	for (int s = 0; s < loop->sum_count; s++)
+		begin_cell(w, loop->sums[s], d);
+	int64_t before = b->scratch;
+	struct dims inner = { d->lane, loop->var, d->n, arena_printf(b->arena, "%" PRId64, loop->extent), d->n_most, loop->extent };
+	if (!may_lie(&loop->body, loop->var, loop->extent))
+		blocks_cannot(b, "a sum whose terms are not affine");
+	/* The variable stands at 0 while all its rounds are in the block. */
+	struct value outer;
+	open_loop(w, loop->var, loop->extent, loop->extent, &outer);
+	for (size_t i = 0; i < loop->body.count && !b->cannot; i++) {
+		const struct stmt *stmt = loop->body.at[i];
+		struct step step = { 0 };
+		bool found = false;
+		for (int s = 0; s < loop->sum_count && !found; s++)
+			found = step_of(stmt, loop->sums[s], &step);
+		if (!found) {
+			struct block one = { .at = (struct stmt **)&loop->body.at[i], .count = 1 };
+			emit_block(w, &one, &inner);
+			continue;
+		}
+		const char *arguments = operand_of(w, stmt->cell, NULL, d).at;
+		int64_t temporaries = b->scratch;
+		for (int t = 0; t < step.terms; t++) {
+			struct operand o = blocks_value(b, step.term[t], &inner, true);
+			if (o.lane != 1) {
+				struct operand all = { .at = blocks_scratch(b, inner.rows_most * inner.n_most, NULL), .row = inner.n_most, .lane = 1 };
+				blocks_call(b, "m_copy_s", "map1", arena_printf(b->arena, "%s, %" PRId64 ", %s, %" PRId64 ", %s, %s", all.at, all.row, o.at, o.row,
+					inner.rows, inner.n));
+				o = all;
+			}
+			arguments = arena_printf(b->arena, "%s, %s, %" PRId64, arguments, o.at, o.row);
+		}
+		blocks_call(b, arena_printf(b->arena, "m_sums_%s", step.name), step.terms == 2 ? "sums2" : "sums1",
+			arena_printf(b->arena, "%s, %s, %s", arguments, inner.rows, inner.n));
+		b->scratch = temporaries;
+	}
+	blocks_close(b, outer);
+	b->scratch = before;
+}
+
+/* ---- chains: terms listed, then taken in one call ---- */
+struct chained { const char *name; int lane[2]; };
+
+/* The step as a term where it lies: "add_v", "fma_vs" …; false: it is no such step. */
+static bool term_of(struct walking *w, const struct stmt *stmt, const struct cell *sum, const struct dims *d, struct chained *kind, struct operand *o)
+{
+	struct step step;
+	if (!step_of(stmt, sum, &step) || !strcmp(step.name, "mul"))
+		return false;
+	for (int t = 0; t < step.terms; t++) {
+		if (step.term[t]->kind == EXPR_NUMBER && step.term[t]->number == 0 && !signbit(step.term[t]->number) && d->n_most <= JIT_LANES_MOST) {
+			o[t] = (struct operand){ .at = arena_printf(w->b->arena, "scratch - %d", JIT_LANES_MOST), .lane = 1 };
+			kind->lane[t] = 1;
+			continue;
+		}
+		if (step.term[t]->kind != EXPR_LOAD || is_cell(step.term[t], sum) || !blocks_leaf(w->b, step.term[t], d, &o[t]) || (o[t].lane & ~1))
+			return false;
+		kind->lane[t] = (int)o[t].lane;
+	}
+	if (d->lane < 0)
+		kind->lane[0] = 1;
+	if (!kind->lane[0] && !(step.terms == 2 && kind->lane[1]))
+		return false;
+	kind->name = arena_printf(w->b->arena, "m_chain_%s_%s%s", step.name, kind->lane[0] ? "v" : "s", step.terms == 1 ? "" : kind->lane[1] ? "v" : "s");
+	return true;
+}
+
+static void add_term(struct walking *w, const struct operand *o, int terms)
+{
+	struct value term = blocks_entry(w->b, "term");
+	for (int t = 0; t < terms; t++) {
+		value_dict_set(term, t ? "b" : "a", value_string(o[t].at));
+		value_dict_set(term, t ? "b_row" : "a_row", value_int(o[t].row));
+	}
+	w->b->terms = true;
+}
+
+static void take_terms(struct walking *w, struct cell *sum, const char *name, const struct dims *d)
+{
+	struct operand to = operand_of(w, sum, NULL, d);
+	blocks_call(w->b, name, "chain", arena_printf(w->b->arena, "%s, %" PRId64 ", terms, at_term - terms, %s, %s", to.at, to.row, d->rows, d->n));
+}
+
+/* Steps of one register, one after the other; how many were taken. */
+static size_t emit_run(struct walking *w, const struct block *block, size_t from, const struct dims *d)
+{
+	struct chained first = { 0 }, kind;
+	struct operand o[2];
+	size_t count = 0;
+	if (block->at[from]->kind != STMT_SET || block->at[from]->declare)
+		return 0;
+	struct cell *sum = block->at[from]->cell;
+	if (w->cells[sum->of.number].known && (w->cells[sum->of.number].var[0] != d->lane || w->cells[sum->of.number].var[1] != d->row))
+		return 0;
+	while (from + count < block->count && count < JIT_TERMS_MOST && term_of(w, block->at[from + count], sum, d, &kind, o)) {
+		if (count && strcmp(kind.name, first.name))
+			break;
+		first = kind;
+		count++;
+	}
+	if (count < RUN_LEAST)
+		return 0;
+	blocks_entry(w->b, "terms");
+	for (size_t i = 0; i < count; i++) {
+		struct chained again;
+		if (term_of(w, block->at[from + i], sum, d, &again, o))
+			add_term(w, o, again.name[strlen(again.name) - 2] == '_' ? 1 : 2);
+	}
+	take_terms(w, sum, first.name, d);
+	return count;
+}
+
+/* Loops around one step. */
+static bool emit_chain(struct walking *w, const struct stmt *stmt, const struct dims *d)
+{
+	const struct stmt *loop[NEST_MOST], *step = stmt;
+	int count = 0, inner = 0;
+	int64_t rounds = 1;
+	while (step->kind == STMT_FOR && step->role == ROLE_CHAIN && step->body.count == 1 && count < NEST_MOST) {
+		loop[count++] = step;
+		step = step->body.at[0];
+	}
+	if (!count || step->kind != STMT_SET || step->declare)
+		return false;
+	struct chained kind;
+	struct operand o[2];
+	const struct where *at = &w->cells[step->cell->of.number];
+	if (at->known && (at->var[0] != d->lane || at->var[1] != d->row))
+		return false;
+	size_t before = value_count(w->b->list);
+	if (!term_of(w, step, step->cell, d, &kind, o) || value_count(w->b->list) != before)
+		return false;
+	for (inner = count; inner > 0 && rounds * loop[inner - 1]->extent <= JIT_TERMS_MOST; inner--)
+		rounds *= loop[inner - 1]->extent;
+	if (inner == count)
+		return false;
+	struct value outer[NEST_MOST], list = { 0 };
+	for (int k = 0; k < count; k++) {
+		if (k == inner) {
+			list = w->b->list;
+			blocks_entry(w->b, "terms");
+		}
+		open_loop(w, loop[k]->var, loop[k]->extent, 1, &outer[k]);
+	}
+	add_term(w, o, kind.name[strlen(kind.name) - 2] == '_' ? 1 : 2);
+	for (int k = count - 1; k >= inner; k--)
+		blocks_close(w->b, outer[k]);
+	(void)list;
+	take_terms(w, step->cell, kind.name, d);
+	for (int k = inner - 1; k >= 0; k--)
+		blocks_close(w->b, outer[k]);
+	return true;
+}
+
+/* ---- statements ---- */
+/* A register that is another one by a second name, which nobody sets any more. */
+static bool is_alias(struct walking *w, const struct block *block, size_t i)
+{
+	const struct stmt *stmt = block->at[i];
+	if (!stmt->declare || stmt->value->kind != EXPR_LOAD || cell_of_load(stmt->value)->kind != CELL_REGISTER)
+		return false;
+	const struct cell *from = cell_of_load(stmt->value);
+	const struct where *place = &w->cells[from->of.number];
+	for (size_t k = i + 1; k < block->count; k++)
+		if (block->at[k]->kind != STMT_STORE && (block->at[k]->kind != STMT_SET || block->at[k]->cell == from))
+			return false;
+	if (place->known)
+		w->cells[stmt->cell->of.number] = *place;
+	return place->known;
+}
+
+static void emit_set(struct walking *w, const struct stmt *stmt, const struct dims *d)
+{
+	struct where *at = &w->cells[stmt->cell->of.number];
+	if (stmt->declare)
+		begin_cell(w, stmt->cell, d);
+	else if (at->known && (at->var[0] != d->lane || at->var[1] != d->row))
+		blocks_cannot(w->b, "a register of another block is set");
+	int64_t before = w->b->scratch;
+	struct operand to = operand_of(w, stmt->cell, NULL, d);
+	to.lane = 1;                                  /* also where there is just one */
+	blocks_into(w->b, stmt->value, d, to);
+	w->b->scratch = before;
+}
+
+static void emit_store(struct walking *w, const struct stmt *stmt, const struct dims *d)
+{
+	int64_t before = w->b->scratch;
+	struct operand to = operand_of(w, stmt->cell, stmt->at, d);
+	if (d->lane < 0)
+		to.lane = 1;
+	else if (!to.lane || (d->row >= 0 && !to.row && stmt->cell->kind == CELL_BUFFER))
+		blocks_cannot(w->b, "neighbours store to one place");
+	blocks_into(w->b, stmt->value, d, to);
+	w->b->scratch = before;
+}
+
+static void emit_if(struct walking *w, const struct stmt *stmt, const struct dims *d)
+{
+	const char *condition = NULL;
+	struct value outer, list;
+	for (int i = 0; i < stmt->range_count; i++) {
+		if ((d->row >= 0 && index_uses(stmt->ranges[i].at, d->row)) || (d->lane >= 0 && index_uses(stmt->ranges[i].at, d->lane)))
+			blocks_cannot(w->b, "a condition depends on the lane");
+		const char *one = printer_range(&w->b->printer, &stmt->ranges[i]);
+		condition = condition ? arena_printf(w->b->arena, "%s && %s", condition, one) : one;
+	}
+	blocks_lets(w->b);
+	struct value branch = blocks_open(w->b, "if", "body", &outer);
+	value_dict_set(branch, "condition", value_string(condition));
+	emit_block(w, &stmt->body, d);
+	w->b->list = list = value_list(w->b->arena);
+	emit_block(w, &stmt->other, d);
+	value_dict_set(branch, "other", list);
+	blocks_close(w->b, outer);
+}
+
+static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
+{
+	struct value outer;
+	if (stmt->role == ROLE_MAP || stmt->role == ROLE_BLOCKS) {
+		emit_nest(w, stmt, d);
+		return;
+	}
+	if (stmt->role == ROLE_LANES) {
+		emit_lanes(w, stmt, d);
+		return;
+	}
+	if (emit_chain(w, stmt, d))
+		return;
+	open_loop(w, stmt->var, stmt->extent, stmt->step, &outer);
+	emit_block(w, &stmt->body, d);
+	blocks_close(w->b, outer);
+}
+
+static void emit_block(struct walking *w, const struct block *block, const struct dims *d)
+{
+	struct blocks *b = w->b;
+	for (size_t i = 0; i < block->count && !b->cannot; i++) {
+		struct stmt *stmt = block->at[i];
+		struct value outer;
+		size_t run = emit_run(w, block, i, d);
+		if (run) {
+			i += run - 1;
+			continue;
+		}
+		switch (stmt->kind) {
+		case STMT_FOR:
+			emit_for(w, stmt, d);
+			break;
+		case STMT_IF:
+			emit_if(w, stmt, d);
+			break;
+		case STMT_SCOPE:
+			blocks_open(b, "scope", "body", &outer);
+			emit_block(w, &stmt->body, d);
+			blocks_close(b, outer);
+			break;
+		case STMT_INDEX:
+			blocks_let(b, "long", w->names[stmt->var], printer_index(&b->printer, stmt->at));
+			break;
+		case STMT_ARRAY:
+			begin_cell(w, stmt->cell, d);
+			break;
+		case STMT_SET:
+			if (!is_alias(w, block, i))
+				emit_set(w, stmt, d);
+			break;
+		case STMT_STORE:
+			emit_store(w, stmt, d);
+			break;
+		case STMT_JOIN:
+			blocks_cannot(b, "a join of lanes");
+			break;
+		}
+	}
+}
+
+static const char *name_of_buffer(void *user, const struct definition *of) { (void)user; return of->name; }
+
+bool jit_loops(struct blocks *b, const struct target *target, struct jit_kernel *out)
+{
+	static void (*const passes[])(struct loops *) = { loops_unroll, loops_split, loops_collapse, loops_fuse };
+	struct loops *loops = loops_build(b->build, b->arena, target, b->kernel);
+	for (size_t i = 0; i < COUNT(passes); i++)
+		passes[i](loops);
+	loops_check(loops);
+	loops_name(loops);
+	struct walking w = { .b = b, .loops = loops, .cells = new_array(b->arena, struct where, loops->cells.count + 1),
+		.names = new_array(b->arena, const char *, loops->vars.count + 1) };
+	for (size_t i = 0; i < loops->vars.count; i++)
+		w.names[i] = loops->vars.at[i].name;
+	b->printer = (struct printer){ .arena = b->arena, .target = target, .lane = -1, .names = w.names, .buffer = name_of_buffer };
+	b->place = place_load;
+	b->user = &w;
+	b->list = value_list(b->arena);
+	emit_block(&w, &loops->body, &dims_one);
+	value_dict_set(out->value, "body", b->list);
+	out->scratch = b->scratch_most;
+	return !b->cannot;
+}

@@ -1,0 +1,743 @@
+/* context.c: contexts: which node lies where, for one stream. */
+#include <stdlib.h>
+#include "inside.h"
+
+/* ---- locations ---- */
+
+struct location *location_new(struct device *device, struct slab *slab, uint32_t pool, uint64_t offset, uint64_t bytes)
+{
+	struct ingot_runtime *runtime = device->object.runtime;
+	if (!memory_grow(runtime, &device->locations, device->location_count, &device->location_room, sizeof *device->locations))
+		return NULL;
+	struct location *location = memory_new(runtime, 1, sizeof *location);
+	if (!location)
+		return NULL;
+	*location = (struct location){ .device = device, .slab = slab, .pool = pool, .refs = 1, .offset = offset, .bytes = bytes,
+				       .index = device->location_count };
+	slab_keep(slab);
+	device->locations[device->location_count++] = location;
+	return location;
+}
+
+void location_keep(struct location *location) { location->refs++; }
+
+void location_drop(struct location *location)
+{
+	if (!location || --location->refs)
+		return;
+	struct device *device = location->device;
+	struct ingot_runtime *runtime = device->object.runtime;
+	struct location *last = device->locations[--device->location_count];
+	device->locations[location->index] = last;
+	last->index = location->index;
+	hazard_release(runtime, &location->hazard);
+	if (location->owns_pool)
+		pool_remove(device, location->pool);
+	struct slab *slab = location->slab;
+	memory_free(runtime, location);
+	slab_drop(slab);                                  /* perhaps the last that keeps the device */
+}
+
+struct location *location_alone(struct device *device, uint64_t bytes, uint32_t align, enum ingot_status *status)
+{
+	uint32_t pool;
+	struct slab *slab = slab_new(device, bytes, align, INGOT_SLAB_PRIVATE, status);
+	if (!slab)
+		return NULL;
+	slab_keep(slab);
+	if ((*status = pool_add(device, slab, &pool))) {
+		slab_drop(slab);
+		return NULL;
+	}
+	struct location *location = location_new(device, slab, pool, 0, bytes);
+	if (!location) {
+		*status = say(INGOT_MEMORY, "no memory for a location");
+		pool_remove(device, pool);
+	} else
+		location->owns_pool = true;
+	slab_drop(slab);
+	return location;
+}
+
+/* ---- tables of nodes ---- */
+
+static uint32_t entry_place(const struct entries *entries, uint32_t id)
+{
+	uint32_t low = 0, high = entries->count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (entries->at[middle].node->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct entry *entries_find(struct entries *entries, const struct node *node)
+{
+	uint32_t at = entry_place(entries, node->id);
+	return at < entries->count && entries->at[at].node == node ? entries->at + at : NULL;
+}
+
+enum ingot_status entries_add(struct ingot_runtime *runtime, struct entries *entries, struct node *node, struct location *location, uint64_t offset)
+{
+	if (!memory_grow(runtime, &entries->at, entries->count, &entries->room, sizeof *entries->at))
+		return say(INGOT_MEMORY, "no memory to place n%u", node->id);
+	uint32_t at = entry_place(entries, node->id);
+	memmove(entries->at + at + 1, entries->at + at, (entries->count - at) * sizeof *entries->at);
+	entries->at[at] = (struct entry){ node, location, offset };
+	entries->count++;
+	location_keep(location);
+	object_keep(&node->object);
+	return INGOT_OK;
+}
+
+void entries_remove(struct ingot_runtime *runtime, struct entries *entries, const struct node *node)
+{
+	struct entry *entry = entries_find(entries, node);
+	(void)runtime;
+	if (!entry)
+		return;
+	struct entry kept = *entry;
+	entries->count--;
+	memmove(entry, entry + 1, (size_t)(entries->at + entries->count - entry) * sizeof *entry);
+	location_drop(kept.location);
+	object_drop(&kept.node->object);
+}
+
+void entries_release(struct ingot_runtime *runtime, struct entries *entries)
+{
+	while (entries->count)
+		entries_remove(runtime, entries, entries->at[entries->count - 1].node);
+	memory_free(runtime, entries->at);
+	*entries = (struct entries){ 0 };
+}
+
+struct entry *context_find(struct context *context, const struct node *node, struct entry *room)
+{
+	uint64_t offset;
+	struct node *base = node_base((struct node *)(uintptr_t)node, &offset);
+	for (; context; context = context->parent) {
+		struct entry *entry = context->finalized ? NULL : entries_find(&context->entries, base);
+		if (!entry)
+			continue;
+		*room = *entry;
+		room->offset += offset;
+		return room;
+	}
+	return NULL;
+}
+
+/* ---- life ---- */
+
+enum ingot_status context_new(struct stream *stream, struct context *parent, struct context **out)
+{
+	struct ingot_runtime *runtime = stream->object.runtime;
+	struct context *context = memory_new(runtime, 1, sizeof *context);
+	if (!context)
+		return say(INGOT_MEMORY, "no memory for a context");
+	enum ingot_status status = handle_new(runtime, &context->object, KIND_CONTEXT);
+	if (status) {
+		memory_free(runtime, context);
+		return status;
+	}
+	context->stream = stream;
+	object_keep(&stream->object);
+	stream->contexts++;
+	if ((context->parent = parent)) {
+		object_keep(&parent->object);
+		parent->children++;
+		if ((context->merge_node = parent->merge_node))
+			object_keep(&context->merge_node->object);
+	}
+	*out = context;
+	return INGOT_OK;
+}
+
+/* The stream has no work of this context any more, or its commands keep what they need themselves. */
+enum ingot_status context_finalize_locked(struct context *context)
+{
+	struct ingot_runtime *runtime = context->object.runtime;
+	if (context->finalized)
+		return INGOT_OK;
+	if (context->children)
+		return say(INGOT_BUSY, "the context has %u live children", context->children);
+	context->finalized = true;
+	entries_release(runtime, &context->entries);
+	location_drop(context->workspace);
+	context->workspace = NULL;
+	for (uint32_t i = 0; i < context->pool_count; i++)
+		pool_remove(context->stream->device, context->pools[i]);
+	context->pool_count = 0;
+	context->stream->contexts--;
+	if (context->parent)
+		context->parent->children--;
+	return INGOT_OK;
+}
+
+void context_release(struct object *object)
+{
+	struct context *context = (struct context *)object;
+	struct ingot_runtime *runtime = object->runtime;
+	context->children = 0;
+	context_finalize_locked(context);
+	memory_free(runtime, context->pools);
+	if (context->merge_node)
+		object_drop(&context->merge_node->object);
+	if (context->parent)
+		object_drop(&context->parent->object);
+	object_drop(&context->stream->object);
+	memory_free(runtime, context);
+}
+
+enum ingot_status ingot_context_new(struct ingot_stream handle, struct ingot_context *out)
+{
+	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct context *context;
+	if (!stream)
+		return INGOT_STALE;
+	enum ingot_status status = stream->closing ? say(INGOT_STALE, "%s is being closed", stream->name) : context_new(stream, NULL, &context);
+	if (!status)
+		*out = HANDLE(ingot_context, context);
+	leave(handle.runtime);
+	return status;
+}
+
+/* A context that may be used: not finalized. */
+static struct context *context_enter(struct ingot_context handle, enum ingot_status *status)
+{
+	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	*status = context ? INGOT_OK : INGOT_STALE;
+	if (context && context->finalized) {
+		*status = say(INGOT_STALE, "the context is finalized");
+		leave(handle.runtime);
+		return NULL;
+	}
+	return context;
+}
+
+enum ingot_status ingot_context_child(struct ingot_context handle, struct ingot_stream on, struct ingot_context *out)
+{
+	enum ingot_status status;
+	struct context *parent = context_enter(handle, &status), *context;
+	if (!parent)
+		return status;
+	struct stream *stream = on.runtime ? FIND(stream, handle.runtime, on, KIND_STREAM) : parent->stream;
+	if (!stream)
+		status = INGOT_STALE;
+	else if (stream->device != parent->stream->device)
+		status = say(INGOT_MISMATCH, "%s is on another device than the parent context", stream->name);
+	else if (!(status = context_new(stream, parent, &context)))
+		*out = HANDLE(ingot_context, context);
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_context_finalize(struct ingot_context handle)
+{
+	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	if (!context)
+		return INGOT_STALE;
+	enum ingot_status status = INGOT_OK;
+	object_keep(&context->object);
+	if (!context->finalized && context->children)
+		status = say(INGOT_BUSY, "the context has %u live children", context->children);
+	else if (!context->finalized) {
+		if (!inside_task())
+			stream_finish(context->stream);
+		status = context_finalize_locked(context);
+	}
+	object_drop(&context->object);
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_context_close(struct ingot_context handle)
+{
+	enum ingot_status status = ingot_context_finalize(handle);
+	if (status)
+		return status;
+	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	if (!context)
+		return INGOT_STALE;
+	handle_close(&context->object);
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+bool ingot_context_finalized(struct ingot_context handle)
+{
+	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	if (!context)
+		return true;
+	bool finalized = context->finalized;
+	leave(handle.runtime);
+	return finalized;
+}
+
+enum ingot_status ingot_context_parent(struct ingot_context handle, struct ingot_context *out)
+{
+	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	if (!context)
+		return INGOT_STALE;
+	enum ingot_status status = context->parent ? INGOT_OK : say(INGOT_MISSING, "the context has no parent");
+	if (context->parent)
+		*out = HANDLE(ingot_context, context->parent);
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_context_stream(struct ingot_context handle, struct ingot_stream *out)
+{
+	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	if (!context)
+		return INGOT_STALE;
+	*out = HANDLE(ingot_stream, context->stream);
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_context_merge_node(struct ingot_context handle, struct ingot_node *out)
+{
+	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	if (!context)
+		return INGOT_STALE;
+	enum ingot_status status = context->merge_node ? INGOT_OK : say(INGOT_MISSING, "no transfer left a node for the merge buffer");
+	if (context->merge_node)
+		*out = HANDLE(ingot_node, context->merge_node);
+	leave(handle.runtime);
+	return status;
+}
+
+/* ---- placing ---- */
+
+enum ingot_status context_upload(struct context *context, struct node *node, struct entry *entry, const void *data, uint64_t bytes, bool from_host,
+				 struct ingot_command **out)
+{
+	struct location *location = entry->location;
+	struct access accesses[2] = { { &location->hazard, false, true }, { &node->host_hazard, true, false } };
+	enum ingot_status status = submit_write(context->stream, "from_host", location->slab, location->offset + entry->offset, data, bytes, accesses,
+						from_host ? 2 : 1, &node->object, out);
+	if (status)
+		return status;
+	uint64_t offset;
+	struct node *base = node_base(node, &offset);
+	location->version = from_host && base == node ? node->host_version : ++base->newest;
+	location->written = true;
+	node->uploads += from_host;
+	return INGOT_OK;
+}
+
+enum ingot_status location_begin(struct context *context, struct node *node, struct location *location)
+{
+	struct entry entry = { node, location, 0 };
+	const void *data = node->host_version ? node->host : node->initial;
+	if (data)
+		return context_upload(context, node, &entry, data, location->bytes, node->host_version != 0, NULL);
+	return submit_fill(context->stream, location->slab, location->offset, location->bytes, 0, &location->hazard, NULL);
+}
+
+struct placing {
+	struct ingot_plan_item *items;
+	struct node **nodes;
+	struct location **locations;
+	const bool **cleared;
+	uint64_t *used;
+	struct slab **slabs;
+	uint32_t *pools;
+	struct access *accesses;
+	uint32_t count, segments, made;   /* nodes, pools, pools that are the context's */
+};
+
+static void placing_release(struct ingot_runtime *runtime, struct placing *placing)
+{
+	for (uint32_t i = 0; placing->locations && i < placing->count; i++)
+		location_drop(placing->locations[i]);
+	memory_free(runtime, placing->items);
+	memory_free(runtime, placing->nodes);
+	memory_free(runtime, placing->locations);
+	memory_free(runtime, placing->cleared);
+	memory_free(runtime, placing->used);
+	memory_free(runtime, placing->slabs);
+	memory_free(runtime, placing->pools);
+	memory_free(runtime, placing->accesses);
+}
+
+static enum ingot_status pools_open(struct context *context, struct placing *placing)
+{
+	struct device *device = context->stream->device;
+	struct ingot_runtime *runtime = device->object.runtime;
+	for (; placing->made < placing->segments; placing->made++) {
+		uint32_t align = 0, segment = placing->made;
+		enum ingot_status status;
+		for (uint32_t i = 0; i < placing->count; i++)
+			if (placing->items[i].segment == segment && placing->items[i].align > align)
+				align = (uint32_t)placing->items[i].align;
+		if (!memory_grow(runtime, &context->pools, context->pool_count, &context->pool_room, sizeof *context->pools))
+			return say(INGOT_MEMORY, "no memory for a pool");
+		struct slab *slab = slab_new(device, placing->used[segment], align, INGOT_SLAB_PRIVATE, &status);
+		if (!slab || (status = pool_add(device, slab, placing->pools + segment)))
+			return status;
+		placing->slabs[segment] = slab;
+		context->pools[context->pool_count++] = placing->pools[segment];
+	}
+	return INGOT_OK;
+}
+
+/* One fill for all that has to be zero in a segment; then what has a value gets it. */
+static enum ingot_status values_begin(struct context *context, struct placing *placing)
+{
+	for (uint32_t segment = 0; segment < placing->segments; segment++) {
+		uint32_t count = 0;
+		bool needed = false;
+		for (uint32_t i = 0; i < placing->count; i++) {
+			const struct node *node = placing->nodes[i];
+			if (placing->items[i].segment != segment)
+				continue;
+			placing->accesses[count++] = (struct access){ &placing->locations[i]->hazard, false, true };
+			needed = needed || (!node->host_version && !node->initial && !(placing->cleared[i] && *placing->cleared[i]));
+		}
+		if (!needed)
+			continue;
+		struct access *accesses = placing->accesses;
+		enum ingot_status status = submit_fill(context->stream, placing->slabs[segment], 0, placing->used[segment], 0, NULL, NULL);
+		/* The fill comes before the uploads on this stream; other streams learn of it through an empty command. */
+		if (!status)
+			status = submit(&(struct request){ .stream = context->stream, .name = "cleared", .accesses = accesses, .access_count = count }, NULL);
+		if (status)
+			return status;
+	}
+	for (uint32_t i = 0; i < placing->count; i++) {
+		struct node *node = placing->nodes[i];
+		struct entry entry = { node, placing->locations[i], 0 };
+		const void *data = node->host_version ? node->host : node->initial;
+		enum ingot_status status = data ? context_upload(context, node, &entry, data, entry.location->bytes, node->host_version != 0, NULL) : INGOT_OK;
+		if (status)
+			return status;
+	}
+	return INGOT_OK;
+}
+
+static enum ingot_status place_all(struct context *context, struct placing *placing)
+{
+	struct device *device = context->stream->device;
+	struct ingot_runtime *runtime = device->object.runtime;
+	uint32_t bad;
+	for (uint32_t i = 0; i < placing->count; i++) {
+		struct node *node = placing->nodes[i];
+		uint64_t bytes;
+		enum ingot_status status = node_bytes(node, &bytes);
+		if (status)
+			return status;
+		placing->items[i].bytes = bytes;
+		placing->items[i].align = node->align > device->properties.slab_align ? node->align : device->properties.slab_align;
+	}
+	enum ingot_plan_status planned = ingot_plan_segments(placing->items, placing->count, runtime->options.pool_cap, placing->used, &placing->segments, &bad);
+	if (planned) {
+		char name[80];
+		node_debug_name(placing->nodes[bad], name, sizeof name);
+		return say(INGOT_RANGE, "%s has %llu bytes; a pool holds %llu (large_models lifts that)", name,
+			   (unsigned long long)placing->items[bad].bytes, (unsigned long long)runtime->options.pool_cap);
+	}
+	enum ingot_status status = pools_open(context, placing);
+	for (uint32_t i = 0; i < placing->count && !status; i++) {
+		uint32_t segment = placing->items[i].segment;
+		struct location *location = location_new(device, placing->slabs[segment], placing->pools[segment], placing->items[i].offset, placing->items[i].bytes);
+		placing->locations[i] = location;
+		status = location ? entries_add(runtime, &context->entries, placing->nodes[i], location, 0) : say(INGOT_MEMORY, "no memory for a location");
+	}
+	return status ? status : values_begin(context, placing);
+}
+
+enum ingot_status context_place_nodes(struct context *context, struct node *const *nodes, const bool *cleared, uint32_t count)
+{
+	struct ingot_runtime *runtime = context->object.runtime;
+	struct entry room;
+	struct placing placing = { .items = memory_new(runtime, count, sizeof *placing.items), .nodes = memory_new(runtime, count, sizeof *placing.nodes),
+				   .locations = memory_new(runtime, count, sizeof *placing.locations),
+				   .cleared = memory_new(runtime, count, sizeof *placing.cleared), .used = memory_new(runtime, count, sizeof *placing.used),
+				   .slabs = memory_new(runtime, count, sizeof *placing.slabs), .pools = memory_new(runtime, count, sizeof *placing.pools),
+				   .accesses = memory_new(runtime, count, sizeof *placing.accesses) };
+	bool lacking = !placing.items || !placing.nodes || !placing.locations || !placing.cleared || !placing.used || !placing.slabs || !placing.pools || !placing.accesses;
+	enum ingot_status status = lacking ? say(INGOT_MEMORY, "no memory to place %u nodes", count) : INGOT_OK;
+	for (uint32_t i = 0; i < count && !status; i++) {
+		uint64_t offset;
+		struct node *base = node_base(nodes[i], &offset);
+		bool twice = context_find(context, base, &room) != NULL;
+		for (uint32_t k = 0; k < placing.count && !twice; k++)
+			twice = placing.nodes[k] == base;
+		if (twice)
+			continue;
+		placing.cleared[placing.count] = cleared && base == nodes[i] ? cleared + i : NULL;
+		placing.nodes[placing.count++] = base;
+	}
+	if (!status && placing.count)
+		status = place_all(context, &placing);
+	if (status && !lacking) {                         /* as it was */
+		for (uint32_t i = 0; i < placing.count; i++) {
+			struct entry *entry = entries_find(&context->entries, placing.nodes[i]);
+			if (entry && entry->location == placing.locations[i])
+				entries_remove(runtime, &context->entries, placing.nodes[i]);
+		}
+		for (; placing.made; placing.made--)
+			pool_remove(context->stream->device, context->pools[--context->pool_count]);
+	}
+	placing_release(runtime, &placing);
+	return status;
+}
+
+enum ingot_status ingot_context_place(struct ingot_context handle, const struct ingot_node *handles, uint32_t count)
+{
+	enum ingot_status status;
+	struct context *context = context_enter(handle, &status);
+	if (!context)
+		return status;
+	struct ingot_runtime *runtime = handle.runtime;
+	struct node **nodes = memory_new(runtime, count, sizeof *nodes);
+	object_keep(&context->object);
+	struct stream *stream = context->stream;
+	status = nodes ? stream_room(stream) : say(INGOT_MEMORY, "no memory to place %u nodes", count);
+	for (uint32_t i = 0; i < count && !status; i++)
+		if (!(nodes[i] = FIND(node, runtime, handles[i], KIND_NODE)))
+			status = INGOT_STALE;
+	if (!status)
+		status = context_place_nodes(context, nodes, NULL, count);
+	memory_free(runtime, nodes);
+	struct ingot_command *last = stream->tail;
+	object_keep(&stream->object);
+	object_drop(&context->object);
+	leave_after(stream, last);
+	enter(runtime);
+	object_drop(&stream->object);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_node node_handle, void *memory, uint64_t bytes)
+{
+	enum ingot_status status;
+	struct context *context = context_enter(handle, &status);
+	uint64_t needed;
+	struct entry room;
+	if (!context)
+		return status;
+	struct device *device = context->stream->device;
+	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	if (!node)
+		status = INGOT_STALE;
+	else if (node->parent || !memory)
+		status = say(INGOT_INVALID, node->parent ? "a view has no place of its own" : "no memory");
+	else if (context_find(context, node, &room))
+		status = say(INGOT_PRESENT, "n%u is in the context already", node->id);
+	else if (!device->properties.host_memory)
+		status = say(INGOT_UNSUPPORTED, "%s does not use host memory", device->properties.backend);
+	else if (!(status = node_bytes(node, &needed)) && needed != bytes)
+		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes, (unsigned long long)needed, node->id);
+	if (!status) {
+		uint32_t pool;
+		struct slab *slab = slab_adopt(device, memory, bytes);
+		struct location *location = NULL;
+		status = say(INGOT_MEMORY, "no memory to place n%u", node->id);
+		if (slab) {
+			slab_keep(slab);
+			if (!pool_add(device, slab, &pool)) {
+				location = location_new(device, slab, pool, 0, bytes);
+				if (location)
+					location->owns_pool = location->written = true;
+				else
+					pool_remove(device, pool);
+			}
+			slab_drop(slab);
+		}
+		if (location) {
+			status = entries_add(handle.runtime, &context->entries, node, location, 0);
+			location->version = ++node->newest;
+			/* The node's own host array: both copies are one, and neither is older. */
+			if (memory == node->host)
+				node->host_version = node->newest;
+			location_drop(location);
+		}
+	}
+	leave(handle.runtime);
+	return status;
+}
+
+struct location *context_workspace(struct context *context, uint64_t bytes, uint32_t align, enum ingot_status *status)
+{
+	*status = INGOT_OK;
+	for (struct context *one = context; one; one = one->parent)
+		if (one->workspace && one->stream == context->stream && one->workspace->bytes >= bytes &&
+		    !((uintptr_t)one->workspace->slab->base & ((uintptr_t)(align ? align : 1) - 1)))
+			return one->workspace;
+	struct location *made = location_alone(context->stream->device, bytes, align, status);
+	if (made) {
+		location_drop(context->workspace);
+		context->workspace = made;
+	}
+	return made;
+}
+
+/* ---- questions ---- */
+
+enum ingot_status ingot_context_location(struct ingot_context handle, struct ingot_node node_handle, struct ingot_location *out)
+{
+	enum ingot_status status;
+	struct context *context = context_enter(handle, &status);
+	struct entry room;
+	uint64_t bytes;
+	if (!context)
+		return status;
+	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	if (!node)
+		status = INGOT_STALE;
+	else if (!context_find(context, node, &room))
+		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
+	else if (!(status = node_bytes(node, &bytes)))
+		*out = (struct ingot_location){ room.location->pool, room.location->offset + room.offset, bytes };
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_context_address(struct ingot_context handle, struct ingot_node node_handle, void **out)
+{
+	enum ingot_status status;
+	struct context *context = context_enter(handle, &status);
+	struct entry room;
+	if (!context)
+		return status;
+	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	if (!node)
+		status = INGOT_STALE;
+	else if (!context_find(context, node, &room))
+		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
+	else if (!context->stream->device->properties.host_memory)
+		status = say(INGOT_UNSUPPORTED, "%s does not use host memory", context->stream->device->properties.backend);
+	else
+		*out = (char *)room.location->slab->base + room.location->offset + room.offset;
+	leave(handle.runtime);
+	return status;
+}
+
+enum question { ASK_UPDATING, ASK_WRITERS, ASK_READERS, ASK_HOST_READERS, ASK_HOST_WRITERS };
+
+static struct ingot_stream stream_of(struct ingot_command *command)
+{
+	return command->stream ? HANDLE(ingot_stream, command->stream) : (struct ingot_stream){ 0 };
+}
+
+static void list_streams(struct hazard *hazard, bool writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+{
+	*count = 0;
+	for (uint32_t i = 0; i < (writers ? hazard->writer != NULL : hazard->reader_count); i++) {
+		struct ingot_command *command = writers ? hazard->writer : hazard->readers[i];
+		struct ingot_stream stream = stream_of(command);
+		bool twice = !stream.runtime;
+		for (uint32_t k = 0; k < *count && k < room && !twice; k++)
+			twice = ingot_stream_equal(streams[k], stream);
+		if (twice)
+			continue;
+		if (*count < room)
+			streams[*count] = stream;
+		++*count;
+	}
+}
+
+static enum ingot_status hazard_question(struct ingot_context handle, struct ingot_node node_handle, enum question question, struct ingot_stream *streams,
+					 uint32_t room, uint32_t *count)
+{
+	enum ingot_status status;
+	struct entry found;
+	struct context *context = context_enter(handle, &status);
+	if (!context)
+		return status;
+	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	if (!node)
+		status = INGOT_STALE;
+	else if (!context_find(context, node, &found))
+		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
+	else {
+		hazard_prune(handle.runtime, &found.location->hazard);
+		list_streams(&found.location->hazard, question != ASK_READERS, streams, room, count);
+	}
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_updating(struct ingot_context context, struct ingot_node node, bool *updating)
+{
+	uint32_t count = 0;
+	enum ingot_status status = hazard_question(context, node, ASK_UPDATING, NULL, 0, &count);
+	*updating = count != 0;
+	return status;
+}
+
+enum ingot_status ingot_writer_streams(struct ingot_context context, struct ingot_node node, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+{
+	return hazard_question(context, node, ASK_WRITERS, streams, room, count);
+}
+
+enum ingot_status ingot_reader_streams(struct ingot_context context, struct ingot_node node, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+{
+	return hazard_question(context, node, ASK_READERS, streams, room, count);
+}
+
+static enum ingot_status host_question(struct ingot_node handle, bool writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	if (!node)
+		return INGOT_STALE;
+	hazard_prune(handle.runtime, &node->host_hazard);
+	list_streams(&node->host_hazard, writers, streams, room, count);
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_host_reading_streams(struct ingot_node node, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+{
+	return host_question(node, false, streams, room, count);
+}
+
+enum ingot_status ingot_host_writing_streams(struct ingot_node node, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+{
+	return host_question(node, true, streams, room, count);
+}
+
+enum ingot_status ingot_owner_stream(struct ingot_device handle, struct ingot_node node_handle, struct ingot_stream *out)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return INGOT_STALE;
+	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	struct entry *entry = node ? entries_find(&device->shared, node) : NULL;
+	enum ingot_status status = !node ? INGOT_STALE : INGOT_OK;
+	if (!status && (!entry || !entry->location->owner))
+		status = say(INGOT_MISSING, "nobody owns n%u", node->id);
+	else if (!status)
+		*out = HANDLE(ingot_stream, entry->location->owner);
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_sharing_candidate(struct ingot_device handle, struct ingot_node node_handle, bool *candidate)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return INGOT_STALE;
+	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	*candidate = node && entries_find(&device->candidates, node);
+	leave(handle.runtime);
+	return node ? INGOT_OK : INGOT_STALE;
+}
+
+enum ingot_status ingot_hazard_entries(struct ingot_device handle, uint64_t *count)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return INGOT_STALE;
+	*count = 0;
+	for (uint32_t i = 0; i < device->location_count; i++)
+		*count += device->locations[i]->hazard.reader_count + (device->locations[i]->hazard.writer != NULL);
+	leave(handle.runtime);
+	return INGOT_OK;
+}

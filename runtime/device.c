@@ -1,0 +1,277 @@
+/* device.c: devices: the one of an ordinal, further logical ones, their end. */
+#include "inside.h"
+
+static const struct ingot_backend *table_of(const struct device *device) { return device->backend->table; }
+
+static enum ingot_status device_new(struct ingot_runtime *runtime, struct backend *backend, int ordinal, struct device **out)
+{
+	char text[INGOT_BACKEND_TEXT] = "";
+	struct device *device = memory_new(runtime, 1, sizeof *device);
+	if (!device)
+		return say(INGOT_MEMORY, "no memory for a device");
+	enum ingot_status status = handle_new(runtime, &device->object, KIND_DEVICE);
+	if (status) {
+		memory_free(runtime, device);
+		return status;
+	}
+	device->backend = backend;
+	device->next_pool = 1;                          /* pool 0 is the merge buffer */
+	status = backend->table->device_open(backend->state, ordinal, &device->raw, text);
+	if (status) {
+		device->raw = NULL;
+		handle_close(&device->object);
+		return say(status, "%s:%d: %s", backend->table->name, ordinal, text[0] ? text : ingot_status_text(status));
+	}
+	backend->table->properties(device->raw, &device->properties);
+	device->properties.backend = backend->table->name;
+	device->properties.ordinal = ordinal;
+	device->properties.id = runtime->next_device++;
+	status = stream_new(device, &device->main);
+	if (status) {
+		handle_close(&device->object);
+		return status;
+	}
+	*out = device;
+	return INGOT_OK;
+}
+
+void device_release(struct object *object)
+{
+	struct device *device = (struct device *)object;
+	struct ingot_runtime *runtime = object->runtime;
+	if (device->raw)
+		table_of(device)->device_close(device->raw);
+	memory_free(runtime, device->streams);
+	memory_free(runtime, device->lanes);
+	memory_free(runtime, device->pools);
+	memory_free(runtime, device->constants);
+	memory_free(runtime, device->locations);
+	memory_free(runtime, device);
+}
+
+static enum ingot_status device_ask(struct ingot_runtime *runtime, const char *name, int ordinal, bool another, struct ingot_device *out)
+{
+	struct device *device = NULL;
+	enum ingot_status status = INGOT_OK;
+	if (!runtime || !name || !out)
+		return say(INGOT_INVALID, "ingot_device_get: NULL");
+	enter(runtime);
+	struct backend *backend = backend_ready(runtime, name);
+	if (!backend)
+		status = INGOT_UNREADY;
+	else if (ordinal < 0 || ordinal >= backend->devices)
+		status = say(INGOT_RANGE, "%s has no device %d; it has %d", name, ordinal, backend->devices);
+	else if (!another && backend->first[ordinal])
+		device = backend->first[ordinal];
+	else {
+		status = device_new(runtime, backend, ordinal, &device);
+		if (!status && !another)
+			backend->first[ordinal] = device;
+	}
+	if (!status)
+		*out = HANDLE(ingot_device, device);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_device_get(struct ingot_runtime *runtime, const char *backend, int ordinal, struct ingot_device *out)
+{
+	return device_ask(runtime, backend, ordinal, false, out);
+}
+
+enum ingot_status ingot_device_another(struct ingot_runtime *runtime, const char *backend, int ordinal, struct ingot_device *out)
+{
+	return device_ask(runtime, backend, ordinal, true, out);
+}
+
+enum ingot_status ingot_device_default(struct ingot_runtime *runtime, struct ingot_device *out)
+{
+	if (!runtime)
+		return say(INGOT_INVALID, "ingot_device_default: NULL");
+	enter(runtime);
+	const char *name = runtime->backends ? runtime->backends->table->name : NULL;
+	leave(runtime);
+	return name ? ingot_device_get(runtime, name, 0, out) : say(INGOT_UNREADY, "no backend was initialised");
+}
+
+/* Contexts and routines of the device, children first. */
+static void device_contexts_close(struct device *device)
+{
+	struct ingot_runtime *runtime = device->object.runtime;
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		struct object *object = runtime->handles[i].object;
+		if (object && object->kind == KIND_ROUTINE && ((struct routine *)object)->context->stream->device == device)
+			handle_close(object);
+	}
+	for (bool again = true; again; ) {
+		again = false;
+		for (uint32_t i = 0; i < runtime->handle_count; i++) {
+			struct context *context = (struct context *)runtime->handles[i].object;
+			if (!context || context->object.kind != KIND_CONTEXT || context->stream->device != device || context->children)
+				continue;
+			context_finalize_locked(context);
+			handle_close(&context->object);
+			again = true;
+		}
+	}
+}
+
+static void device_tables_release(struct device *device)
+{
+	struct ingot_runtime *runtime = device->object.runtime;
+	for (uint32_t i = 0; i < device->constant_count; i++)
+		location_drop(device->constants[i].location);
+	device->constant_count = 0;
+	entries_release(runtime, &device->candidates);
+	entries_release(runtime, &device->shared);
+	while (device->pool_count)
+		pool_remove(device, device->pools[device->pool_count - 1].id);
+}
+
+enum ingot_status ingot_device_close(struct ingot_device handle)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = handle.runtime;
+	if (inside_task() || device->closing) {
+		enum ingot_status status = device->closing ? say(INGOT_STALE, "the device is being closed")
+							   : say(INGOT_WOULD_BLOCK, "a task cannot close a device");
+		leave(runtime);
+		return status;
+	}
+	device->closing = true;
+	object_keep(&device->object);
+	for (uint32_t i = 0; i < device->stream_count; i++)
+		if (device->streams[i])
+			stream_finish(device->streams[i]);
+	device_contexts_close(device);
+	for (uint32_t i = 0; i < device->stream_count; i++) {
+		if (!device->streams[i])
+			continue;
+		struct ingot_stream stream = HANDLE(ingot_stream, device->streams[i]);
+		leave(runtime);
+		ingot_stream_close(stream);
+		enter(runtime);
+	}
+	device_tables_release(device);
+	if (device->backend->first[device->properties.ordinal] == device)
+		device->backend->first[device->properties.ordinal] = NULL;
+	handle_close(&device->object);
+	object_drop(&device->object);
+	leave(runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_device_sync(struct ingot_device handle)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	enum ingot_status status = INGOT_OK;
+	if (!device)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = handle.runtime;
+	object_keep(&device->object);
+	for (uint32_t i = 0; i < device->stream_count; i++) {
+		if (!device->streams[i])
+			continue;
+		struct ingot_stream stream = HANDLE(ingot_stream, device->streams[i]);
+		leave(runtime);
+		enum ingot_status one = ingot_stream_await(stream);
+		enter(runtime);
+		status = status ? status : one == INGOT_STALE ? INGOT_OK : one;
+	}
+	for (uint32_t i = 0; i < device->location_count; i++)
+		hazard_prune(runtime, &device->locations[i]->hazard);
+	for (uint32_t i = 0; i < device->pool_count; i++)
+		hazard_prune(runtime, &device->pools[i].hazard);
+	for (uint32_t i = 0; i < device->stream_count; i++)
+		if (device->streams[i])
+			hazard_prune(runtime, &device->streams[i]->merge.hazard);
+	object_drop(&device->object);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_device_properties(struct ingot_device handle, struct ingot_properties *out)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return INGOT_STALE;
+	*out = device->properties;
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_device_used(struct ingot_device handle, uint64_t *bytes)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	enum ingot_status status = INGOT_OK;
+	if (!device)
+		return INGOT_STALE;
+	if (table_of(device)->used)
+		status = table_of(device)->used(device->raw, bytes);
+	else
+		*bytes = device->backend->used[device->properties.ordinal];
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_device_suggested_streams(struct ingot_device handle, int *count)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return INGOT_STALE;
+	const struct ingot_properties *properties = &device->properties;
+	int many = (int)properties->compute_units;
+	switch (device->backend->options.parallelism) {
+	case INGOT_ONLY_DEVICES:
+		*count = 1;
+		break;
+	case INGOT_FOR_COPYING:
+		*count = 1 + (int)properties->copy_engines;
+		break;
+	default:
+		/* Where streams are host threads, two cores stay for the program and the system. */
+		*count = !properties->host_memory ? many : many > 3 ? many - 2 : 1;
+	}
+	if (*count < 1)
+		*count = 1;
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+bool ingot_device_supports(struct ingot_device handle, enum ingot_dtype dtype)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return false;
+	bool supports = ingot_dtype_bits(dtype) && table_of(device)->supports(device->raw, dtype);
+	leave(handle.runtime);
+	return supports;
+}
+
+bool ingot_device_equal(struct ingot_device a, struct ingot_device b)
+{
+	return a.runtime == b.runtime && a.index == b.index && a.generation == b.generation;
+}
+
+size_t ingot_device_name(struct ingot_device handle, char *text, size_t room)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	struct sink sink = { text, room, 0 };
+	if (!device)
+		return 0;
+	sink_printf(&sink, "%s:%d:%u", device->properties.backend, device->properties.ordinal, device->properties.id);
+	leave(handle.runtime);
+	return sink_end(&sink);
+}
+
+const struct ingot_parallel *ingot_device_parallel(struct ingot_device handle)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return NULL;
+	const struct ingot_parallel *parallel = table_of(device)->parallel ? table_of(device)->parallel(device->raw) : NULL;
+	leave(handle.runtime);
+	return parallel;
+}

@@ -1,0 +1,189 @@
+/* event.c: handles to the end of some work. */
+#include "inside.h"
+
+enum ingot_status event_reserve(struct device *device, struct ingot_runtime *runtime, const struct ingot_event *wanted, struct event **out)
+{
+	*out = NULL;
+	if (!wanted)
+		return INGOT_OK;
+	struct event *event = memory_new(runtime, 1, sizeof *event);
+	if (!event)
+		return say(INGOT_MEMORY, "no memory for an event");
+	enum ingot_status status = handle_new(runtime, &event->object, KIND_EVENT);
+	if (status) {
+		memory_free(runtime, event);
+		return status;
+	}
+	if ((event->device = device)) {
+		device->events++;
+		object_keep(&device->object);
+	}
+	*out = event;
+	return INGOT_OK;
+}
+
+void event_bind(struct event *event, struct ingot_command *command, struct ingot_event *handle)
+{
+	if (!event)
+		return;
+	event->command = command;
+	if (command)
+		command_keep(command);
+	*handle = HANDLE(ingot_event, event);
+}
+
+void event_unreserve(struct event *event)
+{
+	if (event)
+		handle_close(&event->object);
+}
+
+void event_release(struct object *object)
+{
+	struct event *event = (struct event *)object;
+	struct ingot_runtime *runtime = object->runtime;
+	if (event->promise && event->command && !command_done(event->command) && !event->command->signaller)
+		promise_keep_or_break(event->command, failure_new(runtime, INGOT_CANCELLED, "the event was closed before it was signalled"));
+	command_drop(event->command);
+	failure_drop(runtime, event->failure);
+	if (event->device) {
+		event->device->events--;
+		object_drop(&event->device->object);
+	}
+	memory_free(runtime, event);
+}
+
+enum ingot_status event_new(struct device *device, struct ingot_runtime *runtime, struct ingot_command *command, struct ingot_event *handle)
+{
+	struct event *event;
+	enum ingot_status status = event_reserve(device, runtime, handle, &event);
+	if (!status)
+		event_bind(event, command, handle);
+	return status;
+}
+
+enum ingot_status ingot_event_record(struct ingot_stream handle, struct ingot_event *out)
+{
+	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct event *event = NULL;
+	struct ingot_command *command = NULL;
+	if (!stream)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = stream->object.runtime;
+	enum ingot_status status = out ? event_reserve(stream->device, runtime, out, &event) : say(INGOT_INVALID, "ingot_event_record: no place");
+	/* On a stream that stopped the mark carries its failure; the failure itself stays to be reported. */
+	if (!status && stream->failure && !stream->head) {
+		event_bind(event, NULL, out);
+		event->failure = failure_keep(stream->failure);
+		leave(runtime);
+		return INGOT_OK;
+	}
+	if (!status)
+		status = submit(&(struct request){ .stream = stream, .name = "mark" }, &command);
+	if (status) {
+		event_unreserve(event);
+		leave(runtime);
+		return status;
+	}
+	event_bind(event, command, out);
+	leave_after(stream, command);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_stream_wait(struct ingot_stream stream, struct ingot_event event)
+{
+	return ingot_task_submit(stream, &(struct ingot_task){ .name = "wait", .waits = &event, .wait_count = 1 }, NULL);
+}
+
+enum ingot_status ingot_event_open(struct ingot_runtime *runtime, struct ingot_event *out)
+{
+	struct event *event = NULL;
+	if (!runtime || !out)
+		return say(INGOT_INVALID, "ingot_event_open: NULL");
+	enter(runtime);
+	struct ingot_command *promise = promise_new(runtime);
+	enum ingot_status status = promise ? event_reserve(NULL, runtime, out, &event) : say(INGOT_MEMORY, "no memory for an event");
+	if (!status) {
+		event_bind(event, promise, out);
+		event->promise = true;
+	}
+	command_drop(promise);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_event_signal(struct ingot_event handle)
+{
+	struct event *event = ENTER(event, handle, KIND_EVENT);
+	if (!event)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = event->object.runtime;
+	enum ingot_status status = INGOT_OK;
+	if (!event->promise || command_done(event->command) || event->command->signaller)
+		status = say(INGOT_PRESENT, "this event is not promised, or is signalled already");
+	else
+		promise_keep_or_break(event->command, NULL);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_event_done(struct ingot_event handle, bool *done)
+{
+	struct event *event = ENTER(event, handle, KIND_EVENT);
+	if (!event)
+		return INGOT_STALE;
+	*done = !event->command || command_done(event->command);
+	leave(event->object.runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_event_sync(struct ingot_event handle)
+{
+	struct event *event = ENTER(event, handle, KIND_EVENT);
+	if (!event)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = event->object.runtime;
+	enum ingot_status status = INGOT_OK;
+	object_keep(&event->object);
+	if (event->command && inside_task() && !command_done(event->command))
+		status = say(INGOT_WOULD_BLOCK, "a task must not wait for other work; submit it behind the event instead");
+	else {
+		if (event->command)
+			command_wait(event->command);
+		const struct failure *failure = event->command ? event->command->failure : event->failure;
+		if (failure)
+			status = say_failure(failure);
+	}
+	object_drop(&event->object);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_event_cancel(struct ingot_event handle)
+{
+	struct event *event = ENTER(event, handle, KIND_EVENT);
+	if (!event)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = event->object.runtime;
+	struct ingot_command *command = event->command;
+	enum ingot_status status = INGOT_OK;
+	if (!command || atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
+		status = say(INGOT_BUSY, "it has begun already");
+	else if (event->promise)
+		promise_keep_or_break(command, failure_new(runtime, INGOT_CANCELLED, "the event was cancelled"));
+	else
+		command->cancelled = true;
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_event_close(struct ingot_event handle)
+{
+	struct event *event = ENTER(event, handle, KIND_EVENT);
+	if (!event)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = event->object.runtime;
+	handle_close(&event->object);
+	leave(runtime);
+	return INGOT_OK;
+}

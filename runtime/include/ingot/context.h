@@ -1,0 +1,147 @@
+/* context.h: contexts, modules, routines, transfers: running libraries on nodes.
+ *
+ *     ingot_module_load(runtime, &mnist_module, NULL, &module);
+ *     ingot_context_new(stream, &context);
+ *     ingot_link(context, module, "mnist", &routine);
+ *     ingot_routine_context(routine, &linked);
+ *     ingot_write(linked, image, pixels, sizeof pixels, NULL);
+ *     ingot_routine_run(routine, NULL);
+ *     ingot_read(linked, digit, scores, sizeof scores, &done);
+ *     ingot_event_sync(done);
+ *
+ * A context maps nodes to locations on one device, for one stream.  It sees what its parent sees; what it places itself
+ * its parent does not see.  Contexts of which one is an ancestor of the other agree on a node's buffer; unrelated ones
+ * have their own, but for constants and shared nodes, which a device has once.
+ *
+ * Work is ordered by what it touches: each location knows its last writer and its readers, on all streams and on the
+ * host.  Reads wait for the last write; a write waits for the last write and for all readers.  No wait is written by hand. */
+#ifndef INGOT_CONTEXT_H
+#define INGOT_CONTEXT_H
+
+#include "ingot/node.h"
+#include "ingot/pool.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- contexts ---- */
+
+enum ingot_status ingot_context_new(struct ingot_stream, struct ingot_context *);
+/* stream: of the parent's device; zeros: the parent's own. */
+enum ingot_status ingot_context_child(struct ingot_context parent, struct ingot_stream, struct ingot_context *);
+/* Waits for its stream, then frees what it owns.  Again: nothing happens.  With live children: INGOT_BUSY, and nothing
+ * happens either.  Its handle still answers queries. */
+enum ingot_status ingot_context_finalize(struct ingot_context);
+enum ingot_status ingot_context_close(struct ingot_context);     /* finalizes, then ends the handle */
+bool              ingot_context_finalized(struct ingot_context);
+enum ingot_status ingot_context_parent(struct ingot_context, struct ingot_context *);    /* INGOT_MISSING: has none */
+enum ingot_status ingot_context_stream(struct ingot_context, struct ingot_stream *);
+/* Places nodes the context does not see yet, zeroed (or with their host array's value, if they have one). */
+enum ingot_status ingot_context_place(struct ingot_context, const struct ingot_node *, uint32_t count);
+/* Places the node in the caller's memory: on devices with host memory, no copy. */
+enum ingot_status ingot_context_adopt(struct ingot_context, struct ingot_node, void *memory, uint64_t bytes);
+enum ingot_status ingot_context_location(struct ingot_context, struct ingot_node, struct ingot_location *);   /* INGOT_MISSING */
+/* The address, on devices with host memory. */
+enum ingot_status ingot_context_address(struct ingot_context, struct ingot_node, void **);
+/* The node that a transfer routine with this context left for the merge buffer; INGOT_MISSING: none. */
+enum ingot_status ingot_context_merge_node(struct ingot_context, struct ingot_node *);
+size_t            ingot_context_json(struct ingot_context, char *text, size_t room);     /* nodes and locations */
+
+/* ---- transfers.  Host memory must stay, and stay unchanged, until the event.  present: or NULL; done: or NULL ---- */
+
+/* From and to the node's own host array.  *present is false, and nothing happens, where the context has no such node. */
+enum ingot_status ingot_from_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
+enum ingot_status ingot_to_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
+/* From and to the caller's array of exactly the node's bytes. */
+enum ingot_status ingot_write(struct ingot_context, struct ingot_node, const void *, uint64_t bytes, struct ingot_event *done);
+enum ingot_status ingot_read(struct ingot_context, struct ingot_node, void *, uint64_t bytes, struct ingot_event *done);
+/* A child context that has the node besides, with this value; the context itself is unchanged.  INGOT_PRESENT where it has
+ * it already; from a device, INGOT_MISSING where the source has it not. */
+enum ingot_status ingot_init_from_host(struct ingot_context, struct ingot_node, const void *, uint64_t bytes, struct ingot_context *child);
+enum ingot_status ingot_init_from_device(struct ingot_context, struct ingot_node, struct ingot_context source, struct ingot_context *child);
+
+enum ingot_merge {
+	INGOT_MERGE_NONE,      /* into the target's own buffer of the node */
+	INGOT_MERGE_COPY,      /* into the merge buffer of the target's stream */
+	INGOT_MERGE_STREAMING, /* the merge buffer becomes the source's buffer itself, for the next consumer; across devices: COPY */
+};
+
+/* Ordered after the source's last write and, for the target, like any write.  *moved is false where there is nothing to
+ * do: the node is missing on a side, or both sides have the same buffer.  Between two backends it goes through the host. */
+enum ingot_status ingot_device_to_device(struct ingot_node, struct ingot_context target, enum ingot_merge, struct ingot_context source,
+					 bool *moved, struct ingot_event *done);
+/* The same as a routine; its context carries the merge node, which ingot_link compares.  INGOT_MISSING: nothing to move. */
+enum ingot_status ingot_transfer_routine(struct ingot_node, struct ingot_context target, enum ingot_merge, struct ingot_context source,
+					 struct ingot_routine *);
+
+struct ingot_merge_state {
+	bool filled;                           /* something was scheduled into it */
+	struct ingot_node node;                /* the latest */
+	bool streaming;                        /* it is the source's buffer */
+	bool updating;                         /* the latest copy into it is not done; never so while streaming */
+	uint64_t owned_bytes;                  /* its own storage, which grows and never shrinks */
+};
+enum ingot_status ingot_merge_buffer(struct ingot_stream, struct ingot_merge_state *);
+
+/* ---- hazards, as questions.  Done events are dropped from the lists by asking ---- */
+
+enum ingot_status ingot_updating(struct ingot_context, struct ingot_node, bool *);       /* its last write is not done */
+enum ingot_status ingot_owner_stream(struct ingot_device, struct ingot_node, struct ingot_stream *);   /* INGOT_MISSING: nobody */
+enum ingot_status ingot_sharing_candidate(struct ingot_device, struct ingot_node, bool *);
+/* Streams with undone work on the node; at most `room` are written, *count is how many. */
+enum ingot_status ingot_writer_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);
+enum ingot_status ingot_reader_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);
+enum ingot_status ingot_host_reading_streams(struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);   /* uploads */
+enum ingot_status ingot_host_writing_streams(struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);   /* downloads */
+/* Entries of the hazard tables of a device, done ones included: for tests of their bounds. */
+enum ingot_status ingot_hazard_entries(struct ingot_device, uint64_t *count);
+
+/* ---- libraries: loaded modules ---- */
+
+struct ingot_library_options {
+	struct ingot_library with;             /* share its nodes, by name; zeros: none */
+	const void *constants;                 /* a mapped file, where the descriptor has no data; kept, not copied */
+	uint64_t constants_bytes;              /* must be the descriptor's */
+};
+
+/* Checks the descriptor (INGOT_INVALID says what is wrong) and makes its nodes.  The descriptor must stay. */
+enum ingot_status ingot_library_load(struct ingot_runtime *, const struct ingot_module *, const struct ingot_library_options *,
+				     struct ingot_library *);
+enum ingot_status ingot_library_close(struct ingot_library);     /* INGOT_BUSY while routines of it are open */
+enum ingot_status ingot_library_node(struct ingot_library, const char *name, struct ingot_node *);
+enum ingot_status ingot_library_kernel(struct ingot_library, const char *name, const struct ingot_module_kernel **);
+size_t            ingot_library_json(struct ingot_library, char *text, size_t room);
+
+/* ---- routines ---- */
+
+/* Places what the routine needs and the context has not (nothing, the second time), and gives a routine on a child context.
+ * Errors: INGOT_MISSING where the module has no such routine, or a node that it reads is neither in the context nor
+ * initialised nor its input by declaration; INGOT_MISMATCH where the context's merge node is not the one it reads;
+ * INGOT_CONFLICT where another stream owns a shared node it writes. */
+enum ingot_status ingot_link(struct ingot_context, struct ingot_library, const char *routine, struct ingot_routine *);
+/* All routines of the module, in its order, less those that `keep` refuses (their handles are zeros); each is linked
+ * downstream of the one before, and *last is the context behind all.  Nothing stays when one fails. */
+enum ingot_status ingot_link_all(struct ingot_context, struct ingot_library, bool (*keep)(const char *name, void *), void *user,
+				 struct ingot_routine *routines, struct ingot_context *last);
+enum ingot_status ingot_routine_close(struct ingot_routine);     /* and its context; INGOT_BUSY with live children */
+enum ingot_status ingot_routine_context(struct ingot_routine, struct ingot_context *);
+enum ingot_status ingot_routine_set(struct ingot_routine, const char *symbol, int64_t value);     /* kept until set again */
+enum ingot_status ingot_routine_symbol(struct ingot_routine, const char *symbol, int64_t *value);
+/* A file for the debug log of generated code that has one; copied.  NULL: none. */
+enum ingot_status ingot_routine_log(struct ingot_routine, const char *path);
+/* Asynchronous.  INGOT_RANGE for a symbol that was not set and has no single value; INGOT_MISMATCH where the merge buffer
+ * holds another node; INGOT_UNREADY where an input was never written (the message names it and, if one of the open
+ * routines would write it, that one). */
+enum ingot_status ingot_routine_run(struct ingot_routine, struct ingot_event *done);
+enum ingot_status ingot_routine_can_run(struct ingot_routine, bool *);
+/* Of the latest run, after its event: the actual extents it reported. */
+enum ingot_status ingot_routine_extents(struct ingot_routine, int64_t *, uint32_t count);
+enum ingot_status ingot_routine_event(struct ingot_routine, struct ingot_event *);       /* of the latest run */
+/* Name, inputs, outputs, merge input, symbols, and the routines it depends on. */
+size_t            ingot_routine_json(struct ingot_routine, char *text, size_t room);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

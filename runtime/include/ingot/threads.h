@@ -1,0 +1,32 @@
+/* threads.h: the intra-op pool: a parallel-for for kernels.
+ *
+ *     struct ingot_threads *threads;
+ *     ingot_threads_open(&threads, 4);
+ *     context.parallel = ingot_threads_parallel(threads);        // of a generated library, or by hand:
+ *     parallel->run(parallel->pool, task, argument, 64);
+ *     ingot_threads_close(threads);
+ *
+ * The caller works too, so `workers` of 1 starts no thread.  Idle workers spin for a short while, then sleep on a futex.
+ * One job at a time has the workers: a second caller meanwhile, and a call from inside a task, run on their own thread. */
+#ifndef INGOT_THREADS_H
+#define INGOT_THREADS_H
+
+#include "ingot/abi.h"
+#include "ingot/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ingot_threads;
+
+enum ingot_status            ingot_threads_open(struct ingot_threads **, int workers);    /* 0: one for each core */
+void                         ingot_threads_close(struct ingot_threads *);                 /* not while it runs a job; NULL is fine */
+const struct ingot_parallel *ingot_threads_parallel(struct ingot_threads *);
+/* How long idle workers spin, in loops of a pause instruction; 0: they sleep at once. */
+void                         ingot_threads_spin(struct ingot_threads *, uint32_t loops);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

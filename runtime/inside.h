@@ -1,0 +1,449 @@
+/* inside.h: the runtime's own structures.  One lock of the runtime guards all of them; it is not held while a command
+ * runs.  Objects count references: a handle is one, and whoever points at the object another. */
+#ifndef RUNTIME_INSIDE_H
+#define RUNTIME_INSIDE_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include "ingot/backend.h"
+#include "ingot/context.h"
+#include "ingot/names.h"
+#include "ingot/plan.h"
+#include "ingot/threads.h"
+
+#define PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define NAME_ROOM    48
+#define TEXT_ROOM    240
+
+enum kind { KIND_NONE, KIND_DEVICE, KIND_STREAM, KIND_EVENT, KIND_CONTEXT, KIND_NODE, KIND_LIBRARY, KIND_ROUTINE, KIND_COUNT };
+
+struct object {
+	struct ingot_runtime *runtime;
+	uint32_t index, generation;       /* of its handle; generation 0: closed */
+	enum kind kind;
+	uint32_t refs;
+};
+
+/* A failure is shared by all who must hear of it. */
+struct failure {
+	uint32_t refs;
+	enum ingot_status status;
+	bool cancelled;                   /* passes on, but stops no stream */
+	char text[TEXT_ROOM];
+};
+
+/* ---- commands: stream.c ---- */
+
+enum command_state { COMMAND_QUEUED, COMMAND_RUNNING, COMMAND_DONE };
+
+struct edge {
+	struct ingot_command *from, *to;
+	struct edge *next;                /* among the successors of `from` */
+	bool carries;                     /* a failure of `from` is one of `to` */
+};
+
+/* Who touched a place: the last writer and the readers since. */
+struct hazard {
+	struct ingot_command *writer;
+	struct failure *taint;            /* the last writer failed: the value is not there */
+	struct ingot_command **readers;
+	uint32_t reader_count, reader_room;
+};
+
+struct access {
+	struct hazard *hazard;
+	bool read, write;
+};
+
+struct ingot_command {
+	struct ingot_runtime *runtime;
+	struct stream *stream;            /* NULL: a promise, or finished */
+	struct ingot_command *previous, *next;   /* in the queue */
+	uint32_t refs;
+	_Atomic int state;
+	uint32_t pending;                 /* edges from commands that are not done */
+	bool cancelled;
+	struct failure *cause;            /* of a predecessor: do not run */
+	struct failure *failure;          /* its own, when done */
+	struct edge *edges, *successors;
+	uint32_t edge_count, slab_count;
+	struct slab **slabs;
+	struct object *keeps;             /* lives until it is done */
+	enum ingot_status (*run)(struct ingot_command *, char *text);
+	void (*destroy)(void *payload);   /* called once, without the lock */
+	void *payload;
+	struct ingot_command *promise;    /* done with this one */
+	struct ingot_command *signaller;  /* of a promise */
+	uint64_t visited;
+	struct ingot_command *to_visit;
+	uint64_t began, number;
+	char name[NAME_ROOM];
+	uint32_t stream_number, device_id;
+};
+
+struct request {
+	struct stream *stream;
+	const char *name;
+	enum ingot_status (*run)(struct ingot_command *, char *text);
+	void (*destroy)(void *payload);
+	size_t payload_bytes;             /* zeroed room, filled by the caller before it gives up the lock */
+	const struct access *accesses;
+	uint32_t access_count;
+	struct ingot_command *const *after;
+	uint32_t after_count;
+	struct slab *const *slabs;
+	uint32_t slab_count;
+	struct object *keeps;
+};
+
+/* ---- objects ---- */
+
+struct slab {
+	struct device *device;
+	void *raw, *base;
+	uint64_t bytes;
+	uint32_t refs;
+	bool adopted;
+};
+
+struct pool {
+	uint32_t id;
+	struct slab *slab;
+	struct hazard hazard;
+	bool lazy_closed;
+};
+
+struct location {
+	struct device *device;
+	struct slab *slab;
+	uint32_t pool, refs;
+	uint64_t offset, bytes;
+	struct hazard hazard;
+	uint64_t version;
+	bool written;                     /* somebody gave it a value */
+	bool owns_pool;                   /* its pool goes with it */
+	uint32_t index;                   /* among the device's locations */
+	struct stream *owner;             /* of a shared one: its only writer */
+};
+
+struct entry {
+	struct node *node;
+	struct location *location;
+	uint64_t offset;                  /* of the node inside of the location */
+};
+
+struct entries {
+	struct entry *at;                 /* by ascending node id */
+	uint32_t count, room;
+};
+
+struct backend {
+	const struct ingot_backend *table;
+	struct ingot_backend_options options;
+	void *state;
+	int devices;
+	uint64_t *used;                   /* by ordinal */
+	struct device **first;            /* by ordinal: what ingot_device_get gives */
+	struct backend *next;
+};
+
+struct constants {
+	const void *data;
+	uint64_t bytes, hash;
+	struct location *location;
+};
+
+struct device {
+	struct object object;
+	struct backend *backend;
+	struct ingot_properties properties;
+	void *raw;
+	struct stream **streams;          /* by number; NULL: free */
+	uint32_t stream_room, stream_count;
+	struct stream *main;
+	struct stream **lanes;            /* of static schedules, made when needed */
+	uint32_t lane_count;
+	struct pool *pools;               /* by ascending id */
+	uint32_t pool_count, pool_room, next_pool;
+	struct constants *constants;
+	uint32_t constant_count, constant_room;
+	struct entries candidates, shared;       /* read-only nodes that may become shared; nodes that are */
+	struct location **locations;      /* all of the device: for sync and dumps */
+	uint32_t location_count, location_room;
+	uint64_t events;
+	bool closing;
+};
+
+struct ingot_queue {
+	struct stream *stream;
+};
+
+struct merge {
+	struct node *node;
+	struct slab *owned;
+	struct hazard hazard;             /* of the owned storage */
+	struct location *streaming;       /* the source, or NULL */
+	uint64_t streaming_offset;
+	struct ingot_command *update;     /* the latest copy */
+	uint64_t bytes;                   /* of the value in it */
+};
+
+struct stream {
+	struct object object;
+	struct device *device;
+	uint32_t number, contexts;
+	struct ingot_queue queue;
+	void *raw;
+	struct ingot_command *head, *tail;
+	uint32_t count;
+	struct failure *failure;
+	bool reported, closing;
+	struct merge merge;
+	char name[NAME_ROOM];
+};
+
+struct event {
+	struct object object;
+	struct ingot_command *command;    /* NULL: all was done when it was recorded */
+	struct failure *failure;
+	struct device *device;            /* counted there; NULL: a promise */
+	bool promise;
+};
+
+struct context {
+	struct object object;
+	struct stream *stream;
+	struct context *parent;
+	uint32_t children;
+	struct entries entries;
+	uint32_t *pools;
+	uint32_t pool_count, pool_room;
+	struct location *workspace;
+	struct node *merge_node;
+	bool finalized;
+};
+
+struct node {
+	struct object object;
+	uint32_t id;
+	char **labels;
+	uint32_t label_count;
+	struct ingot_precision_state precision;
+	struct ingot_mode_state mode;
+	uint32_t rank;
+	int64_t dims[INGOT_MAX_RANK], left[INGOT_MAX_RANK], right[INGOT_MAX_RANK];
+	double margin;
+	bool margin_open;
+	struct node *parent;              /* of a slice, or of a view in a module */
+	uint64_t view_offset;
+	uint64_t storage_bytes;           /* of a module's node; 0: from dims and type */
+	uint32_t align;
+	void *host;
+	bool host_owned;
+	const void *initial;
+	struct hazard host_hazard;
+	uint64_t host_version, newest;
+	uint64_t uploads, downloads;
+	char *code_name, *note;
+};
+
+struct library {
+	struct object object;
+	const struct ingot_module *module;
+	struct node **nodes;
+	const void *constants;
+	uint32_t routines;
+};
+
+struct argument {
+	struct location *location;        /* NULL: the merge buffer */
+	uint64_t offset;
+};
+
+struct routine {
+	struct object object;
+	struct library *library;          /* NULL: a transfer */
+	const struct ingot_module_routine *descriptor;
+	struct context *context;
+	struct argument *arguments;
+	int64_t *symbols;
+	bool *symbol_set;
+	char *log;
+	struct ingot_command *last;
+	/* a transfer */
+	struct node *node;
+	struct context *source;
+	enum ingot_merge merge;
+};
+
+struct trace_entry {
+	char name[NAME_ROOM];
+	uint32_t device, stream;
+	uint64_t began, ended;
+	bool failed;
+};
+
+struct handle_entry {
+	struct object *object;
+	uint32_t generation, next_free;
+};
+
+struct ingot_runtime {
+	pthread_mutex_t lock;
+	pthread_cond_t change;            /* something finished or was signalled */
+	uint32_t waiting;
+	struct ingot_runtime_options options;
+	struct backend *backends;
+	struct handle_entry *handles;
+	uint32_t handle_count, handle_room, first_free;
+	uint32_t open[KIND_COUNT];
+	uint32_t next_device, next_node;
+	uint64_t next_command, visit;
+	_Atomic uint64_t live;
+	struct failure no_memory;
+	struct trace_entry *trace;
+	uint32_t trace_room;
+	uint64_t trace_count;
+	uint64_t hazards;                 /* entries in all hazard lists */
+	bool closing;
+};
+
+/* ---- status.c ---- */
+enum ingot_status say(enum ingot_status, const char *format, ...) PRINTF(2, 3);      /* leaves the message, returns the status */
+enum ingot_status say_failure(const struct failure *);
+
+/* ---- runtime.c: memory, handles ---- */
+void *memory_new(struct ingot_runtime *, size_t count, size_t bytes);                /* zeroed; NULL: none left or overflow */
+void  memory_free(struct ingot_runtime *, void *);
+char *memory_copy(struct ingot_runtime *, const char *text);
+/* Makes room for one more of `bytes` each. */
+bool  memory_grow(struct ingot_runtime *, void *array, uint32_t count, uint32_t *room, size_t bytes);
+void  enter(struct ingot_runtime *);
+void  leave(struct ingot_runtime *);
+enum ingot_status handle_new(struct ingot_runtime *, struct object *, enum kind);    /* takes one reference */
+void  handle_close(struct object *);                                                 /* ends the handle, drops its reference */
+void  object_keep(struct object *);
+void  object_drop(struct object *);
+struct object *object_of(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind);   /* says INGOT_STALE */
+/* Resolves a handle with the lock taken; NULL: stale, the lock is not held. */
+#define ENTER(type, handle, kind) ((struct type *)object_enter((handle).runtime, (handle).index, (handle).generation, kind))
+#define FIND(type, rt, handle, kind) \
+	((struct type *)((handle).runtime == (rt) ? object_of((rt), (handle).index, (handle).generation, kind) : object_of((rt), UINT32_MAX, 0, kind)))
+struct object *object_enter(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind);
+#define HANDLE(type, o) ((struct type){ (o)->object.runtime, (o)->object.index, (o)->object.generation })
+extern void (*const object_release[KIND_COUNT])(struct object *);
+void device_release(struct object *), stream_release(struct object *), event_release(struct object *), context_release(struct object *),
+	node_release(struct object *), library_release(struct object *), routine_release(struct object *);
+struct backend *backend_ready(struct ingot_runtime *, const char *name);            /* NULL: says INGOT_UNREADY */
+struct failure *failure_new(struct ingot_runtime *, enum ingot_status, const char *format, ...) PRINTF(3, 4);   /* never NULL */
+struct failure *failure_keep(struct failure *);
+void  failure_drop(struct ingot_runtime *, struct failure *);
+
+/* ---- stream.c ---- */
+enum ingot_status stream_new(struct device *, struct stream **);
+void  stream_finish(struct stream *);                                  /* waits until it is empty */
+enum ingot_status stream_room(struct stream *);                        /* waits for room, reports a failure; may give up the lock */
+enum ingot_status submit(const struct request *, struct ingot_command **);    /* the queue's reference; alive until `leave` */
+void  leave_after(struct stream *, struct ingot_command *);            /* leave; on inline devices, runs it */
+void  command_keep(struct ingot_command *);
+void  command_drop(struct ingot_command *);
+void  command_wait(struct ingot_command *);                            /* locked; gives the lock up meanwhile */
+bool  command_done(const struct ingot_command *);
+struct ingot_command *promise_new(struct ingot_runtime *);
+void  promise_keep_or_break(struct ingot_command *, struct failure *); /* done, well or with a failure (its reference is taken) */
+bool  inside_task(void);
+
+/* ---- event.c ---- */
+enum ingot_status event_new(struct device *, struct ingot_runtime *, struct ingot_command *, struct ingot_event *);   /* done NULL: fine */
+/* Before the submit, so that a submit that was accepted cannot fail any more. */
+enum ingot_status event_reserve(struct device *, struct ingot_runtime *, const struct ingot_event *wanted, struct event **);
+void  event_bind(struct event *, struct ingot_command *, struct ingot_event *handle);
+void  event_unreserve(struct event *);
+
+/* ---- hazard.c ---- */
+bool  hazard_reserve(struct ingot_runtime *, struct hazard *);
+void  hazard_prune(struct ingot_runtime *, struct hazard *);
+void  hazard_release(struct ingot_runtime *, struct hazard *);
+bool  hazard_busy(struct ingot_runtime *, struct hazard *, bool readers_too);
+
+/* ---- pool.c ---- */
+struct slab *slab_new(struct device *, uint64_t bytes, uint32_t align, enum ingot_slab_mode, enum ingot_status *);
+struct slab *slab_adopt(struct device *, void *, uint64_t bytes);
+void  slab_keep(struct slab *);
+void  slab_drop(struct slab *);
+enum ingot_status pool_add(struct device *, struct slab *, uint32_t *id);      /* takes the reference, also when it fails */
+struct pool *pool_find(struct device *, uint32_t id);
+void  pool_remove(struct device *, uint32_t id);
+enum ingot_status submit_fill(struct stream *, struct slab *, uint64_t offset, uint64_t bytes, int byte, struct hazard *, struct ingot_command **);
+enum ingot_status submit_write(struct stream *, const char *name, struct slab *, uint64_t offset, const void *, uint64_t bytes,
+			       const struct access *, uint32_t, struct object *keeps, struct ingot_command **);
+enum ingot_status submit_read(struct stream *, const char *name, struct slab *, uint64_t offset, void *, uint64_t bytes,
+			      const struct access *, uint32_t, struct object *keeps, struct ingot_command **);
+enum ingot_status submit_copy(struct stream *, const char *name, struct slab *to, uint64_t to_offset, struct slab *from, uint64_t from_offset,
+			      uint64_t bytes, const struct access *, uint32_t, struct ingot_command **);
+
+enum ingot_status launch_shape(const struct device *, const uint32_t groups[3], const uint32_t *threads, uint32_t chosen[3]);
+
+/* ---- context.c ---- */
+struct entry *entries_find(struct entries *, const struct node *);
+enum ingot_status entries_add(struct ingot_runtime *, struct entries *, struct node *, struct location *, uint64_t offset);
+void  entries_remove(struct ingot_runtime *, struct entries *, const struct node *);
+void  entries_release(struct ingot_runtime *, struct entries *);
+struct entry *context_find(struct context *, const struct node *, struct entry *room);       /* views resolved; NULL: not there */
+enum ingot_status context_new(struct stream *, struct context *parent, struct context **);
+struct location *location_new(struct device *, struct slab *, uint32_t pool, uint64_t offset, uint64_t bytes);
+void  location_drop(struct location *);
+enum ingot_status context_finalize_locked(struct context *);
+/* Places nodes that the context does not see yet.  cleared: for each whether it need not be zeroed; NULL: none. */
+enum ingot_status context_place_nodes(struct context *, struct node *const *, const bool *cleared, uint32_t count);
+/* A location with a pool of its own, which it takes along when it goes. */
+struct location *location_alone(struct device *, uint64_t bytes, uint32_t align, enum ingot_status *);
+/* Gives a new location its first value: of the host, initial data, or zeros. */
+enum ingot_status location_begin(struct context *, struct node *, struct location *);
+enum ingot_status context_upload(struct context *, struct node *, struct entry *, const void *, uint64_t bytes, bool from_host, struct ingot_command **);
+struct location *context_workspace(struct context *, uint64_t bytes, uint32_t align, enum ingot_status *);
+void location_keep(struct location *);
+enum ingot_status link_locked(struct context *, struct library *, const struct ingot_module_routine *, struct routine **);
+
+/* ---- node.c ---- */
+struct node *node_make(struct ingot_runtime *, const struct ingot_node_options *, enum ingot_status *);
+enum ingot_status node_bytes(struct node *, uint64_t *);
+enum ingot_status node_count(const struct node *, uint64_t *);
+enum ingot_dtype  node_dtype(struct node *);                           /* freezes */
+size_t node_debug_name(const struct node *, char *, size_t);
+struct node *node_base(struct node *, uint64_t *offset);               /* through views */
+
+/* ---- routine.c, transfer.c, schedule.c ---- */
+enum ingot_status routine_run_locked(struct routine *, struct ingot_command **);
+enum ingot_status transfer_run(struct node *, struct context *target, enum ingot_merge, struct context *source, bool *moved, struct ingot_command **);
+enum ingot_status schedule_run(struct routine *, const struct request *whole, const struct ingot_slot *, void *const *pools, struct slab *const *slabs,
+			       struct ingot_command **);
+enum ingot_status merge_ensure(struct stream *, uint64_t bytes);
+
+/* ---- text.c ---- */
+struct sink { char *at; size_t room, count; };
+void sink_printf(struct sink *, const char *format, ...) PRINTF(2, 3);
+void sink_string(struct sink *, const char *);                         /* a JSON string, quoted */
+size_t sink_end(struct sink *);
+
+uint64_t clock_nanoseconds(void);
+
+static inline void pause_briefly(void)
+{
+#if defined __x86_64__ || defined __i386__
+	__builtin_ia32_pause();
+#elif defined __aarch64__
+	__asm__ volatile("yield");
+#else
+	atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+#endif

@@ -1,0 +1,379 @@
+/* link.c: a library's routine + a context -> a routine on a child context: what is lacking is placed, shared or refused. */
+#include "inside.h"
+
+static bool has(const uint32_t *at, uint32_t count, uint32_t index)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (at[i] == index)
+			return true;
+	return false;
+}
+
+/* ---- constants: one copy for each device ---- */
+
+static enum ingot_status constants_location(struct context *context, struct library *library, struct location **out)
+{
+	struct device *device = context->stream->device;
+	struct ingot_runtime *runtime = device->object.runtime;
+	const struct ingot_module_constants *constants = &library->module->constants;
+	enum ingot_status status;
+	for (uint32_t i = 0; i < device->constant_count; i++) {
+		const struct constants *one = device->constants + i;
+		if (one->bytes == constants->bytes && (one->data == library->constants || (one->hash && one->hash == constants->hash))) {
+			*out = one->location;
+			return INGOT_OK;
+		}
+	}
+	if (!memory_grow(runtime, &device->constants, device->constant_count, &device->constant_room, sizeof *device->constants))
+		return say(INGOT_MEMORY, "no memory for the constants of %s", library->module->name);
+	uint32_t align = constants->align ? constants->align : device->properties.slab_align, pool;
+	struct location *location = NULL;
+	if (device->properties.host_memory && !((uintptr_t)library->constants & (align - 1))) {       /* flash, or a mapped file: no copy */
+		struct slab *slab = slab_adopt(device, (void *)(uintptr_t)library->constants, constants->bytes);
+		status = slab ? INGOT_OK : say(INGOT_MEMORY, "no memory for the constants of %s", library->module->name);
+		if (slab) {
+			slab_keep(slab);
+			status = pool_add(device, slab, &pool);
+			if (!status && !(location = location_new(device, slab, pool, 0, constants->bytes))) {
+				pool_remove(device, pool);
+				status = say(INGOT_MEMORY, "no memory for a location");
+			}
+			slab_drop(slab);
+		}
+	} else if ((location = location_alone(device, constants->bytes, align, &status)))
+		status = submit_write(context->stream, "constants", location->slab, 0, library->constants, constants->bytes,
+				      &(struct access){ &location->hazard, false, true }, 1, &library->object, NULL);
+	if (status) {
+		location_drop(location);
+		return status;
+	}
+	location->written = location->owns_pool = true;
+	device->constants[device->constant_count++] = (struct constants){ library->constants, constants->bytes, constants->hash, location };
+	*out = location;
+	return INGOT_OK;
+}
+
+/* ---- sharing between streams ---- */
+
+static enum ingot_status device_place(struct context *context, struct entries *entries, struct node *node, struct location **out)
+{
+	struct device *device = context->stream->device;
+	uint64_t bytes;
+	enum ingot_status status = node_bytes(node, &bytes);
+	struct location *location = status ? NULL : location_alone(device, bytes, node->align, &status);
+	if (!location)
+		return status;
+	if (!(status = location_begin(context, node, location)))
+		status = entries_add(device->object.runtime, entries, node, location, 0);
+	*out = status ? NULL : location;
+	location_drop(location);
+	return status;
+}
+
+static enum ingot_status refuse(const struct node *node, const char *why)
+{
+	char name[80];
+	node_debug_name(node, name, sizeof name);
+	return say(INGOT_CONFLICT, "%s: %s", name, why);
+}
+
+/* Where the node lies for this context, if that is decided by the device; NULL: the context places it itself. */
+static enum ingot_status sharing_decide(struct context *context, struct node *node, bool writes, struct location **out)
+{
+	struct device *device = context->stream->device;
+	struct ingot_runtime *runtime = device->object.runtime;
+	struct entry *shared = entries_find(&device->shared, node), *candidate = entries_find(&device->candidates, node);
+	enum ingot_status status;
+	char why[200];
+	*out = NULL;
+	if (writes && ingot_mode_known_constant(&node->mode))
+		return refuse(node, "it is constant, and the routine writes it");
+	if (ingot_mode_known_shared(&node->mode)) {
+		if (shared)
+			*out = shared->location;
+		else if ((status = device_place(context, &device->shared, node, out)))
+			return status;
+		if (!writes)
+			return INGOT_OK;
+		struct stream *owner = (*out)->owner;
+		if (owner && owner != context->stream) {
+			snprintf(why, sizeof why, "%s writes it, so %s cannot", owner->name, context->stream->name);
+			return refuse(node, why);
+		}
+		(*out)->owner = context->stream;
+		return INGOT_OK;
+	}
+	if (writes) {
+		if (!ingot_sharing_update(&node->mode, INGOT_PER_STREAM, INGOT_BY_SHARED_WRITER, why))
+			return refuse(node, why);
+		entries_remove(runtime, &device->candidates, node);
+		return INGOT_OK;
+	}
+	/* Only what has a value from the start is the same for all that read it; an input that the host gives is not. */
+	if (node->mode.sharing == INGOT_PER_STREAM || ingot_mode_known_volatile(&node->mode) || !(node->initial || node->host_version))
+		return INGOT_OK;
+	if (!candidate)
+		return device_place(context, &device->candidates, node, out);
+	*out = candidate->location;
+	if (!ingot_sharing_update(&node->mode, INGOT_SHARED, INGOT_BY_SHARED_CANDIDATE, why))
+		return refuse(node, why);
+	status = entries_add(runtime, &device->shared, node, *out, 0);
+	if (!status)
+		entries_remove(runtime, &device->candidates, node);
+	return status;
+}
+
+/* ---- linking ---- */
+
+struct linking {
+	struct context *context;          /* the child */
+	struct library *library;
+	const struct ingot_module_routine *routine;
+	struct node **nodes;              /* to be placed */
+	bool *cleared;
+	uint32_t count;
+};
+
+static enum ingot_status node_need(struct linking *linking, uint32_t index)
+{
+	struct context *context = linking->context;
+	struct ingot_runtime *runtime = context->object.runtime;
+	const struct ingot_module *module = linking->library->module;
+	uint64_t offset;
+	struct node *base = node_base(linking->library->nodes[index], &offset);
+	struct location *location = NULL;
+	struct entry room;
+	enum ingot_status status = INGOT_OK;
+	while (module->nodes[index].view_of >= 0 && linking->library->nodes[index] != base)
+		index = (uint32_t)module->nodes[index].view_of;
+	const struct ingot_module_node *from = module->nodes + index;
+	bool reads = has(linking->routine->inputs, linking->routine->input_count, index);
+	bool writes = has(linking->routine->outputs, linking->routine->output_count, index);
+	if (context_find(context, base, &room)) {
+		if (room.location->owner && writes && room.location->owner != context->stream)
+			return refuse(base, "another stream writes it");
+		return INGOT_OK;
+	}
+	for (uint32_t i = 0; i < linking->count; i++)
+		if (linking->nodes[i] == base)
+			return INGOT_OK;
+	if (from->flags & INGOT_NODE_CONSTANT) {
+		if (writes)
+			return refuse(base, "it is constant, and the routine writes it");
+		if (!(status = constants_location(context, linking->library, &location)))
+			status = entries_add(runtime, &context->entries, base, location, from->offset);
+		return status;
+	}
+	if (reads && !base->initial && !base->host_version && !(from->flags & (INGOT_NODE_HOSTED | INGOT_NODE_STATE)) && base->mode.sharing != INGOT_SHARED)
+		return say(INGOT_MISSING, "%s reads %s, which is not in the context and has no value of its own", linking->routine->name, from->name);
+	if ((status = sharing_decide(context, base, writes, &location)))
+		return status;
+	if (location)
+		return entries_add(runtime, &context->entries, base, location, 0);
+	linking->cleared[linking->count] = from->flags & INGOT_NODE_CLEARED;
+	linking->nodes[linking->count++] = base;
+	return INGOT_OK;
+}
+
+static enum ingot_status nodes_need(struct linking *linking)
+{
+	const struct ingot_module_routine *routine = linking->routine;
+	enum ingot_status status = INGOT_OK;
+	for (uint32_t i = 0; i < routine->input_count && !status; i++)
+		status = node_need(linking, routine->inputs[i]);
+	for (uint32_t i = 0; i < routine->output_count && !status; i++)
+		status = node_need(linking, routine->outputs[i]);
+	bool constants = false;
+	for (uint32_t i = 0; i < routine->argument_count && !status; i++) {
+		constants = constants || routine->arguments[i].source == INGOT_FROM_CONSTANTS;
+		if (routine->arguments[i].source == INGOT_FROM_NODE)
+			status = node_need(linking, routine->arguments[i].index);
+	}
+	/* Who takes the constants as a whole has each of them. */
+	for (uint32_t i = 0; constants && i < linking->library->module->node_count && !status; i++)
+		if (linking->library->module->nodes[i].flags & INGOT_NODE_CONSTANT)
+			status = node_need(linking, i);
+	return status;
+}
+
+static enum ingot_status merge_check(struct context *parent, struct library *library, const struct ingot_module_routine *routine)
+{
+	char held[80], read[80];
+	if (routine->merge_input < 0 || !parent->merge_node || parent->merge_node == library->nodes[routine->merge_input])
+		return INGOT_OK;
+	node_debug_name(parent->merge_node, held, sizeof held);
+	node_debug_name(library->nodes[routine->merge_input], read, sizeof read);
+	return say(INGOT_MISMATCH, "%s reads %s from the merge buffer of %s, for which the context has %s", routine->name, read, parent->stream->name, held);
+}
+
+static enum ingot_status arguments_bind(struct routine *made, struct context *context)
+{
+	const struct ingot_module_routine *routine = made->descriptor;
+	enum ingot_status status = INGOT_OK;
+	struct location *location;
+	struct entry room;
+	for (uint32_t i = 0; i < routine->argument_count && !status; i++) {
+		struct argument *argument = made->arguments + i;
+		switch (routine->arguments[i].source) {
+		case INGOT_FROM_NODE:
+			context_find(context, made->library->nodes[routine->arguments[i].index], &room);
+			*argument = (struct argument){ room.location, room.offset };
+			break;
+		case INGOT_FROM_WORKSPACE:
+			argument->location = context_workspace(context, routine->workspace_bytes, routine->workspace_align, &status);
+			break;
+		case INGOT_FROM_CONSTANTS:
+			status = constants_location(context, made->library, &location);
+			argument->location = status ? NULL : location;
+			break;
+		default:
+			break;
+		}
+		if (argument->location)
+			location_keep(argument->location);
+	}
+	return status;
+}
+
+static enum ingot_status routine_new(struct context *context, struct library *library, const struct ingot_module_routine *routine, struct routine **out)
+{
+	struct ingot_runtime *runtime = context->object.runtime;
+	struct routine *made = memory_new(runtime, 1, sizeof *made);
+	if (!made)
+		return say(INGOT_MEMORY, "no memory for routine %s", routine->name);
+	enum ingot_status status = handle_new(runtime, &made->object, KIND_ROUTINE);
+	if (status) {
+		memory_free(runtime, made);
+		return status;
+	}
+	made->library = library;
+	made->descriptor = routine;
+	made->context = context;
+	object_keep(&library->object);
+	object_keep(&context->object);
+	library->routines++;
+	made->arguments = memory_new(runtime, routine->argument_count, sizeof *made->arguments);
+	made->symbols = memory_new(runtime, routine->symbol_count, sizeof *made->symbols);
+	made->symbol_set = memory_new(runtime, routine->symbol_count, sizeof *made->symbol_set);
+	status = made->arguments && made->symbols && made->symbol_set ? arguments_bind(made, context) : say(INGOT_MEMORY, "no memory for routine %s", routine->name);
+	if (status) {
+		handle_close(&made->object);
+		return status;
+	}
+	for (uint32_t i = 0; i < routine->symbol_count; i++) {
+		const struct ingot_module_symbol *symbol = library->module->symbols + routine->symbols[i];
+		made->symbols[i] = symbol->least;
+		made->symbol_set[i] = symbol->least == symbol->most;
+	}
+	*out = made;
+	return INGOT_OK;
+}
+
+enum ingot_status link_locked(struct context *parent, struct library *library, const struct ingot_module_routine *routine, struct routine **out)
+{
+	struct ingot_runtime *runtime = parent->object.runtime;
+	struct linking linking = { .library = library, .routine = routine };
+	size_t most = (size_t)routine->input_count + routine->output_count + routine->argument_count;
+	enum ingot_status status = merge_check(parent, library, routine);
+	if (!status)
+		status = context_new(parent->stream, parent, &linking.context);
+	if (status)
+		return status;
+	linking.nodes = memory_new(runtime, most, sizeof *linking.nodes);
+	linking.cleared = memory_new(runtime, most, sizeof *linking.cleared);
+	status = linking.nodes && linking.cleared ? nodes_need(&linking) : say(INGOT_MEMORY, "no memory to link %s", routine->name);
+	if (!status)
+		status = context_place_nodes(linking.context, linking.nodes, linking.cleared, linking.count);
+	if (!status)
+		status = routine_new(linking.context, library, routine, out);
+	/* A routine that writes what it did not read first, and state, have a value from the start; an input of the host has not. */
+	for (uint32_t i = 0; !status && i < linking.count; i++) {
+		struct entry *entry = entries_find(&linking.context->entries, linking.nodes[i]);
+		for (uint32_t k = 0; entry && k < library->module->node_count; k++)
+			if (library->nodes[k] == entry->node && library->module->nodes[k].flags & INGOT_NODE_STATE)
+				entry->location->written = true;
+	}
+	memory_free(runtime, linking.nodes);
+	memory_free(runtime, linking.cleared);
+	if (status)
+		handle_close(&linking.context->object);
+	return status;
+}
+
+static const struct ingot_module_routine *routine_named(const struct library *library, const char *name)
+{
+	for (uint32_t i = 0; i < library->module->routine_count; i++)
+		if (!strcmp(library->module->routines[i].name, name))
+			return library->module->routines + i;
+	say(INGOT_MISSING, "module %s has no routine %s", library->module->name, name);
+	return NULL;
+}
+
+static void leave_stream(struct stream *stream)
+{
+	struct ingot_runtime *runtime = stream->object.runtime;
+	object_keep(&stream->object);
+	leave_after(stream, stream->tail);
+	enter(runtime);
+	object_drop(&stream->object);
+	leave(runtime);
+}
+
+enum ingot_status ingot_link(struct ingot_context handle, struct ingot_library library_handle, const char *name, struct ingot_routine *out)
+{
+	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	struct routine *routine;
+	if (!context)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = handle.runtime;
+	struct stream *stream = context->stream;
+	object_keep(&context->object);
+	enum ingot_status status = stream_room(stream);
+	struct library *library = status ? NULL : FIND(library, runtime, library_handle, KIND_LIBRARY);
+	const struct ingot_module_routine *descriptor = library ? routine_named(library, name) : NULL;
+	if (!status && context->finalized)
+		status = say(INGOT_STALE, "the context is finalized");
+	else if (!status)
+		status = !library ? INGOT_STALE : !descriptor ? INGOT_MISSING : link_locked(context, library, descriptor, &routine);
+	if (!status)
+		*out = HANDLE(ingot_routine, routine);
+	object_keep(&stream->object);
+	object_drop(&context->object);
+	leave_stream(stream);
+	enter(runtime);
+	object_drop(&stream->object);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_link_all(struct ingot_context context, struct ingot_library library, bool (*keep)(const char *name, void *), void *user,
+				 struct ingot_routine *routines, struct ingot_context *last)
+{
+	struct library *found = ENTER(library, library, KIND_LIBRARY);
+	enum ingot_status status = INGOT_OK;
+	if (!found)
+		return INGOT_STALE;
+	const struct ingot_module *module = found->module;
+	leave(library.runtime);
+	*last = context;
+	uint32_t i;
+	for (i = 0; i < module->routine_count && !status; i++) {
+		const char *name = module->routines[i].name;
+		routines[i] = (struct ingot_routine){ 0 };
+		if (keep && !keep(name, user))
+			continue;
+		if (!(status = ingot_link(*last, library, name, routines + i)))
+			status = ingot_routine_context(routines[i], last);
+	}
+	if (!status)
+		return INGOT_OK;
+	char kept[TEXT_ROOM];
+	snprintf(kept, sizeof kept, "%s", ingot_message());
+	while (i-- > 0)
+		if (routines[i].runtime) {
+			ingot_routine_close(routines[i]);
+			routines[i] = (struct ingot_routine){ 0 };
+		}
+	*last = (struct ingot_context){ 0 };
+	return say(status, "%s", kept);
+}

@@ -1,0 +1,605 @@
+/* node.c: tensor nodes: identity, type, size, mode; what they are called. */
+#include "inside.h"
+
+/* ---- life ---- */
+
+void node_release(struct object *object)
+{
+	struct node *node = (struct node *)object;
+	struct ingot_runtime *runtime = object->runtime;
+	for (uint32_t i = 0; i < node->label_count && node->labels; i++)
+		memory_free(runtime, node->labels[i]);
+	memory_free(runtime, node->labels);
+	hazard_release(runtime, &node->host_hazard);
+	if (node->host_owned)
+		memory_free(runtime, node->host);
+	memory_free(runtime, node->code_name);
+	memory_free(runtime, node->note);
+	if (node->parent)
+		object_drop(&node->parent->object);
+	memory_free(runtime, node);
+}
+
+static enum ingot_status options_check(const struct ingot_node_options *options)
+{
+	uint64_t count = 1;
+	if (options->rank > INGOT_MAX_RANK)
+		return say(INGOT_RANGE, "rank %u; at most %d", options->rank, INGOT_MAX_RANK);
+	if ((options->rank && !options->dims) || (options->label_count && !options->labels))
+		return say(INGOT_INVALID, "a node without dims or labels");
+	if (options->dtype && !ingot_dtype_bits((enum ingot_dtype)options->dtype))
+		return say(INGOT_INVALID, "%u is no type of numbers", options->dtype);
+	if (options->mode & ~(uint32_t)INGOT_MODE_OPEN || options->sharing > INGOT_SHARED)
+		return say(INGOT_INVALID, "mode %u, sharing %u", options->mode, options->sharing);
+	for (uint32_t i = 0; i < options->rank; i++) {
+		int64_t left = options->left ? options->left[i] : 0, right = options->right ? options->right[i] : 0;
+		if (options->dims[i] < 0 || left < 0 || right < 0 || left > options->dims[i] || right > options->dims[i] - left)
+			return say(INGOT_RANGE, "axis %u: %lld elements with margins %lld and %lld", i, (long long)options->dims[i],
+				   (long long)left, (long long)right);
+		if (__builtin_mul_overflow(count, (uint64_t)options->dims[i], &count) || count > UINT64_C(1) << 56)
+			return say(INGOT_RANGE, "the elements of the node overflow");
+	}
+	return INGOT_OK;
+}
+
+struct node *node_make(struct ingot_runtime *runtime, const struct ingot_node_options *options, enum ingot_status *status)
+{
+	char why[200];
+	if ((*status = options_check(options)))
+		return NULL;
+	struct node *node = memory_new(runtime, 1, sizeof *node);
+	if (!node) {
+		*status = say(INGOT_MEMORY, "no memory for a node");
+		return NULL;
+	}
+	if ((*status = handle_new(runtime, &node->object, KIND_NODE))) {
+		memory_free(runtime, node);
+		return NULL;
+	}
+	node->id = runtime->next_node++;
+	node->labels = memory_new(runtime, options->label_count, sizeof *node->labels);
+	for (uint32_t i = 0; node->labels && i < options->label_count; i++, node->label_count++)
+		if (!(node->labels[i] = memory_copy(runtime, options->labels[i] ? options->labels[i] : "")))
+			break;
+	if (!node->labels || node->label_count < options->label_count) {
+		*status = say(INGOT_MEMORY, "no memory for the labels of a node");
+		handle_close(&node->object);
+		return NULL;
+	}
+	node->rank = options->rank;
+	for (uint32_t i = 0; i < node->rank; i++) {
+		node->dims[i] = options->dims[i];
+		node->left[i] = options->left ? options->left[i] : 0;
+		node->right[i] = options->right ? options->right[i] : 0;
+	}
+	node->margin = options->margin;
+	node->margin_open = options->margin_open;
+	node->precision = options->dtype ? (struct ingot_precision_state){ INGOT_PRECISION_SPECIFIED, options->dtype, false }
+					 : (struct ingot_precision_state){ INGOT_PRECISION_DEFAULT, runtime->options.default_dtype, false };
+	node->mode.mode = INGOT_MODE_OPEN;
+	if ((options->mode && !ingot_mode_update(&node->mode, options->mode, options->provenance, why)) ||
+	    (options->sharing && !ingot_sharing_update(&node->mode, (enum ingot_sharing)options->sharing, options->provenance, why))) {
+		*status = say(INGOT_CONFLICT, "%s", why);
+		handle_close(&node->object);
+		return NULL;
+	}
+	return node;
+}
+
+static enum ingot_status node_new_locked(struct ingot_runtime *runtime, const struct ingot_node_options *options, struct node **out)
+{
+	enum ingot_status status;
+	*out = node_make(runtime, options, &status);
+	return status;
+}
+
+enum ingot_status ingot_node_new(struct ingot_runtime *runtime, const struct ingot_node_options *options, struct ingot_node *out)
+{
+	struct node *node;
+	if (!runtime || !options || !out)
+		return say(INGOT_INVALID, "ingot_node_new: NULL");
+	enter(runtime);
+	enum ingot_status status = node_new_locked(runtime, options, &node);
+	if (!status)
+		*out = HANDLE(ingot_node, node);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct ingot_node_options *options, void *data, uint64_t bytes, struct ingot_node *out)
+{
+	struct node *node;
+	uint64_t needed;
+	char why[200];
+	if (!runtime || !options || !out || !data)
+		return say(INGOT_INVALID, "ingot_node_wrap: NULL");
+	enter(runtime);
+	enum ingot_status status = node_new_locked(runtime, options, &node);
+	if (!status) {
+		status = node_bytes(node, &needed);
+		if (!status && needed != bytes)
+			status = say(INGOT_MISMATCH, "an array of %llu bytes for a node of %llu", (unsigned long long)bytes, (unsigned long long)needed);
+		if (!status && !ingot_mode_update(&node->mode, INGOT_HOSTED, INGOT_BY_WRAPPED, why))
+			status = say(INGOT_CONFLICT, "%s", why);
+		if (status)
+			handle_close(&node->object);
+	}
+	if (!status) {
+		node->precision.level = INGOT_PRECISION_SPECIFIED;
+		node->host = data;
+		node->host_version = ++node->newest;
+		*out = HANDLE(ingot_node, node);
+	}
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int64_t rows, struct ingot_node *out)
+{
+	struct node *parent = ENTER(node, handle, KIND_NODE), *node;
+	enum ingot_status status = INGOT_OK;
+	uint64_t bytes;
+	if (!parent)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = handle.runtime;
+	if (!parent->rank || first < 0 || rows < 0 || first > parent->dims[0] || rows > parent->dims[0] - first)
+		status = say(INGOT_RANGE, "rows %lld to %lld of a node that has %lld", (long long)first, (long long)(first + rows),
+			     parent->rank ? (long long)parent->dims[0] : 0LL);
+	else if (parent->left[0] || parent->right[0])
+		status = say(INGOT_UNSUPPORTED, "a slice across margins of the leading axis");
+	if (!status)
+		status = node_bytes(parent, &bytes);
+	if (!status && parent->dims[0] && bytes / (uint64_t)parent->dims[0] * (uint64_t)parent->dims[0] != bytes)
+		status = say(INGOT_UNSUPPORTED, "the rows of the node share bytes");
+	if (!status) {
+		int64_t dims[INGOT_MAX_RANK];
+		memcpy(dims, parent->dims, sizeof dims);
+		dims[0] = rows;
+		status = node_new_locked(runtime, &(struct ingot_node_options){ .rank = parent->rank, .dims = dims, .left = parent->left,
+			.right = parent->right, .margin = parent->margin, .margin_open = parent->margin_open, .dtype = parent->precision.dtype,
+			.labels = (const char *const *)parent->labels, .label_count = parent->label_count }, &node);
+	}
+	if (!status) {
+		node->mode = parent->mode;
+		node->parent = parent;
+		object_keep(&parent->object);
+		node->view_offset = parent->dims[0] ? bytes / (uint64_t)parent->dims[0] * (uint64_t)first : 0;
+		*out = HANDLE(ingot_node, node);
+	}
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_node_close(struct ingot_node handle)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	if (!node)
+		return INGOT_STALE;
+	handle_close(&node->object);
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+struct node *node_base(struct node *node, uint64_t *offset)
+{
+	*offset = 0;
+	for (; node->parent; node = node->parent)
+		*offset += node->view_offset;
+	return node;
+}
+
+/* ---- identity ---- */
+
+static struct node *node_at(struct ingot_runtime *runtime, uint32_t id)
+{
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		struct node *node = (struct node *)runtime->handles[i].object;
+		if (node && node->object.kind == KIND_NODE && node->id == id)
+			return node;
+	}
+	return NULL;
+}
+
+uint32_t ingot_node_id(struct ingot_node handle)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	if (!node)
+		return UINT32_MAX;
+	uint32_t id = node->id;
+	leave(handle.runtime);
+	return id;
+}
+
+bool ingot_node_equal(struct ingot_node a, struct ingot_node b)
+{
+	return a.runtime == b.runtime && a.index == b.index && a.generation == b.generation;
+}
+
+int ingot_node_compare(struct ingot_node a, struct ingot_node b)
+{
+	uint32_t x = ingot_node_id(a), y = ingot_node_id(b);
+	return x < y ? -1 : x > y;
+}
+
+enum ingot_status ingot_node_find(struct ingot_runtime *runtime, uint32_t id, struct ingot_node *out)
+{
+	if (!runtime || !out)
+		return say(INGOT_INVALID, "ingot_node_find: NULL");
+	enter(runtime);
+	struct node *node = node_at(runtime, id);
+	if (node)
+		*out = HANDLE(ingot_node, node);
+	leave(runtime);
+	return node ? INGOT_OK : say(INGOT_MISSING, "there is no node n%u", id);
+}
+
+/* The live nodes after `id`, the smallest of them; NULL: none. */
+static struct node *node_after(struct ingot_runtime *runtime, int64_t id)
+{
+	struct node *found = NULL;
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		struct node *node = (struct node *)runtime->handles[i].object;
+		if (node && node->object.kind == KIND_NODE && node->id > id && (!found || node->id < found->id))
+			found = node;
+	}
+	return found;
+}
+
+uint32_t ingot_node_list(struct ingot_runtime *runtime, bool (*keep)(struct ingot_node, void *), void *user, struct ingot_node *nodes, uint32_t room)
+{
+	uint32_t count = 0;
+	int64_t id = -1;
+	for (;;) {
+		enter(runtime);
+		struct node *node = node_after(runtime, id);
+		struct ingot_node handle = { 0 };
+		if (node) {
+			id = node->id;
+			handle = HANDLE(ingot_node, node);
+		}
+		leave(runtime);                           /* `keep` may ask about the node */
+		if (!node)
+			return count;
+		if (keep && !keep(handle, user))
+			continue;
+		if (count < room)
+			nodes[count] = handle;
+		count++;
+	}
+}
+
+static void label_print(struct sink *sink, const struct node *node)
+{
+	for (uint32_t i = 0; i < node->label_count; i++)
+		sink_printf(sink, "%s%s", i ? "_" : "", node->labels[i]);
+}
+
+size_t node_debug_name(const struct node *node, char *text, size_t room)
+{
+	struct sink sink = { text, room, 0 };
+	sink_printf(&sink, "n%u", node->id);
+	if (node->label_count)
+		sink_printf(&sink, "_");
+	label_print(&sink, node);
+	return sink_end(&sink);
+}
+
+static void dims_print(struct sink *sink, const struct node *node, bool axes)
+{
+	for (uint32_t i = 0; i < node->rank; i++) {
+		long long left = node->left[i], right = node->right[i], inner = node->dims[i] - left - right;
+		if (i)
+			sink_printf(sink, "x");
+		if (axes)
+			sink_printf(sink, "%u:", i);
+		if (left || right)
+			sink_printf(sink, "(%lld+%lld+%lld)", left, inner, right);
+		else
+			sink_printf(sink, "%lld", inner);
+	}
+	if (!node->rank)
+		sink_printf(sink, "scalar");
+}
+
+static void header_print(struct sink *sink, struct node *node, bool debug)
+{
+	char mode[128];
+	uint64_t bytes = 0;
+	ingot_mode_text(node->mode.mode, (enum ingot_sharing)node->mode.sharing, mode, sizeof mode);
+	sink_printf(sink, "n%u ", node->id);
+	label_print(sink, node);
+	sink_printf(sink, "%s%s [", node->label_count ? " " : "", ingot_dtype_name((enum ingot_dtype)node->precision.dtype));
+	dims_print(sink, node, debug);
+	uint64_t count;
+	if (node->storage_bytes)
+		bytes = node->storage_bytes;
+	else if (!node_count(node, &count))
+		ingot_dtype_bytes((enum ingot_dtype)node->precision.dtype, count, &bytes);
+	sink_printf(sink, "] %llu bytes, %s", (unsigned long long)bytes, mode);
+	if (!debug)
+		return;
+	const char *text = ingot_provenance_text((enum ingot_provenance)(node->mode.provenance % 1000));
+	sink_printf(sink, " by %u (%s), %s", node->mode.provenance, text ? text : "?", ingot_precision_name((enum ingot_precision)node->precision.level));
+	if (node->host)
+		sink_printf(sink, ", host");
+	if (node->parent)
+		sink_printf(sink, ", part of n%u", node->parent->id);
+	if (node->note)
+		sink_printf(sink, " | %s", node->note);
+}
+
+enum words { WORDS_LABEL, WORDS_DEBUG, WORDS_DIMS, WORDS_HEADER, WORDS_CODE };
+
+/* Whether another live node would get the same words. */
+static bool repeated(struct ingot_runtime *runtime, const struct node *node)
+{
+	char own[128], other[128];
+	bool grad = ingot_name_no_grad((const char *const *)node->labels, node->label_count, own, sizeof own);
+	for (uint32_t i = 0; i < runtime->handle_count && own[0]; i++) {
+		const struct node *one = (const struct node *)runtime->handles[i].object;
+		if (one && one->object.kind == KIND_NODE && one != node &&
+		    ingot_name_no_grad((const char *const *)one->labels, one->label_count, other, sizeof other) == grad && !strcmp(own, other))
+			return true;
+	}
+	return false;
+}
+
+static size_t node_words(struct ingot_node handle, enum words words, bool flag, char *text, size_t room)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	struct sink sink = { text, room, 0 };
+	if (!node)
+		return 0;
+	switch (words) {
+	case WORDS_LABEL:
+		label_print(&sink, node);
+		if (!node->label_count)
+			sink_printf(&sink, "n%u", node->id);
+		break;
+	case WORDS_DEBUG: sink.count = node_debug_name(node, text, room); break;
+	case WORDS_DIMS: dims_print(&sink, node, flag); break;
+	case WORDS_HEADER: header_print(&sink, node, flag); break;
+	case WORDS_CODE:
+		if (node->code_name)
+			sink_printf(&sink, "%s", node->code_name);
+		else
+			sink.count = ingot_name_ident(handle.runtime->options.name_style, node->id, (const char *const *)node->labels,
+						      node->label_count, repeated(handle.runtime, node), text, room);
+	}
+	leave(handle.runtime);
+	return sink_end(&sink);
+}
+
+size_t ingot_node_label(struct ingot_node node, char *text, size_t room) { return node_words(node, WORDS_LABEL, false, text, room); }
+size_t ingot_node_debug_name(struct ingot_node node, char *text, size_t room) { return node_words(node, WORDS_DEBUG, false, text, room); }
+size_t ingot_node_dims_text(struct ingot_node node, bool axes, char *text, size_t room) { return node_words(node, WORDS_DIMS, axes, text, room); }
+size_t ingot_node_header(struct ingot_node node, bool debug, char *text, size_t room) { return node_words(node, WORDS_HEADER, debug, text, room); }
+size_t ingot_node_code_name(struct ingot_node node, char *text, size_t room) { return node_words(node, WORDS_CODE, false, text, room); }
+
+size_t ingot_node_headers(struct ingot_runtime *runtime, bool debug, char *text, size_t room)
+{
+	struct sink sink = { text, room, 0 };
+	enter(runtime);
+	int64_t id = -1;
+	for (struct node *node; (node = node_after(runtime, id)); id = node->id) {
+		header_print(&sink, node, debug);
+		sink_printf(&sink, "\n");
+	}
+	leave(runtime);
+	return sink_end(&sink);
+}
+
+enum ingot_status ingot_node_code_name_update(struct ingot_node handle, const char *name)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	enum ingot_status status = INGOT_OK;
+	if (!node)
+		return INGOT_STALE;
+	if (ingot_name_better(node->id, node->code_name, name)) {
+		char *copy = memory_copy(handle.runtime, name);
+		if (copy) {
+			memory_free(handle.runtime, node->code_name);
+			node->code_name = copy;
+		} else
+			status = say(INGOT_MEMORY, "no memory for a name");
+	}
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_node_note(struct ingot_node handle, const char *text)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	if (!node)
+		return INGOT_STALE;
+	char *copy = memory_copy(handle.runtime, text);
+	if (copy) {
+		memory_free(handle.runtime, node->note);
+		node->note = copy;
+	}
+	leave(handle.runtime);
+	return copy ? INGOT_OK : say(INGOT_MEMORY, "no memory for a note");
+}
+
+/* ---- type and size ---- */
+
+enum ingot_dtype node_dtype(struct node *node)
+{
+	node->precision.frozen = true;
+	return (enum ingot_dtype)node->precision.dtype;
+}
+
+enum ingot_status node_count(const struct node *node, uint64_t *count)
+{
+	*count = 1;
+	for (uint32_t i = 0; i < node->rank; i++)             /* cannot overflow: looked at when the node was made */
+		*count *= (uint64_t)node->dims[i];
+	return INGOT_OK;
+}
+
+enum ingot_status node_bytes(struct node *node, uint64_t *bytes)
+{
+	uint64_t count;
+	if (node->storage_bytes) {
+		node->precision.frozen = true;
+		*bytes = node->storage_bytes;
+		return INGOT_OK;
+	}
+	node_count(node, &count);
+	if (!ingot_dtype_bytes(node_dtype(node), count, bytes))
+		return say(INGOT_RANGE, "the bytes of n%u overflow", node->id);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_node_dtype_update(struct ingot_node handle, enum ingot_precision level, enum ingot_dtype dtype, const enum ingot_dtype *only_if)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	enum ingot_status status = INGOT_OK;
+	char why[200], name[80];
+	if (!node)
+		return INGOT_STALE;
+	if ((!only_if || node->precision.dtype == (uint32_t)*only_if) && !ingot_precision_update(&node->precision, level, dtype, why)) {
+		node_debug_name(node, name, sizeof name);
+		status = say(INGOT_CONFLICT, "%s: %s", name, why);
+	}
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_node_dtype(struct ingot_node handle, enum ingot_dtype *dtype)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	if (!node)
+		return INGOT_STALE;
+	*dtype = node_dtype(node);
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_node_count(struct ingot_node handle, uint64_t *count)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	if (!node)
+		return INGOT_STALE;
+	node_count(node, count);
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_node_bytes(struct ingot_node handle, uint64_t *bytes)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	if (!node)
+		return INGOT_STALE;
+	enum ingot_status status = node_bytes(node, bytes);
+	leave(handle.runtime);
+	return status;
+}
+
+/* ---- mode ---- */
+
+static enum ingot_status conflict(const struct node *node, const char *why)
+{
+	char name[80];
+	node_debug_name(node, name, sizeof name);
+	return say(INGOT_CONFLICT, "%s: %s", name, why);
+}
+
+enum ingot_status ingot_node_mode_update(struct ingot_node handle, enum ingot_mode mode, enum ingot_provenance by)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	char why[200];
+	if (!node)
+		return INGOT_STALE;
+	enum ingot_status status = ingot_mode_update(&node->mode, mode, by, why) ? INGOT_OK : conflict(node, why);
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_node_sharing_update(struct ingot_node handle, enum ingot_sharing sharing, enum ingot_provenance by)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	char why[200];
+	if (!node)
+		return INGOT_STALE;
+	enum ingot_status status = ingot_sharing_update(&node->mode, sharing, by, why) ? INGOT_OK : conflict(node, why);
+	leave(handle.runtime);
+	return status;
+}
+
+struct ingot_mode_state ingot_node_mode(struct ingot_node handle)
+{
+	struct ingot_mode_state state = { 0 };
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	if (node) {
+		state = node->mode;
+		leave(handle.runtime);
+	}
+	return state;
+}
+
+/* Settles the node where the answer is still open, then says whether its mode lies in the set. */
+static enum ingot_status node_question(struct ingot_node handle, uint32_t set, enum ingot_provenance by, bool *answer)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	uint64_t bytes = 0;
+	if (!node)
+		return INGOT_STALE;
+	bool yes = node->mode.mode && !(node->mode.mode & ~set), no = !(node->mode.mode & set);
+	enum ingot_status status = INGOT_OK;
+	if (!yes && !no) {
+		status = node_bytes(node, &bytes);
+		ingot_mode_settle(&node->mode, bytes, by);
+	}
+	if (answer)
+		*answer = (node->mode.mode & set) != 0;
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_node_is_virtual(struct ingot_node node, enum ingot_provenance by, bool *answer)
+{
+	return node_question(node, INGOT_VIRTUAL, by, answer);
+}
+
+enum ingot_status ingot_node_is_hosted(struct ingot_node node, enum ingot_provenance by, bool *answer)
+{
+	return node_question(node, INGOT_HOSTED, by, answer);
+}
+
+enum ingot_status ingot_node_is_materialized(struct ingot_node node, enum ingot_provenance by, bool *answer)
+{
+	return node_question(node, INGOT_MATERIALIZED, by, answer);
+}
+
+enum ingot_status ingot_node_is_in_context(struct ingot_node node, bool host_memory, enum ingot_provenance by, bool *answer)
+{
+	/* Where device memory is host memory, what only the host changes is read in place. */
+	return node_question(node, host_memory ? INGOT_ON_DEVICE | INGOT_HOSTED_CHANGED : INGOT_MATERIALIZED, by, answer);
+}
+
+enum ingot_status ingot_node_mode_default(struct ingot_node handle, enum ingot_provenance by)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	uint64_t bytes = 0;
+	if (!node)
+		return INGOT_STALE;
+	enum ingot_status status = node_bytes(node, &bytes);
+	if (!status)
+		ingot_mode_settle(&node->mode, bytes, by);
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_node_transfers(struct ingot_node handle, uint64_t *uploads, uint64_t *downloads)
+{
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	if (!node)
+		return INGOT_STALE;
+	if (uploads)
+		*uploads = node->uploads;
+	if (downloads)
+		*downloads = node->downloads;
+	leave(handle.runtime);
+	return INGOT_OK;
+}

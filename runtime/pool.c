@@ -1,0 +1,526 @@
+/* pool.c: (pool, offset) -> slabs of a backend.  Slabs count references, so queued work keeps its memory. */
+#include "inside.h"
+
+/* ---- slabs ---- */
+
+struct slab *slab_adopt(struct device *device, void *memory, uint64_t bytes)
+{
+	struct slab *slab = memory_new(device->object.runtime, 1, sizeof *slab);
+	if (!slab)
+		return NULL;
+	*slab = (struct slab){ .device = device, .raw = memory, .base = memory, .bytes = bytes, .refs = 1, .adopted = true };
+	object_keep(&device->object);
+	return slab;
+}
+
+struct slab *slab_new(struct device *device, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode, enum ingot_status *status)
+{
+	struct ingot_runtime *runtime = device->object.runtime;
+	const struct ingot_backend *table = device->backend->table;
+	char text[INGOT_BACKEND_TEXT] = "", name[NAME_ROOM];
+	snprintf(name, sizeof name, "%s:%d:%u", table->name, device->properties.ordinal, device->properties.id);
+	align = align ? align : device->properties.slab_align;
+	if (align & (align - 1)) {
+		*status = say(INGOT_INVALID, "%s: an alignment of %u is no power of two", name, align);
+		return NULL;
+	}
+	if (bytes > SIZE_MAX / 2) {
+		*status = say(INGOT_MEMORY, "%s: a slab of %llu bytes", name, (unsigned long long)bytes);
+		return NULL;
+	}
+	struct slab *slab = memory_new(runtime, 1, sizeof *slab);
+	if (!slab) {
+		*status = say(INGOT_MEMORY, "%s: no memory for a slab", name);
+		return NULL;
+	}
+	/* One byte at least, so that every slab has an address of its own. */
+	*status = table->slab_alloc(device->raw, bytes ? (size_t)bytes : 1, align, mode, &slab->raw, text);
+	if (*status) {
+		say(*status, "%s: a slab of %llu bytes: %s", name, (unsigned long long)bytes, text[0] ? text : ingot_status_text(*status));
+		memory_free(runtime, slab);
+		return NULL;
+	}
+	slab->device = device;
+	slab->base = table->slab_base(slab->raw);
+	slab->bytes = bytes;
+	slab->refs = 1;
+	object_keep(&device->object);
+	device->backend->used[device->properties.ordinal] += bytes ? bytes : 1;
+	if (runtime->options.poison && device->properties.host_memory)
+		memset(slab->base, 0xCD, bytes);
+	return slab;
+}
+
+void slab_keep(struct slab *slab) { slab->refs++; }
+
+void slab_drop(struct slab *slab)
+{
+	if (!slab || --slab->refs)
+		return;
+	struct device *device = slab->device;
+	struct ingot_runtime *runtime = device->object.runtime;
+	if (!slab->adopted) {
+		if (runtime->options.poison && device->properties.host_memory)
+			memset(slab->base, 0xCD, slab->bytes);
+		device->backend->used[device->properties.ordinal] -= slab->bytes ? slab->bytes : 1;
+		device->backend->table->slab_free(device->raw, slab->raw);
+	}
+	memory_free(runtime, slab);
+	object_drop(&device->object);
+}
+
+/* ---- pools ---- */
+
+static uint32_t pool_place(const struct device *device, uint32_t id)
+{
+	uint32_t low = 0, high = device->pool_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (device->pools[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct pool *pool_find(struct device *device, uint32_t id)
+{
+	uint32_t at = pool_place(device, id);
+	return at < device->pool_count && device->pools[at].id == id ? device->pools + at : NULL;
+}
+
+static enum ingot_status pool_insert(struct device *device, uint32_t id, struct slab *slab)
+{
+	struct ingot_runtime *runtime = device->object.runtime;
+	if (!memory_grow(runtime, &device->pools, device->pool_count, &device->pool_room, sizeof *device->pools)) {
+		slab_drop(slab);
+		return say(INGOT_MEMORY, "no memory for a pool");
+	}
+	uint32_t at = pool_place(device, id);
+	memmove(device->pools + at + 1, device->pools + at, (device->pool_count - at) * sizeof *device->pools);
+	device->pools[at] = (struct pool){ .id = id, .slab = slab };
+	device->pool_count++;
+	return INGOT_OK;
+}
+
+enum ingot_status pool_add(struct device *device, struct slab *slab, uint32_t *id)
+{
+	if (device->next_pool == UINT32_MAX) {
+		slab_drop(slab);
+		return say(INGOT_RANGE, "the device has used up its pool ids");
+	}
+	enum ingot_status status = pool_insert(device, device->next_pool, slab);
+	if (!status)
+		*id = device->next_pool++;
+	return status;
+}
+
+void pool_remove(struct device *device, uint32_t id)
+{
+	uint32_t at = pool_place(device, id);
+	if (at >= device->pool_count || device->pools[at].id != id)
+		return;
+	struct pool pool = device->pools[at];
+	device->pool_count--;
+	memmove(device->pools + at, device->pools + at + 1, (device->pool_count - at) * sizeof *device->pools);
+	hazard_release(device->object.runtime, &pool.hazard);
+	slab_drop(pool.slab);
+}
+
+static struct pool *pool_range(struct device *device, uint32_t id, uint64_t offset, uint64_t bytes, enum ingot_status *status)
+{
+	struct pool *pool = pool_find(device, id);
+	if (!pool)
+		*status = say(INGOT_MISSING, "%s:%d:%u has no pool %u (offset %llu)", device->properties.backend, device->properties.ordinal,
+			      device->properties.id, id, (unsigned long long)offset);
+	else if (offset > pool->slab->bytes || bytes > pool->slab->bytes - offset)
+		*status = say(INGOT_RANGE, "%s:%d:%u: pool %u has %llu bytes, not %llu at offset %llu", device->properties.backend,
+			      device->properties.ordinal, device->properties.id, id, (unsigned long long)pool->slab->bytes,
+			      (unsigned long long)bytes, (unsigned long long)offset);
+	else
+		return pool;
+	return NULL;
+}
+
+enum ingot_status ingot_pool_open(struct ingot_device handle, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode, uint32_t *id)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	enum ingot_status status;
+	if (!device)
+		return INGOT_STALE;
+	struct slab *slab = slab_new(device, bytes, align, mode, &status);
+	if (slab)
+		status = pool_add(device, slab, id);
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_pool_replace(struct ingot_device handle, uint32_t id, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	enum ingot_status status;
+	if (!device)
+		return INGOT_STALE;
+	if (!id)
+		status = say(INGOT_INVALID, "pool 0 is the merge buffer");
+	else {
+		pool_remove(device, id);
+		struct slab *slab = slab_new(device, bytes, align, mode, &status);
+		if (slab)
+			status = pool_insert(device, id, slab);
+		if (!status && id >= device->next_pool)
+			device->next_pool = id + 1 ? id + 1 : id;
+	}
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_pool_adopt(struct ingot_device handle, void *memory, uint64_t bytes, uint32_t *id)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	enum ingot_status status;
+	if (!device)
+		return INGOT_STALE;
+	if (!memory || bytes > SIZE_MAX / 2)
+		status = say(INGOT_INVALID, "ingot_pool_adopt: no memory");
+	else if (!device->properties.host_memory)
+		status = say(INGOT_UNSUPPORTED, "%s does not use host memory", device->properties.backend);
+	else {
+		struct slab *slab = slab_adopt(device, memory, bytes);
+		status = slab ? pool_add(device, slab, id) : say(INGOT_MEMORY, "no memory for a pool");
+	}
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_pool_close(struct ingot_device handle, uint32_t id)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return INGOT_STALE;
+	pool_remove(device, id);
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_pool_bytes(struct ingot_device handle, uint32_t id, uint64_t *bytes)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	enum ingot_status status = INGOT_OK;
+	if (!device)
+		return INGOT_STALE;
+	struct pool *pool = pool_range(device, id, 0, 0, &status);
+	if (pool)
+		*bytes = pool->slab->bytes;
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_pool_ensure(struct ingot_device device, uint64_t bytes, uint32_t align, uint32_t *id)
+{
+	uint64_t present;
+	if (!*id)
+		return ingot_pool_open(device, bytes, align, INGOT_SLAB_PRIVATE, id);
+	if (!ingot_pool_bytes(device, *id, &present) && present >= bytes)
+		return INGOT_OK;
+	return ingot_pool_replace(device, *id, bytes, align, INGOT_SLAB_PRIVATE);
+}
+
+/* ---- moving bytes: one payload, four ways ---- */
+
+struct move {
+	struct slab *to, *from;           /* NULL: the host */
+	uint64_t to_offset, from_offset, bytes;
+	void *to_host;
+	const void *from_host;
+	int byte;
+	void *queue;                      /* of the stream; asked when it is submitted, as the command outlives nothing */
+	const struct ingot_backend *table;
+};
+
+static enum ingot_status move_run(struct ingot_command *command, char *text)
+{
+	const struct move *move = command->payload;
+	if (!move->bytes)
+		return INGOT_OK;
+	if (move->to_host)
+		return move->table->copy_out(move->queue, move->to_host, move->from->raw, move->from_offset, move->bytes, text);
+	if (move->from_host)
+		return move->table->copy_in(move->queue, move->to->raw, move->to_offset, move->from_host, move->bytes, text);
+	if (!move->from)
+		return move->table->fill(move->queue, move->to->raw, move->to_offset, move->byte, move->bytes, text);
+	if (move->to == move->from && move->to_offset == move->from_offset)
+		return INGOT_OK;
+	return move->table->copy(move->queue, move->to->raw, move->to_offset, move->from->raw, move->from_offset, move->bytes, text);
+}
+
+static enum ingot_status move_submit(struct stream *stream, const char *name, struct move move, const struct access *accesses, uint32_t access_count,
+				     struct object *keeps, struct ingot_command **out)
+{
+	struct slab *slabs[2];
+	struct ingot_command *command;
+	uint32_t count = 0;
+	if (move.to)
+		slabs[count++] = move.to;
+	if (move.from)
+		slabs[count++] = move.from;
+	enum ingot_status status = submit(&(struct request){ .stream = stream, .name = name, .run = move_run, .payload_bytes = sizeof move,
+							     .accesses = accesses, .access_count = access_count, .slabs = slabs,
+							     .slab_count = count, .keeps = keeps }, &command);
+	if (status)
+		return status;
+	move.queue = stream->raw;
+	move.table = stream->device->backend->table;
+	memcpy(command->payload, &move, sizeof move);
+	if (out)
+		*out = command;
+	return INGOT_OK;
+}
+
+enum ingot_status submit_fill(struct stream *stream, struct slab *slab, uint64_t offset, uint64_t bytes, int byte, struct hazard *hazard,
+			      struct ingot_command **out)
+{
+	return move_submit(stream, "fill", (struct move){ .to = slab, .to_offset = offset, .bytes = bytes, .byte = byte },
+			   &(struct access){ .hazard = hazard, .write = true }, hazard != NULL, NULL, out);
+}
+
+enum ingot_status submit_write(struct stream *stream, const char *name, struct slab *slab, uint64_t offset, const void *host, uint64_t bytes,
+			       const struct access *accesses, uint32_t count, struct object *keeps, struct ingot_command **out)
+{
+	return move_submit(stream, name, (struct move){ .to = slab, .to_offset = offset, .from_host = host, .bytes = bytes }, accesses, count, keeps, out);
+}
+
+enum ingot_status submit_read(struct stream *stream, const char *name, struct slab *slab, uint64_t offset, void *host, uint64_t bytes,
+			      const struct access *accesses, uint32_t count, struct object *keeps, struct ingot_command **out)
+{
+	return move_submit(stream, name, (struct move){ .from = slab, .from_offset = offset, .to_host = host, .bytes = bytes }, accesses, count, keeps, out);
+}
+
+enum ingot_status submit_copy(struct stream *stream, const char *name, struct slab *to, uint64_t to_offset, struct slab *from, uint64_t from_offset,
+			      uint64_t bytes, const struct access *accesses, uint32_t count, struct ingot_command **out)
+{
+	return move_submit(stream, name, (struct move){ .to = to, .from = from, .to_offset = to_offset, .from_offset = from_offset, .bytes = bytes },
+			   accesses, count, NULL, out);
+}
+
+enum move_kind { MOVE_FILL, MOVE_WRITE, MOVE_READ };
+
+static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind kind, uint32_t id, uint64_t offset, void *host, uint64_t bytes,
+				   int byte, struct ingot_event *done)
+{
+	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct ingot_command *command = NULL;
+	struct event *event = NULL;
+	if (!stream)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = handle.runtime;
+	enum ingot_status status = stream_room(stream);
+	struct pool *pool = status ? NULL : pool_range(stream->device, id, offset, bytes, &status);
+	if (pool && kind != MOVE_FILL && !host && bytes)
+		status = say(INGOT_INVALID, "no host memory");
+	if (!status)
+		status = event_reserve(stream->device, runtime, done, &event);
+	if (!status) {
+		struct access access = { &pool->hazard, kind == MOVE_READ, kind != MOVE_READ };
+		if (kind == MOVE_FILL)
+			status = submit_fill(stream, pool->slab, offset, bytes, byte, &pool->hazard, &command);
+		else if (kind == MOVE_WRITE)
+			status = submit_write(stream, "pool write", pool->slab, offset, host, bytes, &access, 1, NULL, &command);
+		else
+			status = submit_read(stream, "pool read", pool->slab, offset, host, bytes, &access, 1, NULL, &command);
+	}
+	if (status) {
+		event_unreserve(event);
+		leave(runtime);
+		return status;
+	}
+	event_bind(event, command, done);
+	leave_after(stream, command);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_pool_fill(struct ingot_stream stream, uint32_t pool, uint64_t offset, uint64_t bytes, int byte, struct ingot_event *done)
+{
+	return pool_move(stream, MOVE_FILL, pool, offset, NULL, bytes, byte, done);
+}
+
+enum ingot_status ingot_pool_write(struct ingot_stream stream, uint32_t pool, uint64_t offset, const void *host, uint64_t bytes, struct ingot_event *done)
+{
+	return pool_move(stream, MOVE_WRITE, pool, offset, (void *)(uintptr_t)host, bytes, 0, done);
+}
+
+enum ingot_status ingot_pool_read(struct ingot_stream stream, uint32_t pool, uint64_t offset, void *host, uint64_t bytes, struct ingot_event *done)
+{
+	return pool_move(stream, MOVE_READ, pool, offset, host, bytes, 0, done);
+}
+
+/* ---- typed buffers and single kernels ---- */
+
+enum ingot_status ingot_buffer_open(struct ingot_device device, enum ingot_dtype dtype, uint64_t count, struct ingot_buffer *buffer)
+{
+	uint64_t bytes;
+	if (!ingot_dtype_bits(dtype))
+		return say(INGOT_INVALID, "%d is no type of numbers", (int)dtype);
+	if (!ingot_dtype_bytes(dtype, count, &bytes))
+		return say(INGOT_RANGE, "%llu elements of %s overflow", (unsigned long long)count, ingot_dtype_name(dtype));
+	*buffer = (struct ingot_buffer){ .dtype = dtype, .bytes = bytes };
+	return ingot_pool_open(device, bytes, 0, INGOT_SLAB_PRIVATE, &buffer->pool);
+}
+
+enum ingot_status ingot_buffer_close(struct ingot_device device, struct ingot_buffer *buffer)
+{
+	enum ingot_status status = ingot_pool_close(device, buffer->pool);
+	*buffer = (struct ingot_buffer){ 0 };
+	return status;
+}
+
+static enum ingot_status event_finish(enum ingot_status status, struct ingot_event done)
+{
+	if (status)
+		return status;
+	status = ingot_event_sync(done);
+	ingot_event_close(done);
+	return status;
+}
+
+enum ingot_status ingot_buffer_write(struct ingot_stream stream, const struct ingot_buffer *buffer, const void *host, uint64_t host_room,
+				     uint64_t host_offset, uint64_t bytes)
+{
+	struct ingot_event done = { 0 };
+	if (host_offset > host_room || bytes > host_room - host_offset)
+		return say(INGOT_RANGE, "%llu bytes at %llu of a host array of %llu", (unsigned long long)bytes, (unsigned long long)host_offset,
+			   (unsigned long long)host_room);
+	enum ingot_status status = ingot_pool_write(stream, buffer->pool, 0, (const char *)host + host_offset, bytes, &done);
+	return event_finish(status, done);
+}
+
+enum ingot_status ingot_buffer_read(struct ingot_stream stream, const struct ingot_buffer *buffer, uint64_t offset, void *host, uint64_t host_room,
+				    uint64_t host_offset, uint64_t bytes)
+{
+	struct ingot_event done = { 0 };
+	if (host_offset > host_room || bytes > host_room - host_offset)
+		return say(INGOT_RANGE, "%llu bytes at %llu of a host array of %llu", (unsigned long long)bytes, (unsigned long long)host_offset,
+			   (unsigned long long)host_room);
+	enum ingot_status status = ingot_pool_read(stream, buffer->pool, offset, (char *)host + host_offset, bytes, &done);
+	return event_finish(status, done);
+}
+
+size_t ingot_buffer_text(const struct ingot_buffer *buffer, char *text, size_t room)
+{
+	struct sink sink = { text, room, 0 };
+	uint32_t bits = ingot_dtype_bits(buffer->dtype);
+	sink_printf(&sink, "%s[%llu] pool %u", ingot_dtype_name(buffer->dtype), (unsigned long long)(bits ? buffer->bytes * 8 / bits : 0), buffer->pool);
+	return sink_end(&sink);
+}
+
+struct launch {
+	const struct ingot_module_kernel *kernel;
+	const struct ingot_backend *table;
+	void *queue;
+	uint32_t groups[3], threads[3];
+	void *arguments[];
+};
+
+static enum ingot_status launch_run(struct ingot_command *command, char *text)
+{
+	struct launch *launch = command->payload;
+	int code = 0;
+	enum ingot_status status = launch->table->launch(launch->queue, launch->kernel, launch->groups, launch->threads, launch->arguments, &code, text);
+	if (!status && code) {
+		snprintf(text, TEXT_ROOM, "answered %d", code);
+		return INGOT_FAILED;
+	}
+	return status;
+}
+
+/* The device's choice where the caller makes none: along x, as many as a group holds, in whole warps of 32. */
+enum ingot_status launch_shape(const struct device *device, const uint32_t groups[3], const uint32_t *threads, uint32_t chosen[3])
+{
+	uint64_t total = 1;
+	for (int i = 0; i < 3; i++) {
+		if (!groups[i])
+			return say(INGOT_RANGE, "a launch of %u x %u x %u groups", groups[0], groups[1], groups[2]);
+		chosen[i] = threads ? threads[i] : 1;
+	}
+	if (!threads || !(threads[0] | threads[1] | threads[2])) {
+		chosen[0] = device->properties.group_threads < 256 ? device->properties.group_threads : 256;
+		chosen[1] = chosen[2] = 1;
+	}
+	for (int i = 0; i < 3; i++) {
+		if (!chosen[i] || chosen[i] > device->properties.group_threads)
+			return say(INGOT_RANGE, "a group of %u x %u x %u threads; the device holds %u", chosen[0], chosen[1], chosen[2],
+				   device->properties.group_threads);
+		total *= chosen[i];
+	}
+	if (total > device->properties.group_threads)
+		return say(INGOT_RANGE, "a group of %llu threads; the device holds %u", (unsigned long long)total, device->properties.group_threads);
+	return INGOT_OK;
+}
+
+static enum ingot_status launch_submit(struct stream *stream, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
+				       const uint32_t *threads, const struct ingot_buffer *arguments, uint32_t count, struct ingot_command **out)
+{
+	struct ingot_runtime *runtime = stream->object.runtime;
+	uint32_t shape[3];
+	enum ingot_status status = launch_shape(stream->device, groups, threads, shape);
+	if (status)
+		return status;
+	if (count != kernel->argument_count)
+		return say(INGOT_MISMATCH, "kernel %s takes %u arguments, not %u", kernel->name, kernel->argument_count, count);
+	struct access *accesses = memory_new(runtime, count, sizeof *accesses);
+	struct slab **slabs = memory_new(runtime, count, sizeof *slabs);
+	if (!accesses || !slabs)
+		status = say(INGOT_MEMORY, "no memory to launch %s", kernel->name);
+	for (uint32_t i = 0; i < count && !status; i++) {
+		struct pool *pool = pool_range(stream->device, arguments[i].pool, 0, arguments[i].bytes, &status);
+		if (!pool)
+			break;
+		if (kernel->dtypes && kernel->dtypes[i] != arguments[i].dtype)
+			status = say(INGOT_MISMATCH, "kernel %s: argument %u is %s, not %s", kernel->name, i, ingot_dtype_name(kernel->dtypes[i]),
+				     ingot_dtype_name(arguments[i].dtype));
+		/* A kernel does not say what it writes: each argument counts as written. */
+		accesses[i] = (struct access){ &pool->hazard, true, true };
+		slabs[i] = pool->slab;
+	}
+	if (!status)
+		status = submit(&(struct request){ .stream = stream, .name = kernel->name, .run = launch_run, .accesses = accesses,
+						   .access_count = count, .slabs = slabs, .slab_count = count,
+						   .payload_bytes = sizeof(struct launch) + count * sizeof(void *) }, out);
+	if (!status) {
+		struct launch *launch = (*out)->payload;
+		launch->kernel = kernel;
+		launch->table = stream->device->backend->table;
+		launch->queue = stream->raw;
+		memcpy(launch->groups, groups, sizeof launch->groups);
+		memcpy(launch->threads, shape, sizeof launch->threads);
+		for (uint32_t i = 0; i < count; i++)
+			launch->arguments[i] = slabs[i]->base;
+	}
+	memory_free(runtime, accesses);
+	memory_free(runtime, slabs);
+	return status;
+}
+
+enum ingot_status ingot_kernel_launch(struct ingot_stream handle, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
+				      const uint32_t *threads, const struct ingot_buffer *arguments, uint32_t count, struct ingot_event *done)
+{
+	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct ingot_command *command = NULL;
+	struct event *event = NULL;
+	if (!stream)
+		return INGOT_STALE;
+	enum ingot_status status = !kernel || !groups || (count && !arguments) ? say(INGOT_INVALID, "ingot_kernel_launch: NULL") : stream_room(stream);
+	if (!status)
+		status = event_reserve(stream->device, handle.runtime, done, &event);
+	if (!status)
+		status = launch_submit(stream, kernel, groups, threads, arguments, count, &command);
+	if (status) {
+		event_unreserve(event);
+		leave(handle.runtime);
+		return status;
+	}
+	event_bind(event, command, done);
+	leave_after(stream, command);
+	return INGOT_OK;
+}

@@ -1,0 +1,459 @@
+/* routine.c: linked routines: symbols, checks before a run, the call itself. */
+#include "inside.h"
+
+void routine_release(struct object *object)
+{
+	struct routine *routine = (struct routine *)object;
+	struct ingot_runtime *runtime = object->runtime;
+	for (uint32_t i = 0; routine->arguments && routine->descriptor && i < routine->descriptor->argument_count; i++)
+		location_drop(routine->arguments[i].location);
+	memory_free(runtime, routine->arguments);
+	memory_free(runtime, routine->symbols);
+	memory_free(runtime, routine->symbol_set);
+	memory_free(runtime, routine->log);
+	command_drop(routine->last);
+	if (routine->node)
+		object_drop(&routine->node->object);
+	if (routine->source)
+		object_drop(&routine->source->object);
+	if (routine->library) {
+		routine->library->routines--;
+		object_drop(&routine->library->object);
+	}
+	if (routine->context)
+		object_drop(&routine->context->object);
+	memory_free(runtime, routine);
+}
+
+enum ingot_status ingot_routine_close(struct ingot_routine handle)
+{
+	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	if (!routine)
+		return INGOT_STALE;
+	struct context *context = routine->context;
+	enum ingot_status status = INGOT_OK;
+	if (!context->finalized && context->children)
+		status = say(INGOT_BUSY, "the routine's context has %u live children", context->children);
+	else {
+		object_keep(&routine->object);
+		object_keep(&context->object);
+		if (!inside_task())
+			stream_finish(context->stream);
+		status = context_finalize_locked(context);
+		if (!status) {
+			handle_close(&routine->object);
+			handle_close(&context->object);
+		}
+		object_drop(&routine->object);
+		object_drop(&context->object);
+	}
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_routine_context(struct ingot_routine handle, struct ingot_context *out)
+{
+	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	if (!routine)
+		return INGOT_STALE;
+	*out = HANDLE(ingot_context, routine->context);
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+/* ---- symbols ---- */
+
+static const struct ingot_module_symbol *symbol_of(const struct routine *routine, uint32_t i)
+{
+	return routine->library->module->symbols + routine->descriptor->symbols[i];
+}
+
+static enum ingot_status symbol_find(const struct routine *routine, const char *name, uint32_t *index)
+{
+	uint32_t count = routine->descriptor ? routine->descriptor->symbol_count : 0;
+	for (*index = 0; *index < count; ++*index)
+		if (!strcmp(symbol_of(routine, *index)->name, name))
+			return INGOT_OK;
+	return say(INGOT_MISSING, "%s has no symbol %s", routine->descriptor ? routine->descriptor->name : "a transfer", name);
+}
+
+enum ingot_status ingot_routine_set(struct ingot_routine handle, const char *name, int64_t value)
+{
+	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	uint32_t i;
+	if (!routine)
+		return INGOT_STALE;
+	enum ingot_status status = symbol_find(routine, name, &i);
+	if (!status) {
+		const struct ingot_module_symbol *symbol = symbol_of(routine, i);
+		if (value < symbol->least || value > symbol->most)
+			status = say(INGOT_RANGE, "%s: %s = %lld; it is %lld to %lld", routine->descriptor->name, name, (long long)value,
+				     (long long)symbol->least, (long long)symbol->most);
+		else {
+			routine->symbols[i] = value;
+			routine->symbol_set[i] = true;
+		}
+	}
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_routine_symbol(struct ingot_routine handle, const char *name, int64_t *value)
+{
+	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	uint32_t i;
+	if (!routine)
+		return INGOT_STALE;
+	enum ingot_status status = symbol_find(routine, name, &i);
+	if (!status && !routine->symbol_set[i])
+		status = say(INGOT_UNREADY, "%s: %s was not set", routine->descriptor->name, name);
+	else if (!status)
+		*value = routine->symbols[i];
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_routine_log(struct ingot_routine handle, const char *path)
+{
+	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	if (!routine)
+		return INGOT_STALE;
+	char *copy = path ? memory_copy(handle.runtime, path) : NULL;
+	enum ingot_status status = path && !copy ? say(INGOT_MEMORY, "no memory for a path") : INGOT_OK;
+	if (!status && routine->last && !command_done(routine->last))
+		command_wait(routine->last);              /* a run that is under way reads the old one */
+	if (!status) {
+		memory_free(handle.runtime, routine->log);
+		routine->log = copy;
+	}
+	leave(handle.runtime);
+	return status;
+}
+
+/* ---- checks ---- */
+
+/* An open routine that would write the node. */
+static const struct routine *producer(const struct routine *reader, const struct node *node)
+{
+	struct ingot_runtime *runtime = reader->object.runtime;
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		const struct routine *one = (const struct routine *)runtime->handles[i].object;
+		if (!one || one->object.kind != KIND_ROUTINE || one == reader || !one->library)
+			continue;
+		for (uint32_t k = 0; k < one->descriptor->output_count; k++)
+			if (one->library->nodes[one->descriptor->outputs[k]] == node)
+				return one;
+	}
+	return NULL;
+}
+
+static struct location *location_at(const struct routine *routine, uint32_t node, uint64_t *offset)
+{
+	struct entry room;
+	if (!context_find(routine->context, routine->library->nodes[node], &room))
+		return NULL;
+	*offset = room.offset;
+	return room.location;
+}
+
+static bool host_newer(const struct node *node, const struct location *location)
+{
+	return node->host_version && node->host_version == node->newest && location->version != node->newest;
+}
+
+static enum ingot_status inputs_check(const struct routine *routine)
+{
+	const struct ingot_module_routine *descriptor = routine->descriptor;
+	char name[80];
+	uint64_t offset;
+	for (uint32_t i = 0; i < descriptor->input_count; i++) {
+		struct node *node = routine->library->nodes[descriptor->inputs[i]];
+		const struct location *location = location_at(routine, descriptor->inputs[i], &offset);
+		uint64_t view;
+		struct node *base = node_base(node, &view);
+		if (!location)
+			return say(INGOT_STALE, "the context of %s is finalized", descriptor->name);
+		if (location->written || (routine->object.runtime->options.automatic_transfers && host_newer(base, location)))
+			continue;
+		const struct routine *writer = producer(routine, node);
+		node_debug_name(node, name, sizeof name);
+		return say(INGOT_UNREADY, "%s reads %s, which nobody has written%s%s%s", descriptor->name, name, writer ? "; " : "",
+			   writer ? writer->descriptor->name : "", writer ? " would" : "");
+	}
+	return INGOT_OK;
+}
+
+static enum ingot_status symbols_check(const struct routine *routine)
+{
+	for (uint32_t i = 0; i < routine->descriptor->symbol_count; i++)
+		if (!routine->symbol_set[i])
+			return say(INGOT_RANGE, "%s: %s was not set; it is %lld to %lld", routine->descriptor->name, symbol_of(routine, i)->name,
+				   (long long)symbol_of(routine, i)->least, (long long)symbol_of(routine, i)->most);
+	return INGOT_OK;
+}
+
+static enum ingot_status merge_check(const struct routine *routine)
+{
+	const struct stream *stream = routine->context->stream;
+	char read[80], held[80] = "nothing";
+	if (routine->descriptor->merge_input < 0)
+		return INGOT_OK;
+	struct node *node = routine->library->nodes[routine->descriptor->merge_input];
+	if (stream->merge.node == node)
+		return INGOT_OK;
+	node_debug_name(node, read, sizeof read);
+	if (stream->merge.node)
+		node_debug_name(stream->merge.node, held, sizeof held);
+	return say(INGOT_MISMATCH, "%s: %s reads %s from the merge buffer, which holds %s", stream->name, routine->descriptor->name, read, held);
+}
+
+static enum ingot_status ready(const struct routine *routine)
+{
+	if (!routine->library)
+		return INGOT_OK;
+	if (routine->context->finalized)
+		return say(INGOT_STALE, "the context of %s is finalized", routine->descriptor->name);
+	enum ingot_status status = symbols_check(routine);
+	status = status ? status : merge_check(routine);
+	return status ? status : inputs_check(routine);
+}
+
+enum ingot_status ingot_routine_can_run(struct ingot_routine handle, bool *can)
+{
+	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	if (!routine)
+		return INGOT_STALE;
+	enum ingot_status status = ready(routine);
+	*can = !status;
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+/* ---- running ---- */
+
+struct run {
+	const struct routine *routine;
+	const struct ingot_backend *table;
+	void *queue;
+	struct ingot_call call;
+	/* then slots, pools, symbols, extents */
+};
+
+static enum ingot_status run_call(struct ingot_command *command, char *text)
+{
+	struct run *run = command->payload;
+	const struct routine *routine = run->routine;
+	int code = 0;
+	enum ingot_status status = run->table->call(run->queue, routine->descriptor->run, &run->call, &code, text);
+	if (status || !code)
+		return status;
+	const char *words = routine->library->module->message ? routine->library->module->message(code) : NULL;
+	snprintf(text, TEXT_ROOM, words ? "answered %d: %s" : "answered %d", code, words);
+	return INGOT_FAILED;
+}
+
+struct gathering {
+	struct access *accesses;
+	struct slab **slabs;
+	struct ingot_slot *slots;
+	void **pools;
+	uint32_t access_count, slab_count;
+};
+
+static uint32_t slab_index(struct gathering *gathering, struct slab *slab)
+{
+	for (uint32_t i = 0; i < gathering->slab_count; i++)
+		if (gathering->slabs[i] == slab)
+			return i;
+	gathering->slabs[gathering->slab_count] = slab;
+	gathering->pools[gathering->slab_count] = slab->base;
+	return gathering->slab_count++;
+}
+
+static void access_add(struct gathering *gathering, struct hazard *hazard, bool read, bool write)
+{
+	for (uint32_t i = 0; i < gathering->access_count; i++)
+		if (gathering->accesses[i].hazard == hazard) {
+			gathering->accesses[i].read = gathering->accesses[i].read || read;
+			gathering->accesses[i].write = gathering->accesses[i].write || write;
+			return;
+		}
+	gathering->accesses[gathering->access_count++] = (struct access){ hazard, read, write };
+}
+
+/* What the run touches, and how. */
+static void gather(struct routine *routine, struct gathering *gathering)
+{
+	const struct ingot_module_routine *descriptor = routine->descriptor;
+	struct merge *merge = &routine->context->stream->merge;
+	uint64_t offset;
+	for (uint32_t i = 0; i < descriptor->argument_count; i++) {
+		const struct argument *argument = routine->arguments + i;
+		if (descriptor->arguments[i].source == INGOT_FROM_MERGE) {
+			struct slab *slab = merge->streaming ? merge->streaming->slab : merge->owned;
+			gathering->slots[i] = (struct ingot_slot){ slab_index(gathering, slab),
+								   merge->streaming ? merge->streaming->offset + merge->streaming_offset : 0 };
+			access_add(gathering, merge->streaming ? &merge->streaming->hazard : &merge->hazard, true, false);
+			continue;
+		}
+		gathering->slots[i] = (struct ingot_slot){ slab_index(gathering, argument->location->slab), argument->location->offset + argument->offset };
+		bool output = false;
+		for (uint32_t k = 0; k < descriptor->output_count; k++)
+			output = output || (descriptor->arguments[i].source == INGOT_FROM_NODE && descriptor->outputs[k] == descriptor->arguments[i].index);
+		bool workspace = descriptor->arguments[i].source == INGOT_FROM_WORKSPACE;
+		access_add(gathering, &argument->location->hazard, !output && !workspace, workspace);
+	}
+	for (uint32_t i = 0; i < descriptor->input_count; i++)
+		access_add(gathering, &location_at(routine, descriptor->inputs[i], &offset)->hazard, true, false);
+	for (uint32_t i = 0; i < descriptor->output_count; i++)
+		access_add(gathering, &location_at(routine, descriptor->outputs[i], &offset)->hazard, false, true);
+}
+
+static void outputs_written(struct routine *routine)
+{
+	uint64_t offset;
+	for (uint32_t i = 0; i < routine->descriptor->output_count; i++) {
+		struct location *location = location_at(routine, routine->descriptor->outputs[i], &offset);
+		struct node *base = node_base(routine->library->nodes[routine->descriptor->outputs[i]], &offset);
+		location->version = ++base->newest;
+		location->written = true;
+	}
+}
+
+/* With automatic transfers: what the host has newer goes up first. */
+static enum ingot_status inputs_upload(struct routine *routine)
+{
+	const struct ingot_module_routine *descriptor = routine->descriptor;
+	enum ingot_status status = INGOT_OK;
+	uint64_t offset, bytes;
+	for (uint32_t i = 0; i < descriptor->input_count && !status; i++) {
+		struct node *base = node_base(routine->library->nodes[descriptor->inputs[i]], &offset);
+		struct location *location = location_at(routine, descriptor->inputs[i], &offset);
+		if (!host_newer(base, location))
+			continue;
+		struct entry entry = { base, location, 0 };
+		status = node_bytes(base, &bytes);
+		if (!status)
+			status = context_upload(routine->context, base, &entry, base->host, bytes, true, NULL);
+	}
+	return status;
+}
+
+static enum ingot_status code_run(struct routine *routine, struct gathering *gathering, struct ingot_command **out)
+{
+	const struct ingot_module_routine *descriptor = routine->descriptor;
+	struct stream *stream = routine->context->stream;
+	size_t slots = sizeof(struct run), pools = slots + descriptor->argument_count * sizeof(struct ingot_slot);
+	size_t symbols = pools + gathering->slab_count * sizeof(void *), extents = symbols + descriptor->symbol_count * sizeof(int64_t);
+	struct request request = { .stream = stream, .name = descriptor->name, .run = run_call, .accesses = gathering->accesses,
+				   .access_count = gathering->access_count, .slabs = gathering->slabs, .slab_count = gathering->slab_count,
+				   .keeps = &routine->object, .payload_bytes = extents + descriptor->extent_count * sizeof(int64_t) };
+	if (!descriptor->run)
+		return schedule_run(routine, &request, gathering->slots, gathering->pools, gathering->slabs, out);
+	enum ingot_status status = submit(&request, out);
+	if (status)
+		return status;
+	struct run *run = (*out)->payload;
+	char *at = (*out)->payload;
+	run->routine = routine;
+	run->table = stream->device->backend->table;
+	run->queue = stream->raw;
+	run->call = (struct ingot_call){ .slots = memcpy(at + slots, gathering->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
+					 .pools = memcpy(at + pools, gathering->pools, gathering->slab_count * sizeof(void *)),
+					 .symbols = memcpy(at + symbols, routine->symbols, descriptor->symbol_count * sizeof(int64_t)),
+					 .extents = (int64_t *)(at + extents), .log = routine->log };
+	return INGOT_OK;
+}
+
+enum ingot_status routine_run_locked(struct routine *routine, struct ingot_command **out)
+{
+	const struct ingot_module_routine *descriptor = routine->descriptor;
+	struct ingot_runtime *runtime = routine->object.runtime;
+	if (!routine->library) {
+		bool moved;
+		enum ingot_status status = transfer_run(routine->node, routine->context, routine->merge, routine->source, &moved, out);
+		return status;
+	}
+	size_t most = (size_t)descriptor->argument_count + descriptor->input_count + descriptor->output_count + 1;
+	struct gathering gathering = { .accesses = memory_new(runtime, most, sizeof(struct access)), .slabs = memory_new(runtime, most, sizeof(struct slab *)),
+				       .slots = memory_new(runtime, most, sizeof(struct ingot_slot)), .pools = memory_new(runtime, most, sizeof(void *)) };
+	enum ingot_status status = ready(routine);
+	if (!status && (!gathering.accesses || !gathering.slabs || !gathering.slots || !gathering.pools))
+		status = say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
+	if (!status && runtime->options.automatic_transfers)
+		status = inputs_upload(routine);
+	if (!status) {
+		gather(routine, &gathering);
+		status = code_run(routine, &gathering, out);
+	}
+	if (!status)
+		outputs_written(routine);
+	memory_free(runtime, gathering.accesses);
+	memory_free(runtime, gathering.slabs);
+	memory_free(runtime, gathering.slots);
+	memory_free(runtime, gathering.pools);
+	return status;
+}
+
+enum ingot_status ingot_routine_run(struct ingot_routine handle, struct ingot_event *done)
+{
+	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	struct ingot_command *command = NULL;
+	struct event *event = NULL;
+	if (!routine)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = handle.runtime;
+	struct stream *stream = routine->context->stream;
+	object_keep(&routine->object);
+	object_keep(&stream->object);
+	enum ingot_status status = stream_room(stream);
+	if (!status && !routine->object.generation)
+		status = say(INGOT_STALE, "the routine was closed");
+	if (!status)
+		status = event_reserve(stream->device, runtime, done, &event);
+	if (!status)
+		status = routine_run_locked(routine, &command);
+	if (status)
+		event_unreserve(event);
+	else {
+		event_bind(event, command, done);
+		command_drop(routine->last);
+		if ((routine->last = command))
+			command_keep(command);
+	}
+	object_drop(&routine->object);
+	leave_after(stream, stream->tail);
+	enter(runtime);
+	object_drop(&stream->object);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_routine_event(struct ingot_routine handle, struct ingot_event *out)
+{
+	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	if (!routine)
+		return INGOT_STALE;
+	enum ingot_status status = routine->last ? event_new(routine->context->stream->device, handle.runtime, routine->last, out)
+						 : say(INGOT_MISSING, "the routine was not run yet");
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_routine_extents(struct ingot_routine handle, int64_t *extents, uint32_t count)
+{
+	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	if (!routine)
+		return INGOT_STALE;
+	enum ingot_status status = INGOT_OK;
+	if (!routine->descriptor || !routine->descriptor->run || count != routine->descriptor->extent_count)
+		status = say(INGOT_MISMATCH, "%u extents; the routine reports %u", count, routine->descriptor ? routine->descriptor->extent_count : 0);
+	else if (!routine->last || !command_done(routine->last))
+		status = say(INGOT_UNREADY, "the routine's run is not done");
+	else if (routine->last->failure)
+		status = say_failure(routine->last->failure);
+	else
+		memcpy(extents, ((struct run *)routine->last->payload)->call.extents, count * sizeof *extents);
+	leave(handle.runtime);
+	return status;
+}

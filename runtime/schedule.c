@@ -1,0 +1,189 @@
+/* schedule.c: a static schedule (kernels, copies, clears, host steps, waits on lanes) -> commands on streams.
+ *
+ * A gate on lane 0 waits for what the whole routine touches, and a join on lane 0 ends it; between them the steps of a
+ * lane follow their stream, and `after` becomes edges.  So hazards are looked at twice a run, not once a step. */
+#include "inside.h"
+
+struct step {
+	const struct routine *routine;
+	const struct ingot_module_step *step;
+	const struct ingot_backend *table;
+	void *queue;
+	struct ingot_call call;           /* HOST */
+	struct slab *to, *from;
+	uint64_t to_offset, from_offset;
+	uint32_t threads[3];
+	/* then: addresses of the arguments (KERNEL), or slots, pools and symbols (HOST) */
+	void *arguments[];
+};
+
+static enum ingot_status step_run(struct ingot_command *command, char *text)
+{
+	struct step *step = command->payload;
+	const struct ingot_module *module = step->routine->library->module;
+	int code = 0;
+	enum ingot_status status = INGOT_OK;
+	switch (step->step->kind) {
+	case INGOT_STEP_KERNEL:
+		status = step->table->launch(step->queue, module->kernels + step->step->kernel, step->step->groups, step->threads, step->arguments, &code, text);
+		break;
+	case INGOT_STEP_HOST:
+		status = step->table->call(step->queue, module->hosts[step->step->kernel], &step->call, &code, text);
+		break;
+	case INGOT_STEP_COPY:
+		if (step->step->bytes && (step->to != step->from || step->to_offset != step->from_offset))
+			status = step->table->copy(step->queue, step->to->raw, step->to_offset, step->from->raw, step->from_offset, step->step->bytes, text);
+		break;
+	case INGOT_STEP_CLEAR:
+		if (step->step->bytes)
+			status = step->table->fill(step->queue, step->to->raw, step->to_offset, 0, step->step->bytes, text);
+		break;
+	default:
+		break;                                    /* WAIT: its edges were all */
+	}
+	if (!status && code) {
+		snprintf(text, TEXT_ROOM, "answered %d", code);
+		return INGOT_FAILED;
+	}
+	return status;
+}
+
+struct scheduling {
+	struct routine *routine;
+	const struct request *whole;
+	const struct ingot_slot *slots;
+	void *const *pools;
+	struct slab *const *slabs;
+	struct ingot_command **commands;  /* of each step */
+	struct ingot_command *gate;
+	struct ingot_command **after;
+	struct ingot_command **last;      /* of each lane */
+};
+
+static struct stream *lane_stream(struct device *device, struct stream *own, uint32_t lane, enum ingot_status *status)
+{
+	struct ingot_runtime *runtime = device->object.runtime;
+	*status = INGOT_OK;
+	/* In place, steps run as they are submitted, and that order obeys all waits. */
+	if (!lane || device->backend->table->waits_inline)
+		return own;
+	if (!device->lanes && !(device->lanes = memory_new(runtime, 64, sizeof *device->lanes))) {
+		*status = say(INGOT_MEMORY, "no memory for lanes");
+		return NULL;
+	}
+	if (!device->lanes[lane])
+		*status = stream_new(device, &device->lanes[lane]);
+	return device->lanes[lane];
+}
+
+static bool range_fits(const struct scheduling *scheduling, uint32_t argument, uint64_t bytes)
+{
+	struct ingot_slot slot = scheduling->slots[argument];
+	uint64_t room = scheduling->slabs[slot.pool]->bytes;
+	return slot.offset <= room && bytes <= room - slot.offset;
+}
+
+static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t index)
+{
+	const struct ingot_module_routine *descriptor = scheduling->routine->descriptor;
+	const struct ingot_module_step *step = descriptor->steps + index;
+	struct stream *own = scheduling->routine->context->stream;
+	enum ingot_status status;
+	struct stream *stream = lane_stream(own->device, own, step->lane, &status);
+	uint32_t after = 0, threads[3] = { 1, 1, 1 };
+	if (status)
+		return status;
+	/* A lane that failed in an earlier run starts afresh: its failure was the routine's, and told by lane 0. */
+	if (stream != own && stream->failure && !stream->head) {
+		failure_drop(stream->object.runtime, stream->failure);
+		stream->failure = NULL;
+	}
+	if (step->kind == INGOT_STEP_KERNEL && (status = launch_shape(own->device, step->groups, step->threads, threads)))
+		return status;
+	for (uint32_t i = 0; i < step->argument_count; i++)
+		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR) && !range_fits(scheduling, step->first_argument + i, step->bytes))
+			return say(INGOT_RANGE, "%s: step %u moves %llu bytes", descriptor->name, index, (unsigned long long)step->bytes);
+	scheduling->after[after++] = scheduling->gate;
+	for (uint32_t i = 0; i < step->after_count; i++)
+		scheduling->after[after++] = scheduling->commands[step->after[i]];
+	size_t arguments = step->argument_count * sizeof(void *);
+	size_t slots = offsetof(struct step, arguments) + arguments, pools = slots + descriptor->argument_count * sizeof(struct ingot_slot);
+	size_t symbols = pools + scheduling->whole->slab_count * sizeof(void *);
+	struct request request = { .stream = stream, .run = step_run, .after = scheduling->after, .after_count = after,
+				   .name = step->kind == INGOT_STEP_KERNEL ? scheduling->routine->library->module->kernels[step->kernel].name : descriptor->name,
+				   .slabs = scheduling->whole->slabs, .slab_count = scheduling->whole->slab_count, .keeps = &scheduling->routine->object,
+				   .payload_bytes = symbols + descriptor->symbol_count * sizeof(int64_t) };
+	struct ingot_command *command;
+	if ((status = submit(&request, &command)))
+		return status;
+	struct step *made = command->payload;
+	char *at = command->payload;
+	made->routine = scheduling->routine;
+	made->step = step;
+	made->table = own->device->backend->table;
+	made->queue = stream->raw;
+	memcpy(made->threads, threads, sizeof threads);
+	for (uint32_t i = 0; i < step->argument_count; i++) {
+		struct ingot_slot slot = scheduling->slots[step->first_argument + i];
+		made->arguments[i] = (char *)scheduling->pools[slot.pool] + slot.offset;
+		if (i == 0) {
+			made->to = scheduling->slabs[slot.pool];
+			made->to_offset = slot.offset;
+		} else if (i == 1) {
+			made->from = scheduling->slabs[slot.pool];
+			made->from_offset = slot.offset;
+		}
+	}
+	made->call = (struct ingot_call){ .slots = memcpy(at + slots, scheduling->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
+					  .pools = memcpy(at + pools, scheduling->pools, scheduling->whole->slab_count * sizeof(void *)),
+					  .symbols = memcpy(at + symbols, scheduling->routine->symbols, descriptor->symbol_count * sizeof(int64_t)),
+					  .log = scheduling->routine->log };
+	scheduling->commands[index] = command;
+	scheduling->last[step->lane] = command;
+	command_keep(command);
+	return INGOT_OK;
+}
+
+enum ingot_status schedule_run(struct routine *routine, const struct request *whole, const struct ingot_slot *slots, void *const *pools,
+			       struct slab *const *slabs, struct ingot_command **out)
+{
+	const struct ingot_module_routine *descriptor = routine->descriptor;
+	struct ingot_runtime *runtime = routine->object.runtime;
+	struct scheduling scheduling = { .routine = routine, .whole = whole, .slots = slots, .pools = pools, .slabs = slabs };
+	struct request edge = { .stream = whole->stream, .name = descriptor->name, .accesses = whole->accesses, .access_count = whole->access_count,
+				.slabs = whole->slabs, .slab_count = whole->slab_count, .keeps = whole->keeps };
+	scheduling.commands = memory_new(runtime, descriptor->step_count, sizeof *scheduling.commands);
+	scheduling.after = memory_new(runtime, (size_t)descriptor->step_count + 1, sizeof *scheduling.after);
+	scheduling.last = memory_new(runtime, descriptor->lane_count, sizeof *scheduling.last);
+	enum ingot_status status = scheduling.commands && scheduling.after && scheduling.last ? INGOT_OK : say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
+	/* Lanes first: once the gate is submitted, what follows must be too. */
+	for (uint32_t lane = 0; lane < descriptor->lane_count && !status; lane++)
+		lane_stream(whole->stream->device, whole->stream, lane, &status);
+	if (!status)
+		status = submit(&edge, &scheduling.gate);
+	if (!status) {
+		command_keep(scheduling.gate);
+		for (uint32_t i = 0; i < descriptor->step_count && !status; i++)
+			status = step_submit(&scheduling, i);
+		uint32_t lanes = 0;
+		for (uint32_t lane = 0; lane < descriptor->lane_count; lane++)
+			if (scheduling.last[lane])
+				scheduling.after[lanes++] = scheduling.last[lane];
+		edge.after = scheduling.after;
+		edge.after_count = lanes;
+		enum ingot_status joined = submit(&edge, out);
+		status = status ? status : joined;
+		/* What was submitted of a schedule that could not be submitted whole must not pass for its result. */
+		if (status)
+			for (uint32_t i = 0; i < descriptor->step_count; i++)
+				if (scheduling.commands[i])
+					scheduling.commands[i]->cancelled = atomic_load(&scheduling.commands[i]->state) == COMMAND_QUEUED;
+		command_drop(scheduling.gate);
+	}
+	for (uint32_t i = 0; scheduling.commands && i < descriptor->step_count; i++)
+		command_drop(scheduling.commands[i]);
+	memory_free(runtime, scheduling.commands);
+	memory_free(runtime, scheduling.after);
+	memory_free(runtime, scheduling.last);
+	return status;
+}

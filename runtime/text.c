@@ -1,0 +1,42 @@
+/* text.c: text into the caller's room, counting what did not fit; JSON strings. */
+#include <time.h>
+#include "inside.h"
+
+void sink_printf(struct sink *sink, const char *format, ...)
+{
+	va_list arguments;
+	bool fits = sink->count < sink->room;
+	va_start(arguments, format);
+	int length = vsnprintf(fits ? sink->at + sink->count : NULL, fits ? sink->room - sink->count : 0, format, arguments);
+	va_end(arguments);
+	sink->count += length > 0 ? (size_t)length : 0;
+}
+
+void sink_string(struct sink *sink, const char *text)
+{
+	sink_printf(sink, "\"");
+	for (const unsigned char *c = (const unsigned char *)(text ? text : ""); *c; c++) {
+		/* Bytes past ASCII are written as the code point of the same number: labels may hold any bytes. */
+		if (*c == '"' || *c == '\\')
+			sink_printf(sink, "\\%c", *c);
+		else if (*c < 32 || *c > 126)
+			sink_printf(sink, "\\u%04x", *c);
+		else
+			sink_printf(sink, "%c", *c);
+	}
+	sink_printf(sink, "\"");
+}
+
+size_t sink_end(struct sink *sink)
+{
+	if (sink->room && !sink->count)
+		sink->at[0] = 0;
+	return sink->count;
+}
+
+uint64_t clock_nanoseconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}

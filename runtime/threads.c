@@ -1,0 +1,174 @@
+/* threads.c: the intra-op pool: one job, its indices handed out from one word.
+ *
+ * `claim` holds the job's number, its count and the next index, so a thread that comes late cannot take an index of a job
+ * that is over: it takes one of the job that is there, whatever that is, and only then reads what to do.  The fields it
+ * reads cannot change before the index is done, as the caller waits for all of them. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "futex.h"
+#include "inside.h"
+
+#define INDEX_BITS 20
+#define INDEX_MASK ((UINT64_C(1) << INDEX_BITS) - 1)
+#define SPIN_DEFAULT 4000
+
+struct ingot_threads {
+	_Alignas(64) _Atomic uint64_t claim;      /* job << 40 | count << 20 | next */
+	_Alignas(64) _Atomic uint32_t done;       /* indices that are */
+	_Atomic uint32_t caller_sleeps;
+	_Alignas(64) _Atomic uint32_t jobs;       /* raised with each job: what idle workers look at */
+	_Atomic uint32_t sleepers;
+	_Atomic bool closing;
+	_Atomic uint32_t spin;
+	_Alignas(64) atomic_flag taken;
+	void (*task)(void *argument, int index);
+	void *argument;
+	int first;                                /* of the block of indices at hand */
+	struct ingot_parallel parallel;
+	pthread_t *threads;
+	int thread_count;
+};
+
+static _Thread_local bool inside;
+
+static uint64_t claim_next(uint64_t claim) { return claim & INDEX_MASK; }
+static uint64_t claim_count(uint64_t claim) { return claim >> INDEX_BITS & INDEX_MASK; }
+
+/* Takes and runs indices until none is left. */
+static void work(struct ingot_threads *threads)
+{
+	uint64_t claim = atomic_load_explicit(&threads->claim, memory_order_acquire);
+	while (claim_next(claim) < claim_count(claim)) {
+		if (!atomic_compare_exchange_weak_explicit(&threads->claim, &claim, claim + 1, memory_order_acq_rel, memory_order_acquire))
+			continue;
+		uint32_t count = (uint32_t)claim_count(claim);
+		threads->task(threads->argument, threads->first + (int)claim_next(claim));
+		/* After this the caller may go on and the fields may change. */
+		if (atomic_fetch_add(&threads->done, 1) + 1 == count && atomic_load(&threads->caller_sleeps))
+			futex_wake(&threads->done, 1);
+		claim = atomic_load_explicit(&threads->claim, memory_order_acquire);
+	}
+}
+
+static void *worker(void *argument)
+{
+	struct ingot_threads *threads = argument;
+	uint32_t seen = 0;
+	inside = true;
+	for (;;) {
+		uint32_t spin = atomic_load_explicit(&threads->spin, memory_order_relaxed), jobs;
+		while ((jobs = atomic_load_explicit(&threads->jobs, memory_order_acquire)) == seen && spin--)
+			pause_briefly();
+		if (jobs == seen) {
+			atomic_fetch_add(&threads->sleepers, 1);
+			while ((jobs = atomic_load(&threads->jobs)) == seen)
+				futex_wait(&threads->jobs, seen);
+			atomic_fetch_sub(&threads->sleepers, 1);
+		}
+		seen = jobs;
+		if (atomic_load(&threads->closing))
+			return NULL;
+		work(threads);
+	}
+}
+
+static void wake_workers(struct ingot_threads *threads)
+{
+	atomic_fetch_add(&threads->jobs, 1);
+	if (atomic_load(&threads->sleepers))
+		futex_wake(&threads->jobs, INT_MAX);
+}
+
+static void block_run(struct ingot_threads *threads, uint32_t count)
+{
+	uint64_t job = atomic_load_explicit(&threads->claim, memory_order_relaxed) >> 2 * INDEX_BITS;
+	atomic_store_explicit(&threads->done, 0, memory_order_relaxed);
+	atomic_store_explicit(&threads->claim, (job + 1) << 2 * INDEX_BITS | (uint64_t)count << INDEX_BITS, memory_order_release);
+	wake_workers(threads);
+	work(threads);
+	uint32_t spin = atomic_load_explicit(&threads->spin, memory_order_relaxed), done;
+	while ((done = atomic_load_explicit(&threads->done, memory_order_acquire)) != count && spin--)
+		pause_briefly();
+	if (done == count)
+		return;
+	atomic_store(&threads->caller_sleeps, 1);
+	while ((done = atomic_load(&threads->done)) != count)
+		futex_wait(&threads->done, done);
+	atomic_store(&threads->caller_sleeps, 0);
+}
+
+static void run(void *pool, void (*task)(void *argument, int index), void *argument, int count)
+{
+	struct ingot_threads *threads = pool;
+	if (count <= 0)
+		return;
+	if (count == 1 || inside || !threads->thread_count || atomic_flag_test_and_set_explicit(&threads->taken, memory_order_acquire)) {
+		for (int i = 0; i < count; i++)
+			task(argument, i);
+		return;
+	}
+	inside = true;
+	threads->task = task;
+	threads->argument = argument;
+	for (int first = 0; first < count; ) {
+		uint32_t block = (uint32_t)(count - first) < INDEX_MASK ? (uint32_t)(count - first) : (uint32_t)INDEX_MASK;
+		threads->first = first;
+		block_run(threads, block);
+		first += (int)block;
+	}
+	inside = false;
+	atomic_flag_clear_explicit(&threads->taken, memory_order_release);
+}
+
+enum ingot_status ingot_threads_open(struct ingot_threads **out, int workers)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	struct ingot_threads *threads;
+	*out = NULL;
+	if (workers < 0 || workers > 4096)
+		return say(INGOT_RANGE, "%d workers", workers);
+	if (!workers)
+		workers = cores > 0 && cores <= 4096 ? (int)cores : 1;
+	if (posix_memalign((void **)&threads, 64, sizeof *threads))
+		return say(INGOT_MEMORY, "no memory for a thread pool");
+	memset(threads, 0, sizeof *threads);
+	atomic_flag_clear(&threads->taken);
+	threads->parallel = (struct ingot_parallel){ run, threads, workers };
+	/* With more threads than cores, spinning only keeps the others from their work. */
+	atomic_store(&threads->spin, workers <= cores ? SPIN_DEFAULT : 0);
+	threads->threads = calloc((size_t)workers, sizeof *threads->threads);
+	if (!threads->threads) {
+		free(threads);
+		return say(INGOT_MEMORY, "no memory for a thread pool");
+	}
+	for (; threads->thread_count < workers - 1; threads->thread_count++)
+		if (pthread_create(threads->threads + threads->thread_count, NULL, worker, threads)) {
+			ingot_threads_close(threads);
+			return say(INGOT_MEMORY, "no thread for a thread pool");
+		}
+	*out = threads;
+	return INGOT_OK;
+}
+
+void ingot_threads_close(struct ingot_threads *threads)
+{
+	if (!threads)
+		return;
+	atomic_store(&threads->closing, true);
+	wake_workers(threads);
+	for (int i = 0; i < threads->thread_count; i++)
+		pthread_join(threads->threads[i], NULL);
+	free(threads->threads);
+	free(threads);
+}
+
+const struct ingot_parallel *ingot_threads_parallel(struct ingot_threads *threads)
+{
+	return &threads->parallel;
+}
+
+void ingot_threads_spin(struct ingot_threads *threads, uint32_t loops)
+{
+	atomic_store(&threads->spin, loops);
+}

@@ -1,0 +1,446 @@
+/* transfer.c: tensors between host, devices and merge buffers; all of them commands, ordered by hazards. */
+#include "inside.h"
+
+/* ---- host ---- */
+
+enum direction { UP, DOWN, UP_OWN, DOWN_OWN };           /* the caller's array, or the node's own */
+
+static enum ingot_status host_move(struct context *context, struct node *node, enum direction direction, void *host, uint64_t bytes, bool *present,
+				   struct ingot_command **out)
+{
+	struct entry entry;
+	uint64_t needed, offset;
+	bool own = direction == UP_OWN || direction == DOWN_OWN;
+	enum ingot_status status = node_bytes(node, &needed);
+	*present = context_find(context, node, &entry) != NULL;
+	if (status)
+		return status;
+	if (!*present)
+		return own ? INGOT_OK : say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
+	if (own && !node->host)
+		return say(INGOT_MISSING, "n%u has no array on the host", node->id);
+	if (!own && (bytes != needed || (!host && bytes)))
+		return say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes, (unsigned long long)needed, node->id);
+	host = own ? node->host : host;
+	struct location *location = entry.location;
+	if (direction == UP || direction == UP_OWN) {
+		if (direction == UP && ingot_mode_known_constant(&node->mode) && location->written)
+			return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", node->id, node->mode.provenance);
+		if (location->owner && location->owner != context->stream)
+			return say(INGOT_CONFLICT, "%s writes n%u, so %s cannot", location->owner->name, node->id, context->stream->name);
+		return context_upload(context, node, &entry, host, needed, own, out);
+	}
+	struct access accesses[2] = { { &location->hazard, true, false }, { &node->host_hazard, false, true } };
+	if (!location->written)
+		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, context->stream->name);
+	if (own && ingot_mode_known_volatile(&node->mode))
+		return say(INGOT_CONFLICT, "n%u is volatile (by %u): its host copy does not change by downloads", node->id, node->mode.provenance);
+	status = submit_read(context->stream, "to_host", location->slab, location->offset + entry.offset, host, needed, accesses, own ? 2 : 1, &node->object, out);
+	if (!status && own) {
+		node->downloads++;
+		node_base(node, &offset);
+		node->host_version = location->version;
+	}
+	return status;
+}
+
+static enum ingot_status host_transfer(struct ingot_context handle, struct ingot_node node_handle, enum direction direction, void *host, uint64_t bytes,
+				       bool *present, struct ingot_event *done)
+{
+	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	struct ingot_command *command = NULL;
+	struct event *event = NULL;
+	bool unasked;
+	if (!context)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = handle.runtime;
+	struct stream *stream = context->stream;
+	object_keep(&stream->object);
+	object_keep(&context->object);
+	enum ingot_status status = stream_room(stream);
+	struct node *node = status ? NULL : FIND(node, runtime, node_handle, KIND_NODE);
+	if (!status)
+		status = !node ? INGOT_STALE : context->finalized ? say(INGOT_STALE, "the context is finalized") : INGOT_OK;
+	if (!status)
+		status = event_reserve(stream->device, runtime, done, &event);
+	if (!status)
+		status = host_move(context, node, direction, host, bytes, present ? present : &unasked, &command);
+	if (status)
+		event_unreserve(event);
+	else
+		event_bind(event, command, done);
+	object_drop(&context->object);
+	leave_after(stream, command);
+	enter(runtime);
+	object_drop(&stream->object);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_from_host(struct ingot_context context, struct ingot_node node, bool *present, struct ingot_event *done)
+{
+	return host_transfer(context, node, UP_OWN, NULL, 0, present, done);
+}
+
+enum ingot_status ingot_to_host(struct ingot_context context, struct ingot_node node, bool *present, struct ingot_event *done)
+{
+	return host_transfer(context, node, DOWN_OWN, NULL, 0, present, done);
+}
+
+enum ingot_status ingot_write(struct ingot_context context, struct ingot_node node, const void *data, uint64_t bytes, struct ingot_event *done)
+{
+	return host_transfer(context, node, UP, (void *)(uintptr_t)data, bytes, NULL, done);
+}
+
+enum ingot_status ingot_read(struct ingot_context context, struct ingot_node node, void *data, uint64_t bytes, struct ingot_event *done)
+{
+	return host_transfer(context, node, DOWN, data, bytes, NULL, done);
+}
+
+/* ---- between devices ---- */
+
+static bool fits_in_merge(uint64_t bytes) { return bytes <= SIZE_MAX / 2; }
+
+/* Grows; what queued work reads keeps its slab until then.  Under the lock, so nobody sees it half grown. */
+enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes)
+{
+	struct merge *merge = &stream->merge;
+	enum ingot_status status;
+	if (merge->owned && merge->owned->bytes >= bytes)
+		return INGOT_OK;
+	if (!fits_in_merge(bytes))
+		return say(INGOT_MEMORY, "%s: a merge buffer of %llu bytes", stream->name, (unsigned long long)bytes);
+	struct slab *grown = slab_new(stream->device, bytes, 0, INGOT_SLAB_PRIVATE, &status);
+	if (!grown)
+		return status;
+	slab_drop(merge->owned);
+	merge->owned = grown;
+	return INGOT_OK;
+}
+
+static void merge_set(struct stream *stream, struct node *node, struct location *streaming, uint64_t offset, struct ingot_command *update)
+{
+	struct merge *merge = &stream->merge;
+	object_keep(&node->object);
+	if (merge->node)
+		object_drop(&merge->node->object);
+	merge->node = node;
+	if (streaming)
+		location_keep(streaming);
+	location_drop(merge->streaming);
+	merge->streaming = streaming;
+	merge->streaming_offset = offset;
+	if (update)
+		command_keep(update);
+	command_drop(merge->update);
+	merge->update = update;
+}
+
+struct through_host {
+	struct ingot_runtime *runtime;
+	void *memory;
+};
+
+static void through_host_free(void *payload)
+{
+	struct through_host *through = payload;
+	memory_free(through->runtime, through->memory);
+}
+
+/* Two backends know nothing of each other: down on the source's stream, up on the target's, through memory that the last
+ * of the two commands frees. */
+static enum ingot_status copy_through_host(struct stream *target, struct slab *to, uint64_t to_offset, struct hazard *to_hazard, struct stream *source,
+					   struct slab *from, uint64_t from_offset, struct hazard *from_hazard, uint64_t bytes, struct ingot_command **out)
+{
+	struct ingot_runtime *runtime = target->object.runtime;
+	struct hazard between = { 0 };
+	void *memory = memory_new(runtime, 1, bytes);
+	struct ingot_command *last = NULL;
+	if (!memory)
+		return say(INGOT_MEMORY, "no memory to move %llu bytes through the host", (unsigned long long)bytes);
+	struct access down[2] = { { from_hazard, true, false }, { &between, false, true } };
+	struct access up[2] = { { &between, true, false }, { to_hazard, false, true } };
+	enum ingot_status status = submit_read(source, "through host", from, from_offset, memory, bytes, down, 2, NULL, NULL);
+	if (status) {
+		hazard_release(runtime, &between);
+		memory_free(runtime, memory);
+		return status;
+	}
+	status = submit_write(target, "through host", to, to_offset, memory, bytes, up, 2, NULL, out);
+	/* The memory goes with a last command on the target's stream; where there is none, when the download is done. */
+	enum ingot_status freed = submit(&(struct request){ .stream = target, .name = "through host", .destroy = through_host_free,
+							    .payload_bytes = sizeof(struct through_host), .accesses = &(struct access){ &between, false, true },
+							    .access_count = 1 }, &last);
+	if (!freed)
+		*(struct through_host *)last->payload = (struct through_host){ runtime, memory };
+	else {
+		while (hazard_busy(runtime, &between, true))
+			command_wait(between.writer ? between.writer : between.readers[0]);
+		memory_free(runtime, memory);
+	}
+	hazard_release(runtime, &between);
+	return status;
+}
+
+static enum ingot_status copy_between(struct stream *target, struct slab *to, uint64_t to_offset, struct hazard *to_hazard, struct stream *source,
+				      struct entry *from, uint64_t bytes, struct ingot_command **out)
+{
+	struct slab *slab = from->location->slab;
+	uint64_t offset = from->location->offset + from->offset;
+	if (target->device->backend != source->device->backend)
+		return copy_through_host(target, to, to_offset, to_hazard, source, slab, offset, &from->location->hazard, bytes, out);
+	struct access accesses[2] = { { &from->location->hazard, true, false }, { to_hazard, false, true } };
+	return submit_copy(target, "device_to_device", to, to_offset, slab, offset, bytes, accesses, 2, out);
+}
+
+enum ingot_status transfer_run(struct node *node, struct context *target, enum ingot_merge merge, struct context *source, bool *moved, struct ingot_command **out)
+{
+	struct entry from, to;
+	struct stream *stream = target->stream;
+	uint64_t bytes, offset;
+	enum ingot_status status = node_bytes(node, &bytes);
+	*moved = false;
+	*out = NULL;
+	if (status || !context_find(source, node, &from))
+		return status;
+	if (!from.location->written)
+		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, source->stream->name);
+	if (merge == INGOT_MERGE_NONE) {
+		if (!context_find(target, node, &to) || (to.location == from.location && to.offset == from.offset))
+			return INGOT_OK;
+		status = copy_between(stream, to.location->slab, to.location->offset + to.offset, &to.location->hazard, source->stream, &from, bytes, out);
+		if (status)
+			return status;
+		to.location->version = from.location->version;
+		to.location->written = true;
+		*moved = true;
+		return INGOT_OK;
+	}
+	if (merge == INGOT_MERGE_STREAMING && stream->device == source->stream->device) {
+		merge_set(stream, node, from.location, from.offset, NULL);
+		(void)offset;
+		*moved = true;
+		return INGOT_OK;
+	}
+	status = merge_ensure(stream, bytes);
+	if (!status)
+		status = copy_between(stream, stream->merge.owned, 0, &stream->merge.hazard, source->stream, &from, bytes, out);
+	if (!status) {
+		merge_set(stream, node, NULL, 0, *out);
+		stream->merge.bytes = bytes;
+		*moved = true;
+	}
+	return status;
+}
+
+/* Both contexts, with the lock taken. */
+static struct context *contexts_enter(struct ingot_context target, struct ingot_context source, struct ingot_node node_handle, struct context **from,
+				      struct node **node, enum ingot_status *status)
+{
+	struct context *to = ENTER(context, target, KIND_CONTEXT);
+	*status = INGOT_STALE;
+	if (!to)
+		return NULL;
+	*from = FIND(context, target.runtime, source, KIND_CONTEXT);
+	*node = *from ? FIND(node, target.runtime, node_handle, KIND_NODE) : NULL;
+	if (*node && (to->finalized || (*from)->finalized)) {
+		say(INGOT_STALE, "a context of the transfer is finalized");
+		*node = NULL;
+	}
+	if (*node) {
+		*status = INGOT_OK;
+		return to;
+	}
+	leave(target.runtime);
+	return NULL;
+}
+
+enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct ingot_context target, enum ingot_merge merge, struct ingot_context source,
+					 bool *moved, struct ingot_event *done)
+{
+	enum ingot_status status;
+	struct context *from;
+	struct node *node;
+	struct ingot_command *command = NULL;
+	struct event *event = NULL;
+	bool unasked;
+	if ((unsigned)merge > INGOT_MERGE_STREAMING)
+		return say(INGOT_INVALID, "%d is no way to merge", (int)merge);
+	struct context *to = contexts_enter(target, source, node_handle, &from, &node, &status);
+	if (!to)
+		return status;
+	struct ingot_runtime *runtime = target.runtime;
+	struct stream *stream = to->stream, *other = from->stream;
+	object_keep(&to->object);
+	object_keep(&from->object);
+	object_keep(&node->object);
+	status = stream_room(stream);
+	if (!status && other->device->backend != stream->device->backend)
+		status = stream_room(other);              /* the way through the host uses both */
+	if (!status)
+		status = event_reserve(stream->device, runtime, done, &event);
+	if (!status)
+		status = transfer_run(node, to, merge, from, moved ? moved : &unasked, &command);
+	if (status)
+		event_unreserve(event);
+	else
+		event_bind(event, command, done);
+	object_keep(&stream->object);
+	object_keep(&other->object);
+	object_drop(&node->object);
+	object_drop(&from->object);
+	object_drop(&to->object);
+	struct ingot_command *theirs = other != stream ? other->tail : NULL;
+	if (theirs)
+		command_keep(theirs);
+	if (command)
+		command_keep(command);
+	if (theirs) {                                     /* on inline devices the download runs before the upload */
+		leave_after(other, theirs);
+		enter(runtime);
+	}
+	leave_after(stream, stream->tail);
+	enter(runtime);
+	command_drop(theirs);
+	command_drop(command);
+	object_drop(&other->object);
+	object_drop(&stream->object);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct ingot_context target, enum ingot_merge merge, struct ingot_context source,
+					 struct ingot_routine *out)
+{
+	enum ingot_status status;
+	struct context *from, *context = NULL;
+	struct node *node;
+	struct entry room;
+	if ((unsigned)merge > INGOT_MERGE_STREAMING)
+		return say(INGOT_INVALID, "%d is no way to merge", (int)merge);
+	struct context *to = contexts_enter(target, source, node_handle, &from, &node, &status);
+	if (!to)
+		return status;
+	struct ingot_runtime *runtime = target.runtime;
+	if (!context_find(from, node, &room) || (merge == INGOT_MERGE_NONE && !context_find(to, node, &room)))
+		status = say(INGOT_MISSING, "n%u is missing on a side of the transfer", node->id);
+	else
+		status = context_new(to->stream, to, &context);
+	struct routine *routine = status ? NULL : memory_new(runtime, 1, sizeof *routine);
+	if (!status && !routine)
+		status = say(INGOT_MEMORY, "no memory for a transfer");
+	if (!status && (status = handle_new(runtime, &routine->object, KIND_ROUTINE)))
+		memory_free(runtime, routine);
+	if (!status) {
+		routine->context = context;
+		routine->node = node;
+		routine->source = from;
+		routine->merge = merge;
+		object_keep(&context->object);
+		object_keep(&node->object);
+		object_keep(&from->object);
+		if (merge != INGOT_MERGE_NONE) {
+			if (context->merge_node)
+				object_drop(&context->merge_node->object);
+			context->merge_node = node;
+			object_keep(&node->object);
+		}
+		*out = HANDLE(ingot_routine, routine);
+	} else if (context)
+		handle_close(&context->object);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_merge_state *out)
+{
+	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	if (!stream)
+		return INGOT_STALE;
+	const struct merge *merge = &stream->merge;
+	*out = (struct ingot_merge_state){ .filled = merge->node != NULL, .streaming = merge->streaming != NULL,
+					   .updating = merge->update && !command_done(merge->update), .owned_bytes = merge->owned ? merge->owned->bytes : 0 };
+	if (merge->node)
+		out->node = HANDLE(ingot_node, merge->node);
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+/* ---- contexts that begin with a value ---- */
+
+enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot_node node_handle, const void *data, uint64_t bytes, struct ingot_context *out)
+{
+	struct context *context = ENTER(context, handle, KIND_CONTEXT), *child = NULL;
+	struct entry entry, room;
+	uint64_t needed = 0;
+	bool cleared = true;
+	if (!context)
+		return INGOT_STALE;
+	struct ingot_runtime *runtime = handle.runtime;
+	struct stream *stream = context->stream;
+	object_keep(&context->object);
+	object_keep(&stream->object);
+	enum ingot_status status = stream_room(stream);
+	struct node *node = status ? NULL : FIND(node, runtime, node_handle, KIND_NODE);
+	if (!status)
+		status = !node ? INGOT_STALE : context->finalized ? say(INGOT_STALE, "the context is finalized") : node_bytes(node, &needed);
+	if (!status && context_find(context, node, &room))
+		status = say(INGOT_PRESENT, "n%u is in the context on %s already", node->id, stream->name);
+	if (!status && (needed != bytes || (!data && bytes)))
+		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes, (unsigned long long)needed, node->id);
+	if (!status)
+		status = context_new(stream, context, &child);
+	if (!status)
+		status = context_place_nodes(child, &node, &cleared, 1);
+	if (!status && context_find(child, node, &entry))
+		status = context_upload(child, node, &entry, data, bytes, false, NULL);
+	if (status && child)
+		handle_close(&child->object);
+	else if (!status)
+		*out = HANDLE(ingot_context, child);
+	object_drop(&context->object);
+	leave_after(stream, stream->tail);
+	enter(runtime);
+	object_drop(&stream->object);
+	leave(runtime);
+	return status;
+}
+
+enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ingot_node node_handle, struct ingot_context source, struct ingot_context *out)
+{
+	enum ingot_status status;
+	struct context *from, *child = NULL;
+	struct node *node;
+	struct entry room;
+	bool cleared = true;
+	struct context *context = contexts_enter(handle, source, node_handle, &from, &node, &status);
+	if (!context)
+		return status;
+	struct ingot_runtime *runtime = handle.runtime;
+	struct stream *stream = context->stream;
+	object_keep(&stream->object);
+	if (!context_find(from, node, &room))
+		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, from->stream->name);
+	else if (context_find(context, node, &room))
+		status = say(INGOT_PRESENT, "n%u is in the context on %s already", node->id, stream->name);
+	else if (!(status = context_new(stream, context, &child)))
+		status = context_place_nodes(child, &node, &cleared, 1);
+	struct ingot_context made = { 0 };
+	if (!status)
+		made = HANDLE(ingot_context, child);
+	else if (child)
+		handle_close(&child->object);
+	leave_after(stream, stream->tail);
+	if (!status && (status = ingot_device_to_device(node_handle, made, INGOT_MERGE_NONE, source, NULL, NULL))) {
+		char kept[TEXT_ROOM];
+		snprintf(kept, sizeof kept, "%s", ingot_message());
+		ingot_context_close(made);
+		say(status, "%s", kept);
+	}
+	enter(runtime);
+	object_drop(&stream->object);
+	leave(runtime);
+	if (!status)
+		*out = made;
+	return status;
+}

@@ -1,0 +1,75 @@
+/* fault.c: an allocator and a backend that fail on purpose. */
+#include "fault.h"
+
+static _Atomic int left;                                     /* calls until the one that fails */
+static _Atomic bool happened;
+static _Atomic long blocks;
+static const struct ingot_backend *real;
+static struct ingot_backend wrapped;
+
+void fault_plant(int n) { atomic_store(&left, n); }
+bool fault_happened(void) { return atomic_load(&happened); }
+long fault_blocks(void) { return atomic_load(&blocks); }
+
+static bool due(void)
+{
+	if (atomic_load(&left) <= 0 || atomic_fetch_sub(&left, 1) != 1)
+		return false;
+	atomic_store(&happened, true);
+	return true;
+}
+
+static void *allocate(void *user, size_t bytes)
+{
+	(void)user;
+	void *memory = due() ? NULL : calloc(1, bytes);
+	if (memory)
+		atomic_fetch_add(&blocks, 1);
+	return memory;
+}
+
+static void release(void *user, void *memory)
+{
+	(void)user;
+	atomic_fetch_sub(&blocks, 1);
+	free(memory);
+}
+
+void fault_options(struct ingot_runtime_options *options)
+{
+	options->allocate = allocate;
+	options->release = release;
+}
+
+#define DUE(text) if (due()) { snprintf(text, INGOT_BACKEND_TEXT, "a failure on purpose"); return INGOT_DEVICE; }
+static enum ingot_status f_open(const struct ingot_backend_options *o, void **s, char *t) { DUE(t) return real->open(o, s, t); }
+static enum ingot_status f_device(void *s, int n, void **d, char *t) { DUE(t) return real->device_open(s, n, d, t); }
+static enum ingot_status f_slab(void *d, size_t b, size_t a, enum ingot_slab_mode m, void **s, char *t) { DUE(t) return real->slab_alloc(d, b, a, m, s, t); }
+static enum ingot_status f_queue(void *d, struct ingot_queue *o, void **q, char *t) { DUE(t) return real->queue_open(d, o, q, t); }
+static enum ingot_status f_copy(void *q, void *a, size_t b, void *c, size_t d, size_t e, char *t) { DUE(t) return real->copy(q, a, b, c, d, e, t); }
+static enum ingot_status f_in(void *q, void *a, size_t b, const void *h, size_t n, char *t) { DUE(t) return real->copy_in(q, a, b, h, n, t); }
+static enum ingot_status f_out(void *q, void *h, void *a, size_t b, size_t n, char *t) { DUE(t) return real->copy_out(q, h, a, b, n, t); }
+static enum ingot_status f_fill(void *q, void *a, size_t b, int v, size_t n, char *t) { DUE(t) return real->fill(q, a, b, v, n, t); }
+static enum ingot_status f_call(void *q, int (*r)(const struct ingot_call *), struct ingot_call *c, int *code, char *t) { DUE(t) return real->call(q, r, c, code, t); }
+static enum ingot_status f_launch(void *q, const struct ingot_module_kernel *k, const uint32_t g[3], const uint32_t n[3], void *const *a, int *c, char *t)
+{
+	DUE(t)
+	return real->launch(q, k, g, n, a, c, t);
+}
+
+const struct ingot_backend *fault_backend(const struct ingot_backend *backend)
+{
+	real = backend;
+	wrapped = *backend;
+	wrapped.open = f_open;
+	wrapped.device_open = f_device;
+	wrapped.slab_alloc = f_slab;
+	wrapped.queue_open = f_queue;
+	wrapped.copy = f_copy;
+	wrapped.copy_in = f_in;
+	wrapped.copy_out = f_out;
+	wrapped.fill = f_fill;
+	wrapped.call = f_call;
+	wrapped.launch = f_launch;
+	return &wrapped;
+}

@@ -1,0 +1,11 @@
+/* fault.h: failures on purpose: the n-th allocation of the runtime or call of the backend fails, once. */
+#ifndef TESTS_RUNTIME_FAULT_H
+#define TESTS_RUNTIME_FAULT_H
+#include "rows.h"
+
+void fault_plant(int n);                                     /* 0: none */
+bool fault_happened(void);
+long fault_blocks(void);                                     /* blocks of the runtime that are allocated */
+void fault_options(struct ingot_runtime_options *);          /* our allocator */
+const struct ingot_backend *fault_backend(const struct ingot_backend *);      /* the same with calls that may fail */
+#endif

@@ -1,0 +1,515 @@
+/* rows_events.c: rows C: events, order, failures. */
+#include <pthread.h>
+#include <unistd.h>
+#include "rows.h"
+
+static int add_one(void *argument) { atomic_fetch_add((_Atomic int *)argument, 1); return 0; }
+static int fail_3(void *argument) { (void)argument; return 3; }
+
+static void c1(struct trial *t)
+{
+	struct gate gate = { 0 };
+	struct ingot_event event;
+	bool done = true;
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_event_record(t->stream, &event));
+	OK(ingot_event_done(event, &done));
+	CHECK(done == t->in_place);                           /* in place everything is done by then */
+	gate_open(&gate);
+	OK(ingot_event_sync(event));
+	CHECK(gate.left == 1);
+	OK(ingot_event_done(event, &done));
+	CHECK(done);
+}
+
+static void c2(struct trial *t)
+{
+	struct gate gate = { 0 };
+	struct ingot_event event;
+	int changes = 0;
+	bool done = false, before = false;
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_event_record(t->stream, &event));
+	for (int i = 0; i < 2000 || (t->device_name[0] == 'm' && !done); i++) {
+		if (i == 1000)
+			gate_open(&gate);
+		OK(ingot_event_done(event, &done));
+		CHECK(!before || done);
+		changes += done != before;
+		before = done;
+	}
+	OK(ingot_event_sync(event));
+	OK(ingot_event_done(event, &done));
+	CHECK(done && changes <= 1);
+}
+
+struct waiter { struct ingot_event event; enum ingot_status status; };
+static void *wait_for(void *argument)
+{
+	struct waiter *waiter = argument;
+	waiter->status = ingot_event_sync(waiter->event);
+	return NULL;
+}
+
+static void c3(struct trial *t)
+{
+	struct gate gate = { 0 };
+	struct ingot_event good, bad;
+	pthread_t threads[4];
+	struct waiter waiters[4];
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_event_record(t->stream, &good));
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "broken", .run = fail_3 }, &bad));
+	for (int i = 0; i < 4; i++) {
+		waiters[i].event = i % 2 ? bad : good;
+		CHECK(!pthread_create(threads + i, NULL, wait_for, waiters + i));
+	}
+	gate_open(&gate);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		CHECK(waiters[i].status == (i % 2 ? INGOT_FAILED : INGOT_OK));
+	}
+	FAILS(INGOT_FAILED, ingot_event_sync(bad));           /* again, and named */
+	SAYS("broken");
+	OK(ingot_event_sync(good));
+}
+
+struct pair { int value, seen; _Atomic int turn; };
+static int produce(void *argument) { ((struct pair *)argument)->value++; return 0; }
+static int consume(void *argument)
+{
+	struct pair *pair = argument;
+	pair->seen++;
+	return pair->seen != pair->value;
+}
+
+static void c4(struct trial *t)
+{
+	struct pair pair = { 0 };
+	struct ingot_stream other = other_stream(t);
+	struct ingot_event made, used = { 0 };
+	for (int i = 0; i < (t->device_name[0] == 'm' ? 5000 : 2000); i++) {
+		if (i) {
+			OK(ingot_stream_wait(t->stream, used));
+			OK(ingot_event_close(used));
+		}
+		OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = produce, .argument = &pair }, &made));
+		OK(ingot_stream_wait(other, made));
+		OK(ingot_event_close(made));
+		OK(ingot_task_submit(other, &(struct ingot_task){ .run = consume, .argument = &pair }, &used));
+	}
+	OK(ingot_stream_await(t->stream));
+	OK(ingot_stream_await(other));
+	CHECK(pair.seen == pair.value);
+	/* Promised events: a circle is refused where it would close. */
+	struct ingot_event a, b;
+	OK(ingot_event_open(t->runtime, &a));
+	OK(ingot_event_open(t->runtime, &b));
+	if (t->in_place) {
+		FAILS(INGOT_WOULD_BLOCK, ingot_stream_wait(t->stream, a));
+		OK(ingot_event_signal(a));
+		OK(ingot_stream_wait(t->stream, a));
+		return;
+	}
+	OK(ingot_stream_wait(t->stream, a));
+	FAILS(INGOT_CYCLE, ingot_stream_signal(t->stream, a));
+	OK(ingot_stream_signal(t->stream, b));
+	OK(ingot_stream_wait(other, b));
+	FAILS(INGOT_CYCLE, ingot_stream_signal(other, a));    /* through the other stream and b */
+	FAILS(INGOT_PRESENT, ingot_event_signal(b));
+	OK(ingot_event_signal(a));
+	OK(ingot_stream_await(other));
+	OK(ingot_event_sync(b));
+}
+
+static void c5(struct trial *t)
+{
+	_Atomic int count = 0;
+	bool idle = false;
+	for (int i = 0; i < 300; i++)
+		OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = add_one, .argument = &count }, NULL));
+	OK(ingot_stream_await(t->stream));
+	CHECK(count == 300);
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "breaks", .run = fail_3 }, NULL));
+	while (!t->lazy && (OK(ingot_stream_idle(t->stream, &idle)), !idle))
+		usleep(100);
+	FAILS(INGOT_FAILED, ingot_stream_await(t->stream));   /* it stopped before anybody waited */
+	SAYS("breaks");
+	SAYS(t->device_name);
+	FAILS(INGOT_STOPPED, ingot_stream_await(t->stream));
+}
+
+static void c6(struct trial *t)
+{
+	struct gate gate = { 0 };
+	bool idle = false;
+	OK(ingot_stream_idle(t->stream, &idle));
+	CHECK(idle);
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_stream_idle(t->stream, &idle));
+	CHECK(idle == t->in_place);
+	gate_open(&gate);
+	OK(ingot_stream_await(t->stream));
+	OK(ingot_stream_idle(t->stream, &idle));
+	CHECK(idle);
+}
+
+struct order { int next; int wrong; };
+struct turn { struct order *order; int number; };
+static int in_turn(void *argument)
+{
+	struct turn *turn = argument;
+	turn->order->wrong += turn->order->next++ != turn->number;
+	return 0;
+}
+static int fill_own(void *argument)
+{
+	struct trial *t = argument;
+	for (;;) {
+		enum ingot_status status = ingot_task_submit(t->stream, &(struct ingot_task){ .name = "more" }, NULL);
+		if (status)
+			return status == INGOT_WOULD_BLOCK ? 0 : 1;
+	}
+}
+
+static void c7(struct trial *t)
+{
+	enum { MANY = 20000 };
+	static struct turn turns[MANY];
+	struct order order = { 0 };
+	for (int capacity = 2; capacity <= 4096; capacity += 4094) {
+		t->options.queue_capacity = (uint32_t)capacity;
+		trial_reopen(t);
+		order = (struct order){ 0 };
+		for (int i = 0; i < MANY; i++) {
+			turns[i] = (struct turn){ &order, i };
+			OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = in_turn, .argument = turns + i }, NULL));
+			CHECK(ingot_stream_queued(t->stream) <= (uint32_t)capacity);
+		}
+		OK(ingot_stream_await(t->stream));
+		CHECK(order.next == MANY && !order.wrong);
+	}
+	/* A task that fills its own queue would wait for itself. */
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "filler", .run = fill_own, .argument = t }, NULL));
+	OK(ingot_stream_await(t->stream));
+}
+
+static void c8(struct trial *t)
+{
+	_Atomic int count = 0, destroyed = 0;
+	struct gate gate = { 0 };
+	char text[256];
+	int reports = 0;
+	gate_hold(t, &gate, t->stream);
+	ingot_task_submit(t->stream, &(struct ingot_task){ .name = "breaks", .run = fail_3 }, NULL);
+	for (int i = 0; i < 10; i++) {
+		struct ingot_task task = { .run = add_one, .argument = &count, .destroy = NULL };
+		enum ingot_status status = ingot_task_submit(t->stream, &task, NULL);
+		reports += status == INGOT_FAILED;
+		CHECK(!status || status == INGOT_FAILED || status == INGOT_STOPPED);
+	}
+	gate_open(&gate);
+	for (int i = 0; i < 5; i++)
+		reports += ingot_stream_await(t->stream) == INGOT_FAILED;
+	CHECK(count == 0 && reports == 1);
+	CHECK(ingot_stream_failure(t->stream, text, sizeof text) == INGOT_FAILED && strstr(text, "breaks"));
+	OK(ingot_stream_restart(t->stream));
+	OK(ingot_stream_failure(t->stream, text, sizeof text));
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = add_one, .argument = &count }, NULL));
+	OK(ingot_stream_await(t->stream));
+	CHECK(count == 1);                                    /* what was skipped stays skipped */
+	/* Who waits for it on another stream fails too, and the origin is named. */
+	struct ingot_stream other = other_stream(t);
+	struct ingot_event broken;
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "origin", .run = fail_3 }, &broken));
+	enum ingot_status status = ingot_task_submit(other, &(struct ingot_task){ .name = "waiter", .run = add_one, .argument = &count, .waits = &broken, .wait_count = 1 }, NULL);
+	CHECK(!status);
+	FAILS(INGOT_DEPENDENCY, ingot_stream_await(other));
+	SAYS("origin");
+	SAYS("waiter");
+	CHECK(count == 1);
+	(void)destroyed;
+}
+
+static void c9(struct trial *t)
+{
+	uint64_t live = ingot_runtime_live(t->runtime);
+	_Atomic int count = 0;
+	int cycles = getenv("ROW_SHORT") ? 50 : 1000;
+	for (int i = 0; i < cycles; i++) {
+		struct ingot_stream stream = other_stream(t);
+		OK(ingot_task_submit(stream, &(struct ingot_task){ .run = add_one, .argument = &count }, NULL));
+		OK(ingot_stream_close(stream));
+	}
+	CHECK(count == cycles);
+	CHECK(ingot_runtime_live(t->runtime) <= live + 4);    /* the tables may have grown, once */
+}
+
+struct parts { char text[8]; int used; _Atomic int destroyed; };
+static int part_a(void *argument) { struct parts *p = argument; p->text[p->used++] = 'a'; return 0; }
+static int part_b(void *argument) { struct parts *p = argument; p->text[p->used++] = 'b'; return p->destroyed; }
+static int part_c(void *argument) { struct parts *p = argument; p->text[p->used++] = 'c'; return 0; }
+static void part_end(void *argument) { atomic_fetch_add(&((struct parts *)argument)->destroyed, 1); }
+
+static void c10(struct trial *t)
+{
+	struct parts parts = { 0 }, second = { 0 };
+	struct ingot_event event;
+	struct ingot_task task = { .name = "described", .before = part_a, .run = part_b, .after = part_c, .argument = &parts, .destroy = part_end };
+	OK(ingot_task_submit(t->stream, &task, &event));
+	OK(ingot_event_sync(event));
+	CHECK(!strcmp(parts.text, "abc") && parts.destroyed == 1);
+	task.argument = &second;
+	task.before = fail_3;
+	OK(ingot_task_submit(t->stream, &task, NULL));
+	FAILS(INGOT_FAILED, ingot_stream_await(t->stream));
+	SAYS("described");
+	CHECK(second.used == 0 && second.destroyed == 1);     /* also when it was not run */
+	FAILS(INGOT_STOPPED, ingot_task_submit(t->stream, &task, NULL));
+	CHECK(second.destroyed == 2);                         /* and when it was not accepted */
+}
+
+static void c11(struct trial *t)
+{
+	struct ingot_device twin;
+	struct ingot_stream stream;
+	struct ingot_context there;
+	struct ingot_node a = node_f32(t, "a", 4);
+	float in[4] = { 1, 2, 3, 4 }, out[4] = { 0 };
+	struct gate gate = { 0 };
+	uint64_t entries;
+	bool updating = true;
+	OK(ingot_device_another(t->runtime, t->device_name, 0, &twin));
+	OK(ingot_stream_default(twin, &stream));
+	OK(ingot_context_new(stream, &there));
+	OK(ingot_context_place(t->context, &a, 1));
+	OK(ingot_context_place(there, &a, 1));
+	OK(ingot_device_sync(t->device));
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_write(t->context, a, in, 16, NULL));
+	OK(ingot_updating(t->context, a, &updating));
+	CHECK(updating == !t->in_place);
+	OK(ingot_device_to_device(a, there, INGOT_MERGE_NONE, t->context, NULL, NULL));
+	OK(ingot_read(there, a, out, 16, NULL));
+	gate_open(&gate);
+	OK(ingot_stream_await(stream));
+	CHECK(out[3] == 4);
+	OK(ingot_device_sync(t->device));
+	OK(ingot_device_sync(twin));
+	OK(ingot_hazard_entries(t->device, &entries));
+	CHECK(entries == 0);
+	OK(ingot_updating(t->context, a, &updating));
+	CHECK(!updating);
+}
+
+static void c12(struct trial *t)
+{
+	struct ingot_library library;
+	struct ingot_routine routine;
+	struct ingot_context linked;
+	struct ingot_node table_out;
+	struct ingot_event event;
+	struct gate gate = { 0 };
+	bool updating = false, done = false;
+	OK(ingot_library_load(t->runtime, &small_pair_module, NULL, &library));
+	OK(ingot_link(t->context, library, "look", &routine));
+	FAILS(INGOT_MISSING, ingot_routine_event(routine, &event));
+	OK(ingot_routine_context(routine, &linked));
+	OK(ingot_library_node(library, "y", &table_out));
+	OK(ingot_stream_await(t->stream));
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_routine_run(routine, NULL));
+	OK(ingot_routine_event(routine, &event));
+	OK(ingot_updating(linked, table_out, &updating));
+	CHECK(updating == !t->in_place);
+	gate_open(&gate);
+	OK(ingot_stream_await(t->stream));
+	OK(ingot_event_done(event, &done));
+	CHECK(done);
+	OK(ingot_updating(linked, table_out, &updating));
+	CHECK(!updating);
+}
+
+static void c13(struct trial *t)
+{
+	/* Read after write, write after read, write after write, between two streams, with no wait by hand. */
+	struct ingot_stream other = other_stream(t);
+	struct ingot_context there;
+	struct ingot_node a = node_f32(t, "a", 64);
+	float values[64], got[64];
+	OK(ingot_context_place(t->context, &a, 1));
+	OK(ingot_context_child(t->context, other, &there));
+	for (int i = 0; i < 400; i++) {
+		struct ingot_event done;
+		static float rows[400][64];
+		for (int k = 0; k < 64; k++)
+			rows[i][k] = values[k] = (float)(i * 64 + k);
+		OK(ingot_write(i % 2 ? there : t->context, a, rows[i], sizeof values, NULL));
+		OK(ingot_read(i % 2 ? t->context : there, a, got, sizeof got, &done));
+		if (i % 3 == 0) {
+			OK(ingot_event_sync(done));
+			CHECK(!memcmp(got, values, sizeof got));
+		}
+		OK(ingot_event_close(done));
+	}
+	OK(ingot_stream_await(t->stream));
+	OK(ingot_stream_await(other));
+	CHECK(got[63] == 399 * 64 + 63);
+	/* With automatic transfers a run uploads what the host has newer. */
+	t->options.automatic_transfers = true;
+	trial_reopen(t);
+	struct ingot_library library;
+	struct ingot_routine routine;
+	struct ingot_node x, y;
+	OK(ingot_library_load(t->runtime, &small_pair_module, NULL, &library));
+	OK(ingot_link(t->context, library, "copy", &routine));
+	OK(ingot_library_node(library, "x", &x));
+	OK(ingot_library_node(library, "y", &y));
+	double in[SMALL_COUNT], out[SMALL_COUNT];
+	for (int turn = 0; turn < 3; turn++) {
+		for (int i = 0; i < SMALL_COUNT; i++)
+			in[i] = turn * 100 + i;
+		OK(ingot_node_set_all(x, in, SMALL_COUNT));
+		OK(ingot_routine_run(routine, NULL));
+		OK(ingot_node_host_create(y));
+		OK(ingot_node_get_all(y, out, SMALL_COUNT));
+		CHECK(!memcmp(in, out, sizeof in));
+	}
+}
+
+static void c14(struct trial *t)
+{
+	struct ingot_stream other = other_stream(t);
+	struct ingot_context there;
+	struct ingot_node a = node_f32(t, "a", 4);
+	float v[4] = { 0 };
+	struct gate one = { 0 }, two = { 0 };
+	uint64_t entries;
+	bool idle;
+	OK(ingot_context_place(t->context, &a, 1));
+	OK(ingot_context_child(t->context, other, &there));
+	OK(ingot_device_sync(t->device));
+	gate_hold(t, &one, t->stream);
+	gate_hold(t, &two, other);
+	OK(ingot_write(t->context, a, v, 16, NULL));
+	OK(ingot_read(there, a, v, 16, NULL));
+	OK(ingot_hazard_entries(t->device, &entries));
+	CHECK(t->in_place || entries >= 1);
+	gate_open(&one);
+	gate_open(&two);
+	OK(ingot_device_sync(t->device));
+	OK(ingot_hazard_entries(t->device, &entries));
+	CHECK(entries == 0);
+	OK(ingot_stream_idle(other, &idle));
+	CHECK(idle);
+}
+
+struct submitter { struct trial *t; _Atomic int *count; };
+static void *submit_many(void *argument)
+{
+	struct submitter *s = argument;
+	for (int i = 0; i < 500; i++)
+		OK(ingot_task_submit(s->t->stream, &(struct ingot_task){ .run = add_one, .argument = s->count }, NULL));
+	return NULL;
+}
+struct nested { struct trial *t; struct ingot_stream other; _Atomic int *count; };
+static int submit_inside(void *argument)
+{
+	struct nested *n = argument;
+	enum ingot_status a = ingot_task_submit(n->other, &(struct ingot_task){ .run = add_one, .argument = n->count }, NULL);
+	enum ingot_status b = ingot_task_submit(n->t->stream, &(struct ingot_task){ .run = add_one, .argument = n->count }, NULL);
+	return a || b;
+}
+
+static void c15(struct trial *t)
+{
+	_Atomic int count = 0;
+	struct submitter s = { t, &count };
+	pthread_t threads[8];
+	for (int i = 0; i < 8; i++)
+		CHECK(!pthread_create(threads + i, NULL, submit_many, &s));
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	OK(ingot_stream_await(t->stream));
+	CHECK(count == 4000);
+	struct nested n = { t, other_stream(t), &count };     /* tasks may submit too */
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = submit_inside, .argument = &n }, NULL));
+	OK(ingot_stream_await(t->stream));
+	OK(ingot_stream_await(n.other));
+	CHECK(count == 4002);
+}
+
+static void c17(struct trial *t)
+{
+	struct ingot_device device;
+	struct ingot_stream stream;
+	struct ingot_event event;
+	_Atomic int count = 0;
+	bool done, idle;
+	OK(ingot_backend_init(t->runtime, "sync", NULL));
+	OK(ingot_device_get(t->runtime, "sync", 0, &device));
+	OK(ingot_stream_default(device, &stream));
+	for (int i = 1; i < 100; i++) {
+		OK(ingot_task_submit(stream, &(struct ingot_task){ .run = add_one, .argument = &count }, &event));
+		OK(ingot_event_done(event, &done));
+		OK(ingot_stream_idle(stream, &idle));
+		CHECK(count == i && done && idle);
+		OK(ingot_event_close(event));
+	}
+	OK(ingot_stream_await(stream));
+}
+
+/* Cancelling: not run, no failure of the stream, and those that wait for it are cancelled too. */
+static void c8_cancel(struct trial *t)
+{
+	_Atomic int count = 0;
+	struct gate gate = { 0 };
+	struct ingot_stream other = other_stream(t);
+	struct ingot_event first, second, promise;
+	if (t->in_place) {                                    /* nothing can be queued here, but a promise can be broken */
+		OK(ingot_event_open(t->runtime, &promise));
+		OK(ingot_event_cancel(promise));
+		FAILS(INGOT_CANCELLED, ingot_event_sync(promise));
+		return;
+	}
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "first", .run = add_one, .argument = &count }, &first));
+	OK(ingot_task_submit(other, &(struct ingot_task){ .name = "second", .run = add_one, .argument = &count, .waits = &first, .wait_count = 1 }, &second));
+	OK(ingot_event_cancel(first));
+	gate_open(&gate);
+	FAILS(INGOT_CANCELLED, ingot_event_sync(second));
+	SAYS("first");
+	OK(ingot_stream_await(t->stream));
+	OK(ingot_stream_await(other));
+	CHECK(count == 0);
+	OK(ingot_task_submit(other, &(struct ingot_task){ .run = add_one, .argument = &count }, NULL));
+	OK(ingot_stream_await(other));
+	CHECK(count == 1);
+	OK(ingot_event_open(t->runtime, &promise));
+	OK(ingot_task_submit(other, &(struct ingot_task){ .run = add_one, .argument = &count, .waits = &promise, .wait_count = 1 }, &second));
+	OK(ingot_event_close(promise));                       /* nobody can keep it any more */
+	FAILS(INGOT_CANCELLED, ingot_event_sync(second));
+	CHECK(count == 1);
+}
+
+const struct row rows_events[] = {
+	{ "C1", "ingot_event_record", "all_work", c1, NULL, NULL },
+	{ "C2", "ingot_event_done", "done_once", c2, NULL, NULL },
+	{ "C3", "ingot_event_sync", "sync_from_many_threads", c3, NULL, NULL },
+	{ "C4", "ingot_stream_wait", "producer_and_consumer", c4, NULL, NULL },
+	{ "C5", "ingot_stream_await", "await", c5, NULL, NULL },
+	{ "C6", "ingot_stream_idle", "idle", c6, NULL, NULL },
+	{ "C7", "ingot_task_submit", "order_and_room", c7, NULL, NULL },
+	{ "C8", "ingot_stream_failure", "one_error_once", c8, NULL, NULL },
+	{ "C8", "ingot_event_cancel", "cancelling", c8_cancel, NULL, NULL },
+	{ "C9", "ingot_stream_close", "open_and_close_1000", c9, NULL, NULL },
+	{ "C10", "struct ingot_task", "parts_of_a_task", c10, NULL, NULL },
+	{ "C11", "ingot_updating", "cross_device_read", c11, NULL, NULL },
+	{ "C12", "ingot_routine_event", "event_of_a_routine", c12, NULL, NULL },
+	{ "C13", "ingot_routine_run", "implied_waits", c13, NULL, NULL },
+	{ "C14", "ingot_device_sync", "sync_device", c14, NULL, NULL },
+	{ "C15", "ingot_task_submit", "any_thread_submits", c15, NULL, NULL },
+	{ "C16", "struct ingot_backend", "cuda_events", NULL, "needs a CUDA backend", NULL },
+	{ "C17", "ingot_backend_sync", "no_scheduler", c17, NULL, NULL },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

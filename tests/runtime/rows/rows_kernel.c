@@ -1,0 +1,308 @@
+/* rows_kernel.c: rows H: typed buffers, single kernels, static schedules, symbolic shapes. */
+#include "rows.h"
+
+static struct ingot_library load(struct trial *t)
+{
+	struct ingot_library library;
+	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
+	return library;
+}
+
+static void h1(struct trial *t)
+{
+	/* Handles are values without a meaning of their own; all headers compile as C11 and as C++ (test headers_cxx). */
+	struct ingot_device zeros = { 0 };
+	struct ingot_buffer buffer;
+	const struct ingot_module_kernel *kernel;
+	OK(ingot_buffer_open(t->device, INGOT_F16, 3, &buffer));
+	CHECK(buffer.bytes == 6 && buffer.dtype == INGOT_F16);
+	OK(ingot_library_kernel(load(t), "multiply", &kernel));
+	CHECK(!strcmp(kernel->name, "multiply") && kernel->argument_count == 3);
+	uint64_t used;
+	FAILS(INGOT_STALE, ingot_device_used(zeros, &used));
+	zeros = t->device;
+	zeros.generation += 1;
+	FAILS(INGOT_STALE, ingot_device_used(zeros, &used));
+	zeros = t->device;
+	zeros.index = 1000000;
+	FAILS(INGOT_STALE, ingot_device_used(zeros, &used));
+}
+
+static void h2(struct trial *t)
+{
+	const struct ingot_module_kernel *kernel;
+	struct ingot_buffer args[3];
+	const uint32_t groups[3] = { 4, 1, 1 };
+	float a[4] = { 1, 2, 3, 4 }, got[4];
+	OK(ingot_library_kernel(load(t), "multiply", &kernel));
+	for (int i = 0; i < 3; i++)
+		OK(ingot_buffer_open(t->device, INGOT_F32, 4, args + i));
+	OK(ingot_buffer_write(t->stream, args, a, 16, 0, 16));
+	OK(ingot_buffer_write(t->stream, args + 1, a, 16, 0, 16));
+	OK(ingot_kernel_launch(t->stream, kernel, groups, NULL, args, 3, NULL));
+	OK(ingot_buffer_read(t->stream, args + 2, 0, got, 16, 0, 16));
+	CHECK(got[0] == 1 && got[3] == 16);
+	FAILS(INGOT_MISMATCH, ingot_kernel_launch(t->stream, kernel, groups, NULL, args, 2, NULL));
+	struct ingot_buffer ints;
+	OK(ingot_buffer_open(t->device, INGOT_I32, 4, &ints));
+	struct ingot_buffer mixed[3] = { args[0], ints, args[2] };
+	FAILS(INGOT_MISMATCH, ingot_kernel_launch(t->stream, kernel, groups, NULL, mixed, 3, NULL));
+	SAYS("i32");
+	SAYS("f32");
+}
+
+static void h3(struct trial *t)
+{
+	struct ingot_device device;
+	OK(ingot_device_default(t->runtime, &device));
+	CHECK(ingot_device_equal(device, t->device));
+}
+
+static void h4(struct trial *t)
+{
+	struct ingot_properties p;
+	OK(ingot_device_properties(t->device, &p));
+	if (t->lazy)
+		CHECK(p.shared_bytes == 48 * 1024 && p.group_threads == 1024);
+	else
+		CHECK(p.shared_bytes == 0 && p.group_threads == 1 && p.compute_units >= 1 && p.memory_bytes > 0);
+}
+
+static void h5(struct trial *t)
+{
+	static const struct { enum ingot_dtype dtype; bool host, lazy; } truth[] = {
+		{ INGOT_F32, true, true }, { INGOT_F64, true, false }, { INGOT_I32, true, true }, { INGOT_U8, true, false }, { INGOT_BOOL, true, false },
+		{ INGOT_F16, false, true }, { INGOT_BF16, false, false }, { INGOT_F8E4M3FN, false, false }, { INGOT_F8E5M2, false, false },
+		{ INGOT_I4, false, false }, { INGOT_C64, false, false }, { INGOT_STRING, false, false }, { (enum ingot_dtype)77, false, false },
+	};
+	for (size_t i = 0; i < sizeof truth / sizeof *truth; i++)
+		CHECK(ingot_device_supports(t->device, truth[i].dtype) == (t->lazy ? truth[i].lazy : truth[i].host));
+}
+
+static void h9(struct trial *t)
+{
+	struct ingot_buffer buffer;
+	OK(ingot_buffer_open(t->device, INGOT_F32, 0, &buffer));
+	CHECK(buffer.bytes == 0);
+	OK(ingot_buffer_open(t->device, INGOT_F32, 1, &buffer));
+	CHECK(buffer.bytes == 4);
+	FAILS(INGOT_MEMORY, ingot_buffer_open(t->device, INGOT_F32, UINT64_C(1) << 58, &buffer));
+	FAILS(INGOT_RANGE, ingot_buffer_open(t->device, INGOT_F64, UINT64_C(1) << 62, &buffer));
+	FAILS(INGOT_INVALID, ingot_buffer_open(t->device, INGOT_STRING, 4, &buffer));
+}
+
+static void h10(struct trial *t)
+{
+	struct ingot_buffer buffer;
+	unsigned char host[40], got[40];
+	OK(ingot_buffer_open(t->device, INGOT_U8, 32, &buffer));
+	for (int i = 0; i < 40; i++)
+		host[i] = (unsigned char)(i + 1);
+	OK(ingot_buffer_write(t->stream, &buffer, host, 40, 8, 32));
+	FAILS(INGOT_RANGE, ingot_buffer_write(t->stream, &buffer, host, 40, 9, 32));
+	FAILS(INGOT_RANGE, ingot_buffer_write(t->stream, &buffer, host, 40, 0, 33));
+	FAILS(INGOT_RANGE, ingot_buffer_write(t->stream, &buffer, host, 40, 41, 0));
+	FAILS(INGOT_RANGE, ingot_buffer_write(t->stream, &buffer, host, 40, 8, UINT64_MAX));
+	FAILS(INGOT_RANGE, ingot_buffer_write(t->stream, &buffer, host, 40, UINT64_MAX, 2));
+	OK(ingot_buffer_write(t->stream, &buffer, host, 40, 40, 0));
+	OK(ingot_buffer_read(t->stream, &buffer, 31, got, 40, 39, 1));
+	CHECK(got[39] == 40);
+	FAILS(INGOT_RANGE, ingot_buffer_read(t->stream, &buffer, 31, got, 40, 0, 2));
+	FAILS(INGOT_RANGE, ingot_buffer_read(t->stream, &buffer, 32, got, 40, 40, 1));
+	FAILS(INGOT_RANGE, ingot_buffer_read(t->stream, &buffer, UINT64_MAX, got, 40, 0, 2));
+	OK(ingot_buffer_read(t->stream, &buffer, 32, got, 40, 0, 0));
+}
+
+static void h11(struct trial *t)
+{
+	const struct ingot_module_kernel *kernel;
+	struct ingot_library library = load(t);
+	OK(ingot_library_kernel(library, "where", &kernel));
+	FAILS(INGOT_MISSING, ingot_library_kernel(library, "wherever", &kernel));
+	SAYS("wherever");
+}
+
+static void h12(struct trial *t)
+{
+	static const uint32_t grids[][3] = { { 5, 1, 1 }, { 3, 4, 1 }, { 2, 3, 4 }, { 1, 1, 7 } };
+	const struct ingot_module_kernel *where, *broken;
+	struct ingot_library library = load(t);
+	struct ingot_properties p;
+	struct ingot_buffer out;
+	int32_t got[24 * 8];
+	OK(ingot_library_kernel(library, "where", &where));
+	OK(ingot_library_kernel(library, "broken", &broken));
+	OK(ingot_device_properties(t->device, &p));
+	OK(ingot_buffer_open(t->device, INGOT_I32, 24 * 8, &out));
+	for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+		const uint32_t *n = grids[g];
+		OK(ingot_pool_fill(t->stream, out.pool, 0, out.bytes, 0, NULL));
+		OK(ingot_kernel_launch(t->stream, where, n, NULL, &out, 1, NULL));
+		OK(ingot_buffer_read(t->stream, &out, 0, got, sizeof got, 0, sizeof got));
+		for (uint32_t i = 0; i < 24; i++) {
+			const int32_t *at = got + 8 * i;
+			CHECK(at[6] == (i < n[0] * n[1] * n[2]));
+			if (!at[6])
+				continue;
+			CHECK(at[0] == (int32_t)(i % n[0]) && at[1] == (int32_t)(i / n[0] % n[1]) && at[2] == (int32_t)(i / n[0] / n[1]));
+			/* the device's own choice is valid */
+			CHECK(at[3] >= 1 && (uint32_t)(at[3] * at[4] * at[5]) <= p.group_threads && (!t->lazy || at[3] > 1));
+		}
+	}
+	const uint32_t none[3] = { 0, 1, 1 }, one[3] = { 1, 1, 1 }, two[3] = { 2, 1, 1 }, wide[3] = { 4096, 1, 1 }, cube[3] = { 32, 32, 32 };
+	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, none, NULL, &out, 1, NULL));
+	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, one, wide, &out, 1, NULL));
+	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, one, cube, &out, 1, NULL));
+	OK(ingot_kernel_launch(t->stream, where, one, one, &out, 1, NULL));
+	OK(ingot_kernel_launch(t->stream, broken, two, NULL, NULL, 0, NULL));
+	FAILS(INGOT_FAILED, ingot_stream_await(t->stream));
+	SAYS("broken");
+	SAYS("9");
+}
+
+static void h13(struct trial *t)
+{
+	const struct ingot_module_kernel *kernel;
+	struct ingot_buffer args[2];
+	const uint32_t groups[3] = { 1000, 1, 1 };
+	static float in[1000], got[1000];
+	OK(ingot_library_kernel(load(t), "double", &kernel));
+	for (int i = 0; i < 1000; i++)
+		in[i] = (float)i;
+	for (int i = 0; i < 2; i++)
+		OK(ingot_buffer_open(t->device, INGOT_F32, 1000, args + i));
+	OK(ingot_buffer_write(t->stream, args, in, sizeof in, 0, sizeof in));
+	OK(ingot_kernel_launch(t->stream, kernel, groups, NULL, args, 2, NULL));
+	OK(ingot_pool_read(t->stream, args[1].pool, 0, got, sizeof got, NULL));
+	OK(ingot_device_sync(t->device));
+	for (int i = 0; i < 1000; i++)
+		CHECK(got[i] == (float)(2 * i));
+}
+
+static void h14(struct trial *t)
+{
+	/* Every status has a name and words; a failing call leaves a sentence; each thread its own (fault runs: --fail). */
+	struct ingot_device device;
+	for (int s = 0; s < INGOT_STATUS_COUNT; s++) {
+		CHECK(!strncmp(ingot_status_name((enum ingot_status)s), "INGOT_", 6));
+		CHECK(strlen(ingot_status_text((enum ingot_status)s)) > 3);
+	}
+	CHECK(!strcmp(ingot_status_name(INGOT_STATUS_COUNT), "?"));
+	FAILS(INGOT_RANGE, ingot_device_get(t->runtime, t->device_name, 1000, &device));
+	SAYS("1000");
+	FAILS(INGOT_INVALID, ingot_task_submit(t->stream, NULL, NULL));
+	FAILS(INGOT_INVALID, ingot_runtime_open(NULL, NULL));
+	OK(ingot_runtime_close(NULL));
+}
+
+static void h16(struct trial *t)
+{
+	/* Kernels, a clear, a copy, a wait and a host step on three lanes, again and again. */
+	struct ingot_library library = load(t);
+	struct ingot_routine steps;
+	struct ingot_context linked;
+	struct ingot_node x, z;
+	float in[SMALL_COUNT], out[SMALL_COUNT];
+	OK(ingot_link(t->context, library, "steps", &steps));
+	OK(ingot_routine_context(steps, &linked));
+	OK(ingot_library_node(library, "x", &x));
+	OK(ingot_library_node(library, "z", &z));
+	for (int run = 0; run < 200; run++) {
+		for (int i = 0; i < SMALL_COUNT; i++)
+			in[i] = (float)(run + i);
+		struct ingot_event done;
+		OK(ingot_write(linked, x, in, sizeof in, &done));
+		OK(ingot_routine_run(steps, NULL));
+		OK(ingot_event_sync(done));
+		OK(ingot_event_close(done));
+		if (run % 10)
+			continue;
+		read_f32(linked, z, out, SMALL_COUNT);
+		for (int i = 0; i < SMALL_COUNT; i++)
+			CHECK(out[i] == 2 * small_weights[i] * in[i]);
+	}
+	OK(ingot_stream_await(t->stream));
+	OK(ingot_device_sync(t->device));
+	struct ingot_module broken = small_module;            /* a step that waits for a later one is refused */
+	struct ingot_module_routine routine = small_module.routines[3];
+	struct ingot_module_step bad[6];
+	const uint32_t later[] = { 5 };
+	memcpy(bad, routine.steps, sizeof bad);
+	bad[2].after = later;
+	routine.steps = bad;
+	broken.routines = &routine;
+	broken.routine_count = 1;
+	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &library));
+	SAYS("later");
+}
+
+static void h18(struct trial *t)
+{
+	struct ingot_library library = load(t);
+	struct ingot_routine routine;
+	struct ingot_context linked;
+	struct ingot_node x, y;
+	float in[SMALL_COUNT], out[SMALL_COUNT];
+	OK(ingot_link(t->context, library, "dense", &routine));
+	OK(ingot_routine_context(routine, &linked));
+	OK(ingot_library_node(library, "x", &x));
+	OK(ingot_library_node(library, "y", &y));
+	for (int i = 0; i < SMALL_COUNT; i++)
+		in[i] = 1;
+	write_f32(linked, x, in, SMALL_COUNT);
+	for (int64_t n = 1; n <= SMALL_COUNT; n *= 4) {       /* one kernel, several extents, memory for the largest */
+		OK(ingot_routine_set(routine, "n", n));
+		OK(ingot_routine_run(routine, NULL));
+		read_f32(linked, y, out, SMALL_COUNT);
+		for (int i = 0; i < SMALL_COUNT; i++)
+			CHECK((out[i] != 0) == (i < n));
+	}
+	FAILS(INGOT_RANGE, ingot_routine_set(routine, "n", 17));
+	FAILS(INGOT_RANGE, ingot_routine_set(routine, "fixed", 4));
+	struct ingot_module broken = small_module;
+	struct ingot_module_symbol empty[] = { { "n", 5, 4 }, { "fixed", 3, 3 } };
+	broken.symbols = empty;
+	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &library));
+}
+
+static void h19(struct trial *t)
+{
+	static const struct { enum ingot_dtype dtype; const char *name; uint32_t bits; } rune[] = {
+		{ INGOT_F32, "f32", 32 }, { INGOT_I32, "i32", 32 }, { INGOT_BOOL, "bool", 8 }, { INGOT_U8, "u8", 8 },
+	};
+	for (size_t i = 0; i < sizeof rune / sizeof *rune; i++) {
+		struct ingot_buffer buffer;
+		CHECK(!strcmp(ingot_dtype_name(rune[i].dtype), rune[i].name) && ingot_dtype_bits(rune[i].dtype) == rune[i].bits);
+		OK(ingot_buffer_open(t->device, rune[i].dtype, 10, &buffer));
+		CHECK(buffer.bytes == 10 * rune[i].bits / 8);
+	}
+	struct ingot_node unit;                               /* nothing to hold: a tensor of no elements */
+	int64_t zero = 0;
+	uint64_t bytes = 1;
+	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &zero }, &unit));
+	OK(ingot_node_bytes(unit, &bytes));
+	CHECK(bytes == 0);
+}
+
+const struct row rows_kernel[] = {
+	{ "H1", "INGOT_HANDLE", "opaque_handles", h1, NULL, NULL },
+	{ "H2", "ingot_kernel_launch", "arguments", h2, NULL, NULL },
+	{ "H3", "ingot_device_default", "default_device", h3, NULL, NULL },
+	{ "H4", "struct ingot_properties", "limits", h4, NULL, NULL },
+	{ "H5", "ingot_device_supports", "types_of_kernels", h5, NULL, NULL },
+	{ "H6", "-", "snippets", NULL, "lives in the generator", NULL },
+	{ "H7", "-", "render", NULL, "lives in the generator", NULL },
+	{ "H8", "-", "compile", NULL, "lives in the generator", NULL },
+	{ "H9", "ingot_buffer_open", "allocate", h9, NULL, NULL },
+	{ "H10", "ingot_buffer_write", "bounds", h10, NULL, NULL },
+	{ "H11", "ingot_library_kernel", "get_kernel", h11, NULL, NULL },
+	{ "H12", "ingot_kernel_launch", "grids", h12, NULL, NULL },
+	{ "H13", "ingot_device_sync", "synchronize", h13, NULL, NULL },
+	{ "H14", "ingot_message", "errors", h14, NULL, NULL },
+	{ "H15", "-", "driver", NULL, "lives in the generator", NULL },
+	{ "H16", "struct ingot_module_step", "static_schedule", h16, NULL, NULL },
+	{ "H17", "-", "lowered_ops", NULL, "lives in the generator", NULL },
+	{ "H18", "struct ingot_module_symbol", "symbolic_shapes", h18, NULL, NULL },
+	{ "H19", "enum ingot_dtype", "types", h19, NULL, NULL },
+	{ NULL, NULL, NULL, NULL, NULL, NULL },
+};

@@ -1,0 +1,83 @@
+#!/bin/sh
+# cli.sh PROGRAM: `ingot render`, its options and exit codes.  PROGRAM is template_render, whose arguments are those behind
+# `ingot render`.
+set -u
+program=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+
+# expect WHAT CODE OUTPUT ARGUMENTS...: standard output (with \n as it comes, a dot at its end) and the exit code
+expect() {
+	what=$1 code=$2 output=$3
+	shift 3
+	got=$("$program" "$@" 2>errors; echo "=$?")
+	if [ "$got" != "$output=$code" ]; then
+		echo "$what: got <$got>, expected <$output=$code>"
+		cat errors
+		failed=1
+	fi
+	if [ "$code" -ne 0 ] && ! grep -q '^ingot: .' errors; then
+		echo "$what: no message"
+		failed=1
+	fi
+}
+
+mkdir -p sub other
+echo '{"x": 1, "items": [1, 2], "name": "W\u00f6rld", "f": 1.0, "big": 12345678901}' >data.json
+printf 'Hello {{ name }} {{ f }} {{ big }}\n' >hello
+printf '{%% include "part" %%}' >sub/main
+printf 'part of sub' >sub/part
+printf 'part of other' >other/part
+printf '{%% if x %%}\n  a\n  {%% endif %%}\nb\n' >blocks
+printf '//%% for i in items\n{{ i }} //# note\n//%% endfor\n' >lines
+printf '<%% if x %%>[[ x ]]<# c #><%% endif %%>' >marks
+printf '{{ nope }}' >undefined
+printf 'a\n{{ x +/ }}' >broken
+printf '{%% macro m() %%}{{ m() }}{%% endmacro %%}{{ m() }}' >endless
+printf '{' >broken.json
+printf '[1]' >list.json
+
+expect "plain" 0 "Hello Wörld 1.0 12345678901" hello data.json
+expect "standard input" 0 "Hello Wörld 1.0 12345678901" hello - <data.json
+expect "kept newline" 0 "Hello Wörld 1.0 12345678901
+" hello data.json --keep-trailing-newline
+expect "beside the template" 0 "part of sub" sub/main data.json
+expect "--path first" 0 "part of other" sub/main data.json --path other
+expect "below --path" 0 "part of other" part data.json --path other --path sub
+expect "blocks" 0 "
+  a
+  
+b" blocks data.json
+expect "trimmed" 0 "  a
+b" blocks data.json --trim-blocks --lstrip-blocks
+expect "lines" 0 "1
+2
+" lines data.json --line-statement-prefix '//%' --line-comment-prefix ' //#'
+expect "marks" 0 "1" marks data.json --block-start '<%' --block-end '%>' --variable-start '[[' --variable-end ']]' --comment-start '<#' --comment-end '#>'
+expect "lenient" 0 "" undefined data.json --undefined lenient
+expect "newline" 0 "$(printf '\r\n  a\r\n  \r\nb')" blocks data.json --newline '\r\n'
+expect "to a file" 0 "" hello data.json -o sub/out
+[ "$(cat sub/out)" = "Hello Wörld 1.0 12345678901" ] || { echo "to a file: wrong bytes"; failed=1; }
+
+expect "strict" 3 "" undefined data.json --undefined strict
+grep -q "^ingot: undefined:1:4: 'nope' is undefined" errors || { echo "strict: wrong message"; cat errors; failed=1; }
+grep -q '    1 | {{ nope }}' errors || { echo "strict: no line"; failed=1; }
+expect "broken" 3 "" broken data.json
+grep -q "^ingot: broken:2:7: " errors || { echo "broken: wrong place"; cat errors; failed=1; }
+expect "endless" 3 "" endless data.json
+expect "broken data" 3 "" hello broken.json
+expect "a list" 3 "" hello list.json
+expect "no template" 2 "" missing data.json
+expect "no data" 2 "" hello missing.json
+expect "one argument" 2 "" hello
+expect "three arguments" 2 "" hello data.json more
+expect "unknown option" 2 "" hello data.json --nope
+expect "no value" 2 "" hello data.json --path
+expect "wrong value" 2 "" hello data.json --undefined maybe
+expect "empty delimiter" 2 "" hello data.json --block-start ''
+expect "wrong newline" 2 "" hello data.json --newline x
+printf '{%% include "../hello" %%}' >sub/climb
+expect "climbing out" 3 "" sub/climb data.json
+exit $failed
