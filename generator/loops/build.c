@@ -4,10 +4,8 @@
 #include "loops/loops.h"
 #include <assert.h>
 
-enum {
-	BLOCK_WORK = 2048,                /* elements or terms below which a block is not worth a thread */
-	CHUNK_LEAST = 1024, CHUNK_MOST = 8192,       /* elements of a block of a map that is one loop */
-};
+enum { BLOCK_WORK = 2048 };                  /* elements or terms below which a block is not worth a thread */
+static int64_t block_work(const struct loops *loops) { return loops->target->block_work ? loops->target->block_work : BLOCK_WORK; }
 
 struct building {
 	struct loops *loops;
@@ -337,10 +335,10 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 }
 
 /* How many of the loops, outermost first, a block is one round of.  `inside` of them stay: lanes, and neighbours for tiles. */
-static int outer_count(const struct definition *d, double work, const int *order, int count, int inside)
+static int outer_count(const struct loops *loops, const struct definition *d, double work, const int *order, int count, int inside)
 {
 	int taken = 0;
-	while (taken < count - inside && work / (double)d->extents[order[taken]] >= BLOCK_WORK)
+	while (taken < count - inside && work / (double)d->extents[order[taken]] >= (double)block_work(loops))
 		work /= (double)d->extents[order[taken++]];
 	return taken;
 }
@@ -389,7 +387,7 @@ static struct loops *build_members(struct building *b, bool named)
 			inside = d->order == ORDER_CHAIN ? 2 : inside;
 	}
 	count = by_stride(last, 0, kernel->outer, order);
-	int taken = own ? count : outer_count(last, work, order, count, inside);
+	int taken = own ? count : outer_count(loops, last, work, order, count, inside);
 	const struct index *with[MAX_VARS] = { 0 };
 	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]]) : 1;
 	struct block *out = outer_loops(b, last, order, taken, together, named, with);
@@ -485,19 +483,19 @@ static struct loops *build_alone(struct building *b, bool named)
 	if (across >= 0 && !named)
 		return build_crossed(b, across, order, count);
 	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
-	int taken = outer_count(d, work_of(d), order, count, inside);
+	int taken = outer_count(b->loops, d, work_of(d), order, count, inside);
 	struct block *out = outer_loops(b, d, order, taken, 1, named, with);
 	define(b, d, with, out);
 	return b->loops;
 }
 
 /* A map whose loops are all one, by address: blocks of `chunk` elements, the last one shorter where it must be. */
-static int64_t chunk_of(int64_t elements)
+static int64_t chunk_of(int64_t elements, int64_t most)
 {
-	for (int64_t chunk = CHUNK_MOST; chunk >= CHUNK_LEAST; chunk -= 64)
+	for (int64_t chunk = most; chunk >= most / 8; chunk -= 64)
 		if (elements % chunk == 0)
 			return chunk;
-	return CHUNK_MOST / 2;
+	return most / 2;
 }
 
 static struct loops *build_flat(struct building *b)
@@ -509,7 +507,8 @@ static struct loops *build_flat(struct building *b)
 	add_cells(b);
 	for (int n = 0; n < count; n++)
 		extents[n] = d->extents[order[n]];
-	int64_t chunk = elements > CHUNK_MOST ? chunk_of(elements) : elements, blocks = (elements + chunk - 1) / chunk, whole_blocks = elements / chunk;
+	int64_t most = 4 * block_work(loops);            /* of a map that is one loop */
+	int64_t chunk = elements > most ? chunk_of(elements, most) : elements, blocks = (elements + chunk - 1) / chunk, whole_blocks = elements / chunk;
 	struct stmt *loop = block_loop(loops, blocks);
 	loops->blocks_of = arena_printf(loops->arena, "%lld elements", (long long)chunk);
 	struct block *out = &loop->body;
