@@ -54,7 +54,7 @@ static struct tensor *mapped(const struct scope *scope, struct tensor *tensor)
 static struct scope scope_of(struct inliner *inliner, struct graph *from, const struct scope *outer)
 {
 	struct scope scope = { from, new_array(inliner->reader->build->arena, struct tensor *, from->tensors.count),
-	                      outer};
+	                       outer };
 	for (size_t i = 0; i < from->tensors.count; i++)
 		from->tensors.at[i]->mark = (int)i;
 	inliner->copied += from->tensors.count;

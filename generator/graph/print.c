@@ -388,7 +388,8 @@ static void print_graph(const struct printer *p, const struct graph *graph, int 
 		text_adds(p->out, ">\n");
 	}
 	print_indent(p, indent);
-	text_adds(p->out, "{\n");
+	text_addc(p->out, '{');
+	text_addc(p->out, '\n');
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		print_node(p, graph->nodes.at[i], indent + 1);
 	print_indent(p, indent);
