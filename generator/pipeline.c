@@ -13,17 +13,24 @@ static const char *stem_of(struct arena *arena, const char *path)
 	return emit_identifier(arena, arena_copy(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base)));
 }
 
-struct model *model_read(struct build *build, const struct options *options)
+static struct model *read_model(struct build *build, const struct options *options, const void *bytes, size_t count)
 {
 	struct model *model = new(build->arena, struct model);
 	struct read_options read = { .keep_inputs = options->keep_inputs.at, .keep_input_count = (int)options->keep_inputs.count };
 	model->build = build;
 	model->options = options;
 	model->name = options->name ? options->name : stem_of(build->arena, options->model);
-	model->graph = graph_read(build, options->model, &read);
+	model->graph = bytes ? graph_read_memory(build, options->model, bytes, count, &read) : graph_read(build, options->model, &read);
 	graph_check(model->graph);
 	pass_bind(model->graph, options->dims.at, (int)options->dims.count);
 	return model;
+}
+
+struct model *model_read(struct build *build, const struct options *options) { return read_model(build, options, NULL, 0); }
+
+struct model *model_read_memory(struct build *build, const struct options *options, const void *bytes, size_t count)
+{
+	return read_model(build, options, bytes, count);
 }
 
 void model_prepare(struct model *model)

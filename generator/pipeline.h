@@ -28,6 +28,8 @@ struct model {
 };
 
 struct model *model_read(struct build *, const struct options *);     /* and binds the dims that the options name */
+/* The same from memory, which must stay as long as the build; options->model is for messages. */
+struct model *model_read_memory(struct build *, const struct options *, const void *bytes, size_t count);
 void          model_prepare(struct model *);      /* all dims bound: infers, folds, simplifies */
 void          model_define(struct model *);       /* graph -> definitions */
 void          model_lower(struct model *);        /* definitions -> kernels, for options->target */

@@ -1,5 +1,6 @@
 /* target.c: the CPUs that ingot emits for, a row of facts each, and the row of the machine it runs on. */
 #include "kernels/kernels.h"
+#include <pthread.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -22,7 +23,7 @@ static const struct target targets[] = {
 	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
 	  .cc_flags = "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno -march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20 },
-	{ .name = "cortex-m4", .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true,
+	{ .name = "cortex-m4", .freestanding = true, .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true,
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -ffunction-sections -fdata-sections",
 	  .lanes = 1, .registers = 32, .fma_latency = 3, .fma_pipes = 1,
 	  .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, .l3_bytes = 64 << 10 },
@@ -45,9 +46,9 @@ const struct target *target_find(const char *name)
 
 /* By feature bits and caches, never by the model's name, which hypervisors mask.  AMD's family 19h (Zen 4) runs 512 bits in two
  * halves: one FMA a cycle. */
-const struct target *target_native(void)
+static struct target native;
+static void find_native(void)
 {
-	static struct target native;
 	struct target made = *target_find("generic");
 #if defined(__x86_64__)
 	__builtin_cpu_init();
@@ -70,5 +71,11 @@ const struct target *target_native(void)
 	made.l2_bytes = l2 > 0 ? l2 : made.l2_bytes;
 	made.l3_bytes = l3 > 0 ? l3 : made.l3_bytes;
 	native = made;
+}
+
+const struct target *target_native(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, find_native);
 	return &native;
 }

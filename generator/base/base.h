@@ -44,9 +44,11 @@ struct build {
 	struct names *names;      /* interned strings, in that arena */
 	jmp_buf *out;             /* where fail() goes; set by BUILD_TRY */
 	jmp_buf first;
+	struct kept *kept;        /* files that stay mapped as long as the build */
 	enum exit_code code;
 	char message[1024];       /* one line, no newline at its end */
 	char detail[4096];        /* further lines, each with its newline; empty where there is nothing more to say */
+	bool detailed;            /* they belong to the failure to come */
 };
 
 void build_init(struct build *);
@@ -113,10 +115,13 @@ const char   *name_find(const struct names *, const char *text, size_t length); 
 
 /* ---- files.c ---- */
 struct mapped { const uint8_t *at; size_t bytes; };
-/* Maps a regular file for reading; EXIT_USAGE where it is missing or no regular file.  Stays until the process's end
- * or file_unmap; an empty file has bytes 0. */
+/* Maps a regular file for reading; EXIT_USAGE where it is missing or no regular file.  Stays until file_unmap,
+ * or the build's end after file_keep; an empty file has bytes 0. */
 struct mapped file_map(struct build *, const char *path);
 void          file_unmap(struct mapped);
+/* Hands it to the build, which unmaps it at its end. */
+void          file_keep(struct build *, struct mapped);
+void          files_release(struct build *);                               /* build_release does */
 
 /* A set of files that appear all or not at all.  Each is written to a temporary name beside its place and synced;
  * commit renames them; a set that is dropped (also by a failing build: call file_set_drop) leaves nothing behind. */

@@ -37,6 +37,21 @@ void file_unmap(struct mapped mapped)
 		munmap((void *)(uintptr_t)mapped.at, mapped.bytes);
 }
 
+struct kept { struct mapped mapped; struct kept *next; };
+
+void file_keep(struct build *build, struct mapped mapped)
+{
+	struct kept *kept = new(build->arena, struct kept);
+	*kept = (struct kept){ mapped, build->kept };
+	build->kept = kept;
+}
+
+void files_release(struct build *build)
+{
+	for (; build->kept; build->kept = build->kept->next)
+		file_unmap(build->kept->mapped);
+}
+
 struct file_set {
 	struct build *build;
 	const char *directory;

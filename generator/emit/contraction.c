@@ -282,6 +282,34 @@ static struct value extents_of(struct printing *p, int first, int count)
  * that the whole tile sees. */
 struct dim_of_patch { int term; int64_t extent, stride, patched; const struct range *pad; bool window; };
 
+static void list_patch_dims(struct printing *p, const struct dim_of_patch *dims, int count)
+{
+	const struct contraction *c = p->c;
+	const struct index *zero[MAX_VARS] = { 0 };
+	struct printer printer = printer_of(p, NULL);
+	printer.lane = -1;
+	for (int t = 0; t < c->terms; t++)
+		zero[c->column + 1 + t] = index_constant(p->arena, 0);
+	p->patch.start = printer_address(&printer, c->a->of, index_substitute(p->arena, c->a_at, zero));
+	p->patch.dim_count = count;
+	for (int i = 0; i < count; i++) {
+		const struct range *pad = dims[i].pad;
+		int64_t factor = !pad ? 0 : dims[i].window ? 1 : index_factor(pad->at, c->column + 1 + dims[i].term);
+		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, factor, pad ? pad->from : 0, pad ? pad->to : 1,
+			pad ? printer_index(&printer, index_substitute(p->arena, pad->at, zero)) : "0" };
+	}
+	for (int i = 0; i < c->pad_count; i++) {
+		const struct range *pad = &c->arranged_pads[i];
+		bool in_dims = false;
+		for (int k = 0; k < count; k++)
+			in_dims |= dims[k].pad == pad;
+		const char *text = printer_index(&printer, index_substitute(p->arena, pad->at, zero)), *others = p->patch.others;
+		if (!in_dims)
+			p->patch.others = arena_printf(p->arena, "%s%s%s >= %" PRId64 " && %s < %" PRId64, others ? others : "", others ? " && " : "",
+				text, pad->from, text, pad->to);
+	}
+}
+
 static void plan_patch(struct printing *p)
 {
 	const struct contraction *c = p->c;
@@ -352,6 +380,7 @@ static void plan_patch(struct printing *p)
 				p->row_stride.name = "a_row";
 		}
 	}
+	list_patch_dims(p, dims, count);
 	/* the innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros */
 	p->patch.run = 1;
 	p->patch.run_step = 1;
@@ -401,9 +430,6 @@ static void plan_patch(struct printing *p)
 	}
 	const struct index *a_base = index_substitute(p->arena, c->a_at, zero);
 	text_adds(&from, printer_address(&printer, c->a->of, a_base));
-	p->patch.others = there.count ? arena_copy(p->arena, there.at, there.count) : NULL;
-	p->patch.start = arena_copy(p->arena, from.at, from.count);
-	p->patch.dim_count = count;
 	for (int i = 0; i < count; i++) {
 		struct value dim = value_dict(p->arena);
 		const char *name = arena_printf(p->arena, "p%d", i);
@@ -415,11 +441,9 @@ static void plan_patch(struct printing *p)
 			p->patch.span_base = arena_copy(p->arena, from.at, from.count);
 		}
 		text_printf(&from, " + %" PRId64 " * %s", dims[i].stride, name);
-		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, 0, 0, 1, "0" };
 		if (dims[i].pad) {
 			const char *text = printer_index(&printer, index_substitute(p->arena, dims[i].pad->at, zero));
 			int64_t d = dims[i].window ? 1 : index_factor(dims[i].pad->at, c->column + 1 + dims[i].term);
-			p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, d, dims[i].pad->from, dims[i].pad->to, text };
 			text_printf(&there, "%s%s + %" PRId64 " * %s >= %" PRId64 " && %s + %" PRId64 " * %s < %" PRId64, there.count ? " && " : "",
 				text, d, name, dims[i].pad->from, text, d, name, dims[i].pad->to);
 		}
@@ -518,7 +542,7 @@ static struct value call_pool_store(struct template_call *call)
 		: value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", part->left ? "_n" : "", to, step, value, left);
 }
 
-static struct value pool_value(struct printing *p, struct printing *kept)
+static struct value pool_value(struct printing *p)
 {
 	const struct contraction *c = p->c;
 	if (!c->pool.d)
@@ -536,7 +560,7 @@ static struct value pool_value(struct printing *p, struct printing *kept)
 	for (int tail = 0; tail < 2; tail++) {
 		struct pool_part *user = new(p->arena, struct pool_part);
 		struct value part = value_dict(p->arena);
-		*user = (struct pool_part){ kept, tail ? columns - whole : 0 };
+		*user = (struct pool_part){ p, tail ? columns - whole : 0 };
 		if (tail ? columns == whole : !whole)
 			continue;
 		value_dict_set(part, "columns", value_int(tail ? columns : whole));
@@ -602,43 +626,43 @@ static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 		p->tiles[i].name = arena_printf(p->arena, "%s_%dx%d%s", emit_symbol(p->emit, p->kernel), p->tiles[i].rows, p->tiles[i].vecs * lanes, p->tiles[i].last ? "_last" : "");
 }
 
-struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *printing)
+struct value contraction_values(struct emit *emit, const struct kernel *kernel, struct printing *p)
 {
 	const struct contraction *c = kernel->detail;
 	struct arena *arena = emit->arena;
-	struct printing p = { .emit = emit, .arena = arena, .kernel = kernel, .c = c };
+	*p = (struct printing){ .emit = emit, .arena = arena, .kernel = kernel, .c = c };
 	int lanes = emit->target->lanes, row = row_variable(c);
 	int64_t rows = row >= 0 ? c->extents[row] : 1, vecs = (c->extents[c->column] + lanes - 1) / lanes, terms = 1, packed = 1;
 	for (int v = 0; v < MAX_VARS; v++)
-		p.names[v] = arena_printf(arena, v < c->batches ? "n%d" : v < c->column ? "i%d" : v == c->column ? "c" : "k%d",
+		p->names[v] = arena_printf(arena, v < c->batches ? "n%d" : v < c->column ? "i%d" : v == c->column ? "c" : "k%d",
 			v < c->batches ? v : v < c->column ? v - c->batches : v - c->column - 1);
-	p.names[SPARE_ROW] = "r";
-	p.names[SPARE_VEC] = "v";
-	p.names[POOL_VAR] = "z";
+	p->names[SPARE_ROW] = "r";
+	p->names[SPARE_VEC] = "v";
+	p->names[POOL_VAR] = "z";
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
-	plan_patch(&p);
-	list_tiles(&p, rows, vecs);
+	plan_patch(p);
+	list_tiles(p, rows, vecs);
 
 	const char *params, *arguments;
-	tile_arguments(&p, &params, &arguments);
+	tile_arguments(p, &params, &arguments);
 	struct value globals = value_dict(arena), tiles = value_list(arena), choices = value_list(arena);
 	bool heavy = c->value && expr_cost(c->value) > HEAVY;
-	for (int i = 0; i < p.tile_count; i++) {
+	for (int i = 0; i < p->tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
 		int64_t inner = c->terms ? c->extents[c->column + c->terms] : 1;
-		int unroll = inner <= 4 ? (int)inner : p.tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
+		int unroll = inner <= 4 ? (int)inner : p->tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
 		struct tile_user *user = new(arena, struct tile_user);
-		*user = (struct tile_user){ new(arena, struct printing), &p.tiles[i] };
-		*user->p = p;
-		value_dict_set(tile, "name", value_string(p.tiles[i].name));
+		*user = (struct tile_user){ new(arena, struct printing), &p->tiles[i] };
+		*user->p = *p;
+		value_dict_set(tile, "name", value_string(p->tiles[i].name));
 		value_dict_set(tile, "params", value_string(params));
-		value_dict_set(tile, "rows", value_int(p.tiles[i].rows));
-		value_dict_set(tile, "vecs", value_int(p.tiles[i].vecs));
-		value_dict_set(tile, "whole", value_int(p.tiles[i].vecs - (p.tiles[i].left != 0)));
+		value_dict_set(tile, "rows", value_int(p->tiles[i].rows));
+		value_dict_set(tile, "vecs", value_int(p->tiles[i].vecs));
+		value_dict_set(tile, "whole", value_int(p->tiles[i].vecs - (p->tiles[i].left != 0)));
 		value_dict_set(tile, "heavy", value_bool(heavy));
-		value_dict_set(tile, "terms", extents_of(&p, c->column + 1, c->terms));
-		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : unroll * p.tiles[i].vecs * lanes));
+		value_dict_set(tile, "terms", extents_of(p, c->column + 1, c->terms));
+		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : unroll * p->tiles[i].vecs * lanes));
 		value_dict_set(tile, "unroll", value_int(unroll));
 		value_dict_set(tile, "next_lines", value_int(c->next_lines * unroll));
 		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
@@ -651,22 +675,22 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		/* the last choice needs no condition */
 		struct text when;
 		text_init(&when, emit->build);
-		if (i < p.tile_count - 1) {
+		if (i < p->tile_count - 1) {
 			if (row >= 0 && rows % c->row_blocks)
-				text_printf(&when, "rows == %d", p.tiles[i].rows);
-			if (p.tiles[i].last && c->panels > 1)
+				text_printf(&when, "rows == %d", p->tiles[i].rows);
+			if (p->tiles[i].last && c->panels > 1)
 				text_printf(&when, "%spanel == %" PRId64, when.count ? " && " : "", c->panels - 1);
 			else if (vecs % c->panels)
-				text_printf(&when, "%svecs == %d", when.count ? " && " : "", p.tiles[i].vecs);
+				text_printf(&when, "%svecs == %d", when.count ? " && " : "", p->tiles[i].vecs);
 		}
 		value_dict_set(choice, "when", value_copy(arena, when.count ? when.at : "", when.count));
-		value_dict_set(choice, "tile", value_string(p.tiles[i].name));
+		value_dict_set(choice, "tile", value_string(p->tiles[i].name));
 		value_dict_set(choice, "arguments", value_string(arguments));
 		value_list_add(choices, choice);
 		text_release(&when);
 	}
 
-	struct printer printer = printer_of(&p, NULL);
+	struct printer printer = printer_of(p, NULL);
 	printer.lane = -1;
 	const struct index *zero[MAX_VARS] = { 0 };
 	for (int t = 0; t < c->terms; t++)
@@ -693,7 +717,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		int64_t extent = maxima ? kernel->blocks : c->extents[c->batches + r];
 		for (int b = 0; maxima && b < r; b++)
 			extent /= c->extents[c->batches + b];
-		value_dict_set(axis, "name", value_string(maxima ? "q" : p.names[c->batches + r]));
+		value_dict_set(axis, "name", value_string(maxima ? "q" : p->names[c->batches + r]));
 		value_dict_set(axis, "value", step == 1 ? value_printf(arena, r ? "block %% %" PRId64 : "block", extent)
 			: value_printf(arena, r ? "block / %" PRId64 " %% %" PRId64 : "block / %" PRId64, step, extent));
 		value_list_add(outer, axis);
@@ -702,14 +726,14 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	struct value row_value = value_none();
 	if (row >= 0) {
 		row_value = value_dict(arena);
-		value_dict_set(row_value, "name", value_string(p.names[row]));
+		value_dict_set(row_value, "name", value_string(p->names[row]));
 		value_dict_set(row_value, "extent", value_int(rows));
 		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
 		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
 	}
-	int64_t scratch = (p.patch.needed ? p.patch.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
-	for (int i = 0; heavy && i < p.tile_count; i++)
-		scratch += (int64_t)p.tiles[i].rows * p.tiles[i].vecs * lanes;
+	int64_t scratch = (p->patch.needed ? p->patch.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
+	for (int i = 0; heavy && i < p->tile_count; i++)
+		scratch += (int64_t)p->tiles[i].rows * p->tiles[i].vecs * lanes;
 	if (emit->target->scratch_bytes && scratch > emit->target->scratch_bytes / 4)
 		fail(emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld", (long long)scratch * 4, emit->target->name,
 			(long long)emit->target->scratch_bytes);
@@ -723,16 +747,15 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "panels", value_int(c->panels));
 	value_dict_set(globals, "group", value_int(c->group));
 	value_dict_set(globals, "split_panels", value_bool(c->split_panels));
-	value_dict_set(globals, "column", value_string(p.names[c->column]));
-	value_dict_set(globals, "batches", extents_of(&p, 0, c->batches));
+	value_dict_set(globals, "column", value_string(p->names[c->column]));
+	value_dict_set(globals, "batches", extents_of(p, 0, c->batches));
 	value_dict_set(globals, "outer", outer);
 	value_dict_set(globals, "blocks", value_int(step));
 	value_dict_set(globals, "row", row_value);
 	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
-	value_dict_set(globals, "pool", pool_value(&p, printing));
-	value_dict_set(globals, "patch", patch_value(&p));
-	value_dict_set(globals, "gathered", gathered_value(&p, terms));
-	*printing = p;
+	value_dict_set(globals, "pool", pool_value(p));
+	value_dict_set(globals, "patch", patch_value(p));
+	value_dict_set(globals, "gathered", gathered_value(p, terms));
 	return globals;
 }
 

@@ -393,7 +393,7 @@ static void compile(struct writing *w)
 			push(arena, &w->clean, arena_printf(arena, "%s/%.*ssu", folder, (int)strlen(objects[i]) - 1, objects[i]));
 		}
 		struct cc_job job = { .cc = package->cc, .directory = folder, .sources = w->sources.at, .objects = objects, .count = count, .jobs = package->jobs,
-			.flags = arena_printf(arena, "%s -fPIC -fstack-usage", w->emit->target->cc_flags) };
+			.flags = arena_printf(arena, "%s%s -fstack-usage", w->emit->target->cc_flags, w->emit->target->freestanding ? " -ffreestanding" : " -fPIC") };
 		if (package->progress)
 			package->progress(package->user, "compile", 0, count);
 		cc_compile(build, &job);

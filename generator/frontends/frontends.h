@@ -8,12 +8,13 @@ struct read_options {
 	int keep_input_count;
 };
 /* Reads an .onnx file (protobuf) or ONNX text, told apart by content.  Model functions are inlined.  The file stays
- * mapped for the process's life, as constants borrow from it.  EXIT_USAGE: missing; EXIT_INVALID: broken, also
+ * mapped as long as the build, as constants borrow from it.  EXIT_USAGE: missing; EXIT_INVALID: broken, also
  * external data missing or outside the model's folder; EXIT_LIMIT. */
 struct graph *graph_read(struct build *, const char *path, const struct read_options *);
 
 /* The same from memory, which must stay as long as the build.  `file` is for messages; external data is refused. */
-struct graph *graph_read_memory(struct build *, const char *file, const void *at, size_t count, const struct read_options *);
+struct graph *graph_read_memory(struct build *, const char *file, const void *at, size_t count,
+                                const struct read_options *);
 
 /* One TensorProto in a file (ONNX's test data, input_0.pb). */
 struct tensor *tensor_read_proto(struct build *, const char *path);

@@ -11,7 +11,8 @@ static const struct { const char *start, *what; } strangers[] = {
 	{ "\xfd" "7zXZ", "is compressed (xz): unpack it first" },
 };
 
-/* Text begins with <, after blanks and comments; no protobuf does: '<' would end a group that nothing began, '#' begin one. */
+/* Text begins with <, after blanks and comments; no protobuf does: '<' would end a group that nothing began, '#' begin
+ * one. */
 static bool is_text(const char *at, size_t count)
 {
 	size_t i = 0;
@@ -46,6 +47,7 @@ static struct graph *read_bytes(struct reader *reader, const void *at, size_t co
 struct graph *graph_read(struct build *build, const char *path, const struct read_options *options)
 {
 	struct mapped mapped = file_map(build, path);
+	file_keep(build, mapped);
 	struct reader reader = reader_new(build, arena_copy(build->arena, path, strlen(path)), folder_of(build, path), options);
 	return read_bytes(&reader, mapped.at, mapped.bytes);
 }

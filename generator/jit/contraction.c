@@ -4,10 +4,17 @@
 #include "emit/contraction.h"
 #include "jit/jit.h"
 #include <inttypes.h>
+#include <math.h>
 
 enum { TILE_TERMS = 3, PATCH_DIMS = 4 };
 
-struct tiling { struct printing *p; struct blocks *b; struct operand sums; };
+struct tiling { struct printing *p; struct blocks *b; struct operand sums; struct value globals; };
+
+static const char *buffer_name(void *user, const struct definition *of)
+{
+	struct tiling *t = user;
+	return t->p->c->pool.d && of == t->p->c->result ? "pooled" : contraction_buffer(t->p, of);
+}
 
 static bool place_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
 {
@@ -94,33 +101,107 @@ static void add_terms(struct tiling *t, struct value globals)
 	set(globals, "w_at", w_at ? w_at : "");
 }
 
-/* The patch's dims for m_patch, the last ones last; none where there are too many. */
+/* The patch's dims for m_patch, the last ones last; the innermost is a run where it has no pad. */
 static struct value copied_value(struct tiling *t)
 {
 	const struct patch *patch = &t->p->patch;
 	struct arena *arena = t->b->arena;
-	if (patch->dim_count > PATCH_DIMS)
-		return value_none();
+	int count = patch->dim_count;
+	int64_t run = 1, run_step = 1;
+	if (count && !patch->dim[count - 1].factor) {
+		run = patch->dim[count - 1].extent;
+		run_step = patch->dim[count - 1].stride;
+		count--;
+	}
+	if (count > PATCH_DIMS)
+		blocks_cannot(t->b, "its padding has too many dims");
 	struct value copied = value_dict(arena), dims = value_list(arena);
 	for (int i = 0; i < PATCH_DIMS; i++) {
-		int at = i - (PATCH_DIMS - patch->dim_count);
-		struct patch_dim dim = at < 0 ? (struct patch_dim){ 1, 0, 0, 0, 1, "0" } : patch->dim[at];
+		int at = i - (PATCH_DIMS - count);
+		struct patch_dim dim = at < 0 || count > PATCH_DIMS ? (struct patch_dim){ 1, 0, 0, 0, 1, "0" } : patch->dim[at];
 		struct value value = value_dict(arena);
 		value_dict_set(value, "extent", value_int(dim.extent));
 		value_dict_set(value, "stride", value_int(dim.stride));
 		value_dict_set(value, "factor", value_int(dim.factor));
 		value_dict_set(value, "from", value_int(dim.from));
 		value_dict_set(value, "to", value_int(dim.to));
-		/* a pad that no dim of the patch moves through: none of it is there */
-		set(value, "base", at < 0 && i == 0 && patch->others ? arena_printf(arena, "%s ? 0 : 1", patch->others) : dim.base);
-		value_dict_set(value, "moves", value_bool(dim.factor != 0 || (i == 0 && patch->others)));
+		set(value, "base", dim.base);
+		value_dict_set(value, "moves", value_bool(dim.factor != 0));
 		value_list_add(dims, value);
 	}
 	value_dict_set(copied, "dims", dims);
-	value_dict_set(copied, "run_step", value_int(patch->run_step));
+	value_dict_set(copied, "run", value_int(run));
+	value_dict_set(copied, "run_step", value_int(run_step));
 	set(copied, "from", patch->start);
-	set(copied, "others", patch->others && patch->dim_count == PATCH_DIMS ? patch->others : "");
+	set(copied, "others", patch->others ? patch->others : "");
 	return copied;
+}
+
+/* ---- a maximum over windows: rows of the convolution stand in scratch, the maxima of their windows are stored ---- */
+static struct value pool_value(struct tiling *t)
+{
+	const struct printing *p = t->p;
+	const struct contraction *c = p->c;
+	struct blocks *b = t->b;
+	struct arena *arena = b->arena;
+	const struct definition *d = c->pool.d;
+	const int64_t *stride = c->result->placed->stride;
+	const char *names[MAX_VARS];
+	const struct index *at[MAX_RANK];
+	int64_t of_row = 0, of_column = 0;
+	int lane = -1, across = -1;
+	struct value pool = value_dict(arena), taps = value_list(arena), calls = value_list(arena), before = b->list;
+	for (int k = 0, v; k < c->result->rank; k++)
+		if (index_is_var(c->store_at[k], &v)) {
+			of_row = v == c->pool.row ? stride[k] : of_row;
+			of_column = v == c->pool.across ? stride[k] : of_column;
+		}
+	for (int v = 0; v < MAX_VARS; v++)
+		names[v] = "0";
+	for (int v = 0; v < d->rank; v++) {
+		int root = c->pool.of[v], var = -1;
+		at[v] = index_var(arena, v, d->extents[v]);
+		if (root >= 0 && root != c->pool.row && root != c->pool.across && index_is_var(c->of_root[root], &var)) {
+			lane = var == c->column ? v : lane;
+			names[v] = var == c->column ? "0" : p->names[var];
+		}
+		names[v] = root == c->pool.row ? "q" : names[v];
+		across = root == c->pool.across ? v : across;
+	}
+	struct printer printer = b->printer;
+	printer.names = names;
+	const struct index *address = placed_address(arena, d, at);
+	int64_t wide = d->extents[d->rank - 1], columns = c->extents[c->column], step = lane >= 0 ? index_factor(address, lane) : 1;
+	struct operand to = { printer_address(&printer, d, address), across >= 0 ? index_factor(address, across) : 0, 1, false }, sum = to;
+	if (step != 1)
+		sum = (struct operand){ blocks_scratch(b, wide * columns, NULL), columns, 1, false };
+	b->list = calls;
+	blocks_call(b, "m_copy_s", "map1", arena_printf(arena, "%s, %" PRId64 ", %s, 0, %" PRId64 ", %" PRId64, sum.at, sum.row,
+		blocks_number(b, -INFINITY), wide, columns));
+	for (int64_t up = 0; up < c->pool.size[0]; up++)
+		for (int64_t right = 0; right < c->pool.size[1]; right++)
+			value_list_add(taps, value_int(up * of_row + right * of_column));
+	if (value_count(taps) > JIT_TERMS_MOST)
+		blocks_cannot(b, "its windows are too large");
+	blocks_entry(b, "terms");
+	for (size_t i = 0; i < value_count(taps); i++) {
+		struct value term = blocks_entry(b, "term");
+		set(term, "a", arena_printf(arena, "pooled + %" PRId64, value_at(taps, i).integer));
+		value_dict_set(term, "a_row", value_int(c->pool.stride[1] * of_column));
+	}
+	blocks_call(b, "m_chain_max_v", "chain", arena_printf(arena, "%s, %" PRId64 ", terms, at_term - terms, %" PRId64 ", %" PRId64, sum.at, sum.row, wide, columns));
+	if (step != 1)
+		blocks_call(b, "m_scatter", "scatter", arena_printf(arena, "%s, %" PRId64 ", %" PRId64 ", %s, %" PRId64 ", %" PRId64 ", %" PRId64, to.at, to.row, step,
+			sum.at, sum.row, wide, columns));
+	b->list = before;
+	b->terms = true;
+	value_dict_set(pool, "calls", calls);
+	set(pool, "at", blocks_scratch(b, value_dict_get(value_dict_get(t->globals, "pool"), "floats").integer, NULL));
+	for (int i = 0; i < 4; i++) {
+		static const char *const keys[] = { "size", "stride", "row", "scratch_row" };
+		value_dict_set(pool, keys[i], value_dict_get(value_dict_get(t->globals, "pool"), keys[i]));
+	}
+	return pool;
 }
 
 /* b that is no constant and whose columns are apart: a panel of it, term by term, in scratch. */
@@ -166,7 +247,8 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	int lanes = emit->target->lanes, row = contraction_row(c);
 	int64_t width = (int64_t)c->tile_vecs * lanes;
 	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1, width };
-	b->printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = p.names, .buffer = contraction_buffer, .user = &p };
+	b->printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = p.names, .buffer = buffer_name, .user = &t };
+	t.globals = globals;
 	b->place = place_root;
 	b->user = &t;
 
@@ -226,14 +308,10 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	if (patch.kind == VALUE_DICT) {
 		set(patch, "at", blocks_scratch(b, value_dict_get(patch, "floats").integer, NULL));
 		value_dict_set(patch, "copied", copied_value(&t));
-		if (p.patch.dim_count <= PATCH_DIMS)
-			blocks_uses(b, "m_patch", "patch");
-		else {
-			blocks_uses(b, "m_copy_v", "map1");
-			blocks_uses(b, "m_copy_s", "map1");
-			blocks_uses(b, "m_gather", "gather");
-		}
+		blocks_uses(b, "m_patch", "patch");
 	}
+	if (c->pool.d)
+		value_dict_set(globals, "pool", pool_value(&t));
 	value_dict_set(globals, "gathered", gathered_value(&t));
 	out->value = globals;
 	out->scratch = b->scratch_most;

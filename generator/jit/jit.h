@@ -67,9 +67,10 @@ bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, stru
 struct ending { bool relu; const struct expr *add; };
 bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out);
 
-/* ---- loops.c, contraction.c, winograd.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
+/* ---- loops.c, window.c, contraction.c, winograd.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
 struct jit_kernel { struct value value; int64_t scratch; };
 bool jit_loops(struct blocks *, const struct target *, struct jit_kernel *);
+bool jit_window(struct blocks *, const struct target *, struct jit_kernel *);       /* of SHAPE_LOOPS, tried before jit_loops */
 bool jit_winograd(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_contraction(struct blocks *, struct emit *, struct jit_kernel *);
 

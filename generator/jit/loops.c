@@ -307,6 +307,13 @@ static void emit_lanes(struct walking *w, const struct stmt *loop, const struct 
 			continue;
 		}
 		const char *arguments = operand_of(w, stmt->cell, NULL, d).at;
+		struct operand apart;
+		if (step.terms == 1 && d->lane >= 0 && step.term[0]->kind == EXPR_LOAD && blocks_leaf(b, step.term[0], &inner, &apart) && apart.row == 1
+			&& apart.lane != 1) {
+			blocks_call(b, arena_printf(b->arena, "m_across_%s", step.name), "across", arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", arguments, apart.at,
+				apart.lane, inner.n, inner.rows));
+			continue;
+		}
 		int64_t temporaries = b->scratch;
 		for (int t = 0; t < step.terms; t++) {
 			struct operand o = blocks_value(b, step.term[t], &inner, true);

@@ -77,8 +77,15 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, const cha
 	struct jit_kernel made = { .value = value_dict(&w->arena) };
 	const char *template = "c/jit_kernel.jinja";
 	bool can = false;
-	if (kernel->shape == SHAPE_LOOPS)
-		can = jit_loops(&blocks, w->lowered->target, &made);
+	if (kernel->shape == SHAPE_LOOPS) {
+		can = jit_window(&blocks, w->lowered->target, &made);
+		template = can ? "c/jit_window.jinja" : template;
+		if (!can) {
+			blocks = (struct blocks){ .build = w->build, .arena = &w->arena, .kernel = kernel };
+			made.value = value_dict(&w->arena);
+			can = jit_loops(&blocks, w->lowered->target, &made);
+		}
+	}
 	else if (kernel->shape == SHAPE_CONTRACTION) {
 		can = jit_contraction(&blocks, &emit, &made);
 		template = "c/jit_contraction.jinja";

@@ -12,6 +12,7 @@ struct target {
 	const char *prelude;              /* template of its words: "c/prelude_avx512.jinja" */
 	const char *family;               /* folder of its kernel templates: "c", "cuda" */
 	const char *cc_flags;             /* what the compiler needs to be told; NULL: nothing is compiled here */
+	bool freestanding;                /* no operating system: no position-independent code */
 	const char *cross;                /* the cross compiler on a machine of another architecture; NULL: the machine's own */
 	int lanes;                        /* floats in a vector; 1: scalar code */
 	int registers;                    /* vector registers */

@@ -296,9 +296,9 @@ static const char *names_of(struct loops *loops, const struct definition *d, con
 	return names ? names : "all";
 }
 
-/* The loops order[0 … count-1] over blocks.  `named`: each variable is computed by an INDEX, else it is a quotient inside the
+/* The loops order[0 … count-1] over blocks of `together` rounds, which run side by side.  `named`: each variable is computed by an INDEX, else it is a quotient inside the
  * addresses, which add up again where the buffers are dense. */
-static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count, bool named,
+static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count, int64_t together, bool named,
 	const struct index **with)
 {
 	struct loops *loops = b->loops;
@@ -308,9 +308,18 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 		extents[n] = d->extents[order[n]];
 		blocks *= extents[n];
 	}
-	struct stmt *loop = block_loop(loops, blocks);
+	struct stmt *loop = block_loop(loops, blocks / together);
+	const struct index *flat = index_scale(loops->arena, index_var(loops->arena, loop->var, blocks / together), together);
 	loops->blocks_of = names_of(loops, d, order, count);
-	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), count, extents, at);
+	if (together > 1) {
+		struct stmt *rows = for_new(loops, var_new(loops, "r", together), together, ROLE_MAP);
+		rows->together = true;
+		block_add(loops, &loop->body, rows);
+		flat = index_add(loops->arena, flat, index_var(loops->arena, rows->var, together));
+		loops->blocks_of = arena_printf(loops->arena, "%lld of %s", (long long)together, loops->blocks_of);
+		loop = rows;
+	}
+	index_unflatten(loops->arena, flat, count, extents, at);
 	for (int n = 0; n < count; n++) {
 		int64_t value;
 		if (named && !index_is_constant(at[n], &value) && !index_is_var(at[n], &(int){ 0 })) {
@@ -336,6 +345,30 @@ static int outer_count(const struct loops *loops, const struct definition *d, do
 
 static double work_of(const struct definition *d) { return (double)definition_elements(d) * (double)definition_terms(d); }
 
+/* How many rows run side by side: short ones wait for their own sums, one after the other. */
+enum { ROW_MOST = 512, CHAINS_TOGETHER = 8 };
+static int64_t rows_together(const struct building *b, int64_t rows)
+{
+	const struct target *target = b->loops->target;
+	int64_t most = 1, largest = 1;
+	for (size_t i = 0; i < b->kernel->members.count; i++) {
+		const struct definition *d = b->kernel->members.at[i];
+		int64_t size = local_size(d, b->outer);
+		largest = size > largest ? size : largest;
+		if (d->reduce == REDUCE_NONE)
+			continue;
+		if (size > 1)
+			return 1;
+		int64_t registers = SUMS / target->lanes, fit = d->order == ORDER_CHAIN ? CHAINS_TOGETHER : target->registers / 2 / registers;
+		most = most == 1 || fit < most ? fit : most;
+	}
+	if (largest > ROW_MOST || target->lanes == 1)
+		return 1;
+	while (most > 1 && rows % most)
+		most--;
+	return most < 1 ? 1 : most;
+}
+
 /* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones. */
 static struct loops *build_members(struct building *b, bool named)
 {
@@ -356,7 +389,8 @@ static struct loops *build_members(struct building *b, bool named)
 	count = by_stride(last, 0, kernel->outer, order);
 	int taken = own ? count : outer_count(loops, last, work, order, count, inside);
 	const struct index *with[MAX_VARS] = { 0 };
-	struct block *out = outer_loops(b, last, order, taken, named, with);
+	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]]) : 1;
+	struct block *out = outer_loops(b, last, order, taken, together, named, with);
 	for (int n = taken; n < count; n++)
 		out = add_map(b, last, order[n], with, out);
 	for (size_t i = 0; i < kernel->members.count; i++) {
@@ -450,7 +484,7 @@ static struct loops *build_alone(struct building *b, bool named)
 		return build_crossed(b, across, order, count);
 	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
 	int taken = outer_count(b->loops, d, work_of(d), order, count, inside);
-	struct block *out = outer_loops(b, d, order, taken, named, with);
+	struct block *out = outer_loops(b, d, order, taken, 1, named, with);
 	define(b, d, with, out);
 	return b->loops;
 }

@@ -75,7 +75,7 @@ def main():
             for size in ([], ["--optimise", "size"]) if options.long else ([],):
                 status, want = run(options.ingot, case, "interpreter", folder, more=size)
                 rows = [("c", cpu, cc) for cpu in cpus() for cc in (("gcc", "clang") if options.long or cpu == "native" else ("gcc",))]
-                rows += [(engine, "native", None) for engine in engines if engine not in ("c", "interpreter")]
+                rows += [(engine, cpu, None) for engine in engines if engine not in ("c", "interpreter") for cpu in (cpus() if engine == "jit" else ["native"])]
                 for engine, cpu, cc in rows:
                     status, got = run(options.ingot, case, engine, folder, cpu, cc, size)
                     right = status == 0 and len(got) == len(want) and all(same(a, b) for a, b in zip(want, got))

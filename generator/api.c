@@ -1,0 +1,226 @@
+/* api.c: ingot.h over the pipeline and the engines: each call is a part of one build. */
+#include "ingot/ingot.h"
+#include "engine.h"
+#include <stdlib.h>
+
+enum stage { STAGE_CLOSED, STAGE_OPEN, STAGE_DEFINED, STAGE_COMPILED };
+
+struct port { struct ingot_tensor tensor; const void *input; void *output, *own; };
+
+struct ingot_model {
+	struct build build;
+	struct options options;
+	struct model *model;
+	struct engine *engine;
+	enum stage stage;
+	bool ran;
+	VECTOR(struct port) inputs, outputs;
+};
+
+_Static_assert((int)INGOT_RANK_MOST >= (int)MAX_RANK, "a tensor's dims fit");
+_Static_assert(INGOT_USAGE == (int)EXIT_USAGE && INGOT_INVALID == (int)EXIT_INVALID && INGOT_UNSUPPORTED == (int)EXIT_UNSUPPORTED
+	&& INGOT_ENVIRONMENT == (int)EXIT_ENVIRONMENT && INGOT_LIMIT == (int)EXIT_LIMIT, "a status is an exit code");
+
+/* Begins a call: what the last one left is gone. */
+static void begin(struct ingot_model *m)
+{
+	m->build.code = EXIT_RIGHT;
+	*m->build.message = *m->build.detail = 0;
+}
+
+static enum ingot_status refuse(struct ingot_model *m, const char *message)
+{
+	begin(m);
+	m->build.code = EXIT_USAGE;
+	strncpy(m->build.message, message, sizeof m->build.message - 1);
+	return INGOT_USAGE;
+}
+
+/* ---- ports ---- */
+static void describe_tensor(struct port *port, const struct tensor *tensor)
+{
+	port->tensor.name = tensor->name;
+	port->tensor.type = (int)tensor->type;
+	port->tensor.rank = tensor->rank < 0 ? 0 : tensor->rank;
+	for (int d = 0; d < port->tensor.rank; d++)
+		port->tensor.dims[d] = tensor->dims[d].extent < 0 ? -1 : tensor->dims[d].extent;
+}
+
+static void describe(struct ingot_model *m)
+{
+	const struct graph *graph = m->model->graph;
+	m->inputs.count = m->outputs.count = 0;
+	for (size_t i = 0; i < graph->inputs.count; i++) {
+		struct port port = { 0 };
+		describe_tensor(&port, graph->inputs.at[i]);
+		push(m->build.arena, &m->inputs, port);
+	}
+	for (size_t i = 0; i < graph->outputs.count; i++) {
+		struct port port = { 0 };
+		describe_tensor(&port, graph->outputs.at[i]);
+		push(m->build.arena, &m->outputs, port);
+	}
+}
+
+static void fix(struct port *port, const struct definition *d, const char *name)
+{
+	port->tensor = (struct ingot_tensor){ .name = name, .type = (int)d->type, .rank = d->rank,
+		.bytes = dtype_bytes(d->type, (size_t)definition_elements(d)) };
+	for (int v = 0; v < d->rank; v++)
+		port->tensor.dims[v] = d->extents[v];
+}
+
+static void fix_ports(struct ingot_model *m)
+{
+	const struct program *program = m->model->program;
+	for (size_t i = 0; i < m->inputs.count; i++)
+		fix(&m->inputs.at[i], program->inputs.at[i], m->model->input_names[i]);
+	for (size_t i = 0; i < m->outputs.count; i++) {
+		struct port *port = &m->outputs.at[i];
+		fix(port, program->outputs.at[i], m->model->output_names[i]);
+		port->output = port->own = arena_alloc(m->build.arena, port->tensor.bytes + 64);
+	}
+}
+
+/* ---- opening ---- */
+static enum ingot_status open_model(struct ingot_model **out, const char *name, const void *bytes, size_t count)
+{
+	struct ingot_model *m = *out = calloc(1, sizeof *m);
+	if (!m)
+		return INGOT_LIMIT;
+	build_init(&m->build);
+	if (m->build.code)
+		return (enum ingot_status)m->build.code;
+	if (BUILD_TRY(&m->build)) {
+		m->options.model = arena_copy(m->build.arena, name, strlen(name));
+		m->options.target = target_native();
+		m->options.threads = 1;
+		m->model = bytes ? model_read_memory(&m->build, &m->options, bytes, count) : model_read(&m->build, &m->options);
+		describe(m);
+		m->stage = STAGE_OPEN;
+	}
+	return (enum ingot_status)m->build.code;
+}
+
+enum ingot_status ingot_open(struct ingot_model **model, const char *path) { return open_model(model, path, NULL, 0); }
+
+enum ingot_status ingot_open_memory(struct ingot_model **model, const void *bytes, size_t count, const char *name)
+{
+	return open_model(model, name, bytes ? bytes : "", bytes ? count : 0);
+}
+
+enum ingot_status ingot_set_dim(struct ingot_model *m, const char *name, int64_t extent)
+{
+	if (m->stage != STAGE_OPEN)
+		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "dims are bound before ingot_compile");
+	if (extent < 0)
+		return refuse(m, "an extent is 0 or more");
+	begin(m);
+	if (BUILD_TRY(&m->build)) {
+		struct binding binding = { name_is(m->build.names, arena_copy(m->build.arena, name, strlen(name))), extent };
+		pass_bind(m->model->graph, &binding, 1);
+		describe(m);
+	}
+	return (enum ingot_status)m->build.code;
+}
+
+enum ingot_status ingot_compile(struct ingot_model *m, enum ingot_engine engine)
+{
+	static const struct engine_kind *const kinds[] = { [INGOT_INTERPRETER] = &engine_interpreter, [INGOT_C] = &engine_c, [INGOT_JIT] = &engine_jit };
+	if (m->stage == STAGE_CLOSED || m->stage == STAGE_COMPILED)
+		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "the model is compiled already");
+	if ((size_t)engine >= COUNT(kinds))
+		return refuse(m, "no such engine");
+	begin(m);
+	if (BUILD_TRY(&m->build)) {
+		if (m->stage == STAGE_OPEN) {
+			pass_bound(m->model->graph);
+			m->stage = STAGE_CLOSED;              /* a pass that stops half-way leaves nothing to go on from */
+			model_prepare(m->model);
+			model_define(m->model);
+			fix_ports(m);
+			m->stage = STAGE_DEFINED;
+		}
+		m->engine = engine_open(m->model, kinds[engine]);
+		m->stage = STAGE_COMPILED;
+	}
+	return (enum ingot_status)m->build.code;
+}
+
+/* ---- running ---- */
+size_t ingot_input_count(const struct ingot_model *m) { return m ? m->inputs.count : 0; }
+size_t ingot_output_count(const struct ingot_model *m) { return m ? m->outputs.count : 0; }
+
+const struct ingot_tensor *ingot_input(const struct ingot_model *m, size_t i) { return i < ingot_input_count(m) ? &m->inputs.at[i].tensor : NULL; }
+const struct ingot_tensor *ingot_output(const struct ingot_model *m, size_t i) { return i < ingot_output_count(m) ? &m->outputs.at[i].tensor : NULL; }
+
+enum ingot_status ingot_set_input(struct ingot_model *m, size_t i, const void *data)
+{
+	if (m->stage != STAGE_COMPILED)
+		return refuse(m, "inputs are set after ingot_compile");
+	if (i >= m->inputs.count)
+		return refuse(m, "the model has no such input");
+	begin(m);
+	m->inputs.at[i].input = data;
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_set_output(struct ingot_model *m, size_t i, void *data)
+{
+	if (m->stage != STAGE_COMPILED)
+		return refuse(m, "outputs are set after ingot_compile");
+	if (i >= m->outputs.count)
+		return refuse(m, "the model has no such output");
+	begin(m);
+	m->outputs.at[i].output = data ? data : m->outputs.at[i].own;
+	m->ran = false;
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_run(struct ingot_model *m)
+{
+	enum { FEW = 32 };
+	const void *few_inputs[FEW], **inputs = few_inputs;
+	void *few_outputs[FEW], **outputs = few_outputs;
+	if (m->stage != STAGE_COMPILED)
+		return refuse(m, "the model is not compiled");
+	for (size_t i = 0; i < m->inputs.count; i++)
+		if (!m->inputs.at[i].input)
+			return refuse(m, "an input is not set");
+	begin(m);
+	if (m->inputs.count > FEW || m->outputs.count > FEW) {
+		inputs = calloc(m->inputs.count + 1, sizeof *inputs);
+		outputs = calloc(m->outputs.count + 1, sizeof *outputs);
+	}
+	const void **volatile used_inputs = inputs;
+	void **volatile used_outputs = outputs;
+	if (BUILD_TRY(&m->build)) {
+		if (!used_inputs || !used_outputs)
+			fail(&m->build, EXIT_LIMIT, NULL, "out of memory");
+		for (size_t i = 0; i < m->inputs.count; i++)
+			used_inputs[i] = m->inputs.at[i].input;
+		for (size_t i = 0; i < m->outputs.count; i++)
+			used_outputs[i] = m->outputs.at[i].output;
+		engine_run(m->engine, used_inputs, used_outputs);
+	}
+	if (used_inputs != few_inputs) {
+		free(used_inputs);
+		free(used_outputs);
+	}
+	m->ran = !m->build.code;
+	return (enum ingot_status)m->build.code;
+}
+
+const void *ingot_result(const struct ingot_model *m, size_t i) { return m && m->ran && i < m->outputs.count ? m->outputs.at[i].output : NULL; }
+
+const char *ingot_message(const struct ingot_model *m) { return m ? m->build.message : "out of memory"; }
+
+void ingot_close(struct ingot_model *m)
+{
+	if (!m)
+		return;
+	if (m->build.arena && BUILD_TRY(&m->build))
+		engine_close(m->engine);
+	build_release(&m->build);
+	free(m);
+}

@@ -1,0 +1,282 @@
+/* window.c: a chain of terms over a small window of an image whose channels are neighbours (depthwise convolution, pooling):
+ * one call for the whole image, where bias, residual and relu are all there is around it; else a call for each row, whose
+ * outputs then pass through an epilogue in scratch. */
+#include "jit/jit.h"
+#include <inttypes.h>
+
+struct finding {
+	struct blocks *b;
+	const struct definition *root, *result;
+	const struct expr *x, *w, *value;             /* loads; the result over the root, or NULL */
+	const struct range *pads;
+	int pad_count, lane, row, column, up, right;  /* variables; -1: of extent 1 */
+	const char *entry;
+	struct operand sums;
+	struct value fixed, moving;
+};
+
+static const char *buffer_name(void *user, const struct definition *of)
+{
+	const struct finding *f = user;
+	return emit_buffer((void *)(uintptr_t)f->b->kernel, of);
+}
+
+static bool place_root(void *user, const struct expr *load, const struct dims *d, struct operand *out)
+{
+	const struct finding *f = user;
+	(void)d;
+	if (load->of != f->root || f->root == f->result)
+		return false;
+	*out = f->sums;
+	return true;
+}
+
+/* load, or select(pads) load : gone */
+static bool padded_load(struct finding *f, const struct expr *e, double gone)
+{
+	f->x = e;
+	if (e->kind == EXPR_SELECT && e->arg[1]->kind == EXPR_NUMBER && e->arg[1]->number == gone) {
+		f->pads = e->ranges;
+		f->pad_count = e->range_count;
+		f->x = e->arg[0];
+	}
+	return f->x->kind == EXPR_LOAD && f->x->type == DTYPE_F32;
+}
+
+static bool is_window(struct finding *f)
+{
+	const struct definition *d = f->root;
+	if (d->type != DTYPE_F32 || d->order != ORDER_CHAIN || d->source != SOURCE_COMPUTED)
+		return false;
+	if (d->reduce == REDUCE_MAX) {
+		f->entry = "m_window_max";
+		return !d->start && padded_load(f, d->body, -1. / 0.);
+	}
+	if (d->reduce != REDUCE_SUM)
+		return false;
+	if (d->body->kind == EXPR_SCALAR && d->body->row == SCALAR_mul) {
+		f->entry = "m_window_fma";
+		for (int i = 0; i < 2; i++) {
+			f->pad_count = 0;
+			f->w = d->body->arg[1 - i];
+			if (f->w->kind == EXPR_LOAD && f->w->type == DTYPE_F32 && f->w->of->source == SOURCE_CONSTANT && padded_load(f, d->body->arg[i], 0))
+				return true;
+		}
+		return false;
+	}
+	f->entry = "m_window_add";
+	f->w = NULL;
+	return padded_load(f, d->body, 0);
+}
+
+/* The result is the root, or one map of it with the same variables. */
+static bool find_result(struct finding *f)
+{
+	const struct kernel *kernel = f->b->kernel;
+	f->root = f->result = kernel->members.at[0];
+	if (kernel->members.count == 1)
+		return f->root->placed->mode != MODE_LOCAL;
+	f->result = kernel->members.at[1];
+	if (kernel->members.count != 2 || f->result->reduce != REDUCE_NONE || f->result->rank != f->root->rank || f->root->placed->mode != MODE_LOCAL)
+		return false;
+	for (int v = 0; v < f->root->rank; v++)
+		if (f->root->extents[v] != f->result->extents[v])
+			return false;
+	f->value = f->result->body;
+	return true;
+}
+
+struct identity { const struct definition *root; bool holds; };
+static void see_root(void *user, const struct expr *load)
+{
+	struct identity *i = user;
+	int var;
+	for (int d = 0; load->of == i->root && d < i->root->rank; d++)
+		if (i->root->extents[d] > 1 && !(index_is_var(load->at[d], &var) && var == d))
+			i->holds = false;
+}
+
+static int64_t factor_of(const struct index *at, int var) { return var < 0 ? 0 : index_factor(at, var); }
+static int64_t extent_of(const struct definition *d, int var) { return var < 0 ? 1 : var < d->rank ? d->extents[var] : d->reduced_extents[var - d->rank]; }
+
+static void set(struct finding *f, struct value list, const char *name, const char *text)
+{
+	struct value field = value_dict(f->b->arena);
+	value_dict_set(field, "name", value_string(name));
+	value_dict_set(field, "value", value_string(text));
+	value_list_add(list, field);
+}
+
+static void set_int(struct finding *f, const char *name, int64_t i) { set(f, f->fixed, name, arena_printf(f->b->arena, "%" PRId64, i)); }
+
+/* The variables: channels are the lane, columns what lies next, rows the next after them. */
+static bool find_variables(struct finding *f, const struct index *x_at, const struct index *out_at)
+{
+	const struct definition *d = f->root;
+	f->lane = f->row = f->column = f->up = f->right = -1;
+	for (int v = 0; v < d->rank; v++)
+		if (d->extents[v] > 1 && index_factor(out_at, v) == 1 && index_factor(x_at, v) == 1)
+			f->lane = v;
+	if (f->lane < 0)
+		return false;
+	for (int v = 0; v < d->rank; v++) {
+		int64_t step = index_factor(out_at, v);
+		if (d->extents[v] == 1 || v == f->lane)
+			continue;
+		if (f->column < 0 || step < index_factor(out_at, f->column)) {
+			f->row = f->column;
+			f->column = v;
+		} else if (f->row < 0 || step < index_factor(out_at, f->row))
+			f->row = v;
+	}
+	for (int r = 0, count = 0; r < d->reduced; r++) {
+		if (d->reduced_extents[r] == 1)
+			continue;
+		if (count++ == 2)
+			return false;
+		f->up = f->right;
+		f->right = d->rank + r;
+	}
+	return true;
+}
+
+/* Each pad is a row's with the upper tap, or a column's with the right one. */
+static bool set_pads(struct finding *f)
+{
+	const struct range *row = NULL, *column = NULL;
+	const struct definition *d = f->root;
+	for (int i = 0; i < f->pad_count; i++) {
+		const struct index *at = f->pads[i].at;
+		bool of_row = (f->row >= 0 && index_uses(at, f->row)) || (f->up >= 0 && index_uses(at, f->up));
+		bool of_column = (f->column >= 0 && index_uses(at, f->column)) || (f->right >= 0 && index_uses(at, f->right));
+		if (!index_is_affine(at) || of_row == of_column || (of_row ? row : column))
+			return false;
+		for (int v = 0; v < d->rank; v++)
+			if (index_uses(at, v) && v != (of_row ? f->row : f->column))
+				return false;
+		if (factor_of(at, of_row ? f->row : f->column) < 0 || factor_of(at, of_row ? f->up : f->right) < 0)
+			return false;
+		*(of_row ? &row : &column) = &f->pads[i];
+	}
+	for (int i = 0; i < 2; i++) {
+		const struct range *pad = i ? column : row;
+		static const char *const names[2][5] = { { "row_move", "row_step", "row_base", "row_from", "row_to" },
+			{ "column_move", "column_step", "column_base", "column_from", "column_to" } };
+		set_int(f, names[i][0], pad ? factor_of(pad->at, i ? f->column : f->row) : 0);
+		set_int(f, names[i][1], pad ? factor_of(pad->at, i ? f->right : f->up) : 0);
+		set_int(f, names[i][2], pad ? pad->at->constant : 0);
+		set_int(f, names[i][3], pad ? pad->from : 0);
+		set_int(f, names[i][4], pad ? pad->to : 1);
+	}
+	/* A column that never moves, but whose taps may be gone, has no range of outputs that are whole. */
+	return !(column && f->column < 0);
+}
+
+/* Addresses stand at the first row, column, channel and tap. */
+static const char *base_of(struct finding *f, const struct definition *of, const struct index *at)
+{
+	const struct index *with[MAX_VARS] = { 0 };
+	const int vars[] = { f->lane, f->column, f->up, f->right, f->row };
+	for (size_t i = 0; i < COUNT(vars); i++)
+		if (vars[i] >= 0)
+			with[vars[i]] = index_constant(f->b->arena, 0);
+	return printer_address(&f->b->printer, of, index_substitute(f->b->arena, at, with));
+}
+
+bool jit_window(struct blocks *b, const struct target *target, struct jit_kernel *out)
+{
+	static const char *const names[MAX_VARS] = { "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7" };
+	struct arena *arena = b->arena;
+	struct finding f = { .b = b, .fixed = value_list(arena), .moving = value_list(arena) };
+	struct value outer = value_list(arena), calls = value_list(arena);
+	struct operand start = { .at = "0" };
+	struct ending ending = { 0 };
+	const struct index *with[MAX_RANK];
+	if (!find_result(&f) || !is_window(&f) || f.root->rank > 8)
+		return false;
+	struct identity identity = { f.root, true };
+	if (f.value)
+		expr_loads(f.value, see_root, &identity);
+	for (int v = 0; v < f.root->rank; v++)
+		with[v] = index_var(arena, v, f.root->extents[v]);
+	const struct index *x_at = placed_address(arena, f.x->of, f.x->at), *out_at = placed_address(arena, f.result, with);
+	const struct index *w_at = f.w ? placed_address(arena, f.w->of, f.w->at) : NULL;
+	if (!identity.holds || !index_is_affine(x_at) || !index_is_affine(out_at) || (w_at && !index_is_affine(w_at)) || !find_variables(&f, x_at, out_at))
+		return false;
+	if (w_at && (index_factor(w_at, f.lane) != 1 || factor_of(w_at, f.row) || factor_of(w_at, f.column)))
+		return false;
+	b->printer = (struct printer){ .arena = arena, .target = target, .lane = -1, .names = names, .buffer = buffer_name, .user = &f };
+	b->place = place_root;
+	b->user = &f;
+	b->list = value_list(arena);
+	if (!set_pads(&f))
+		return false;
+	int64_t columns = extent_of(f.root, f.column), rows = extent_of(f.root, f.row), channels = extent_of(f.root, f.lane);
+	struct dims d = { f.column, f.lane, arena_printf(arena, "%" PRId64, columns), arena_printf(arena, "%" PRId64, channels), columns, channels };
+	if (f.root->start && (!blocks_leaf(b, f.root->start, &d, &start) || (start.lane & ~1) || start.row || (f.row >= 0 && expr_uses(f.root->start, f.row))))
+		return false;
+	bool plain = blocks_ending(f.value, f.root, &ending);
+	const struct index *add_at = NULL;
+	if (plain && ending.add) {
+		add_at = placed_address(arena, ending.add->of, ending.add->at);
+		plain = index_is_affine(add_at) && index_factor(add_at, f.lane) == 1 && ending.add->of != f.root;
+	}
+	set(&f, f.moving, "x", base_of(&f, f.x->of, x_at));
+	set(&f, f.fixed, "w", w_at ? base_of(&f, f.w->of, w_at) : "0");
+	if (f.root->start && f.root->start->kind == EXPR_LOAD)
+		start.at = base_of(&f, f.root->start->of, placed_address(arena, f.root->start->of, f.root->start->at));
+	set(&f, f.moving, "start", start.at);
+	set_int(&f, "start_lane", start.lane);
+	set_int(&f, "x_row", factor_of(x_at, f.row));
+	set_int(&f, "x_column", factor_of(x_at, f.column));
+	set_int(&f, "x_up", factor_of(x_at, f.up));
+	set_int(&f, "x_right", factor_of(x_at, f.right));
+	set_int(&f, "w_up", w_at ? factor_of(w_at, f.up) : 0);
+	set_int(&f, "w_right", w_at ? factor_of(w_at, f.right) : 0);
+	set_int(&f, "columns", columns);
+	set_int(&f, "channels", channels);
+	set_int(&f, "up", extent_of(f.root, f.up));
+	set_int(&f, "right", extent_of(f.root, f.right));
+	set_int(&f, "act", plain && ending.relu);
+	if (plain) {
+		set(&f, f.moving, "out", base_of(&f, f.result, out_at));
+		set_int(&f, "out_row", factor_of(out_at, f.row));
+		set_int(&f, "out_column", factor_of(out_at, f.column));
+		set(&f, f.moving, "add", add_at ? base_of(&f, ending.add->of, add_at) : "0");
+		set_int(&f, "add_row", add_at ? factor_of(add_at, f.row) : 0);
+		set_int(&f, "add_column", add_at ? factor_of(add_at, f.column) : 0);
+	} else {
+		const char *scratch = blocks_scratch(b, columns * channels, NULL);
+		set(&f, f.moving, "out", scratch);
+		set_int(&f, "out_row", 0);
+		set_int(&f, "out_column", channels);
+		set(&f, f.moving, "add", "0");
+		set_int(&f, "add_row", 0);
+		set_int(&f, "add_column", 0);
+		f.sums = (struct operand){ scratch, f.column >= 0 ? channels : 0, 1, false };
+		b->list = calls;
+		/* the row's first column and channel: their variables stand at 0 */
+		blocks_let(b, "long", names[f.lane], "0");
+		if (f.column >= 0)
+			blocks_let(b, "long", names[f.column], "0");
+		struct operand to = { printer_address(&b->printer, f.result, out_at), factor_of(out_at, f.column), 1, false };
+		blocks_into(b, f.value, &d, to);
+	}
+	for (int v = 0; v < f.root->rank; v++)
+		if (f.root->extents[v] > 1 && v != f.lane && v != f.column && v != f.row) {
+			struct value axis = value_dict(arena);
+			value_dict_set(axis, "name", value_string(names[v]));
+			value_dict_set(axis, "extent", value_int(f.root->extents[v]));
+			value_list_add(outer, axis);
+		}
+	blocks_uses(b, f.entry, "window");
+	value_dict_set(out->value, "outer", outer);
+	value_dict_set(out->value, "fixed", f.fixed);
+	value_dict_set(out->value, "moving", f.moving);
+	value_dict_set(out->value, "entry", value_string(f.entry));
+	value_dict_set(out->value, "rows", value_int(rows));
+	value_dict_set(out->value, "row", value_string(f.row >= 0 ? names[f.row] : "row"));
+	value_dict_set(out->value, "result", calls);
+	out->scratch = b->scratch_most;
+	return !b->cannot;
+}

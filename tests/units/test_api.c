@@ -1,0 +1,279 @@
+/* test_api.c: libingot's interface: one way through, every refusal, several threads, memory that forbids code. */
+#include "unit.h"
+#include <ingot/ingot.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char text[] =
+	"<ir_version: 8, opset_import: [\"\" : 17]>\n"
+	"net (float[N, 3, 8, 8] image) => (float[N, 5] scores)\n"
+	"<float[4, 3, 3, 3] filter = {%s}, float[4] bias = {0.5, -1, 0, 2}, float[64, 5] weight = {%s}, int64[2] flat = {-1, 64}>\n"
+	"{\n"
+	"  c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, filter, bias)\n"
+	"  r = Relu (c)\n"
+	"  p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r)\n"
+	"  f = Reshape (p, flat)\n"
+	"  m = MatMul (f, weight)\n"
+	"  scores = Softmax <axis = 1> (m)\n"
+	"}\n";
+
+static char *model_text(void)
+{
+	static char all[32768], filter[4096], weight[16384];
+	char *p = filter, *q = weight;
+	for (int i = 0; i < 108; i++)
+		p += sprintf(p, "%s%d.%d", i ? ", " : "", i % 5 - 2, i % 7);
+	for (int i = 0; i < 320; i++)
+		q += sprintf(q, "%s0.0%d", i ? ", " : "", i * 7 % 93);
+	snprintf(all, sizeof all, text, filter, weight);
+	return all;
+}
+
+static float image[2 * 3 * 8 * 8];
+static void set_image(void)
+{
+	for (size_t i = 0; i < sizeof image / sizeof *image; i++)
+		image[i] = (float)((i * 37) % 101) / 50.f - 1.f;
+}
+
+static void run_engine(enum ingot_engine engine, float *scores)
+{
+	struct ingot_model *model;
+	char *bytes = model_text();
+	assert_int_equal(ingot_open_memory(&model, bytes, strlen(bytes), "net.txt"), INGOT_OK);
+	assert_int_equal(ingot_input_count(model), 1);
+	assert_int_equal(ingot_input(model, 0)->dims[0], -1);
+	assert_string_equal(ingot_input(model, 0)->name, "image");
+	assert_int_equal(ingot_set_dim(model, "N", 2), INGOT_OK);
+	assert_int_equal(ingot_input(model, 0)->dims[0], 2);
+	enum ingot_status status = ingot_compile(model, engine);
+	if (status)
+		print_message("%s\n", ingot_message(model));
+	assert_int_equal(status, INGOT_OK);
+	assert_int_equal(ingot_input(model, 0)->bytes, sizeof image);
+	assert_int_equal(ingot_output(model, 0)->bytes, 10 * sizeof *scores);
+	assert_int_equal(ingot_output(model, 0)->dims[1], 5);
+	assert_null(ingot_result(model, 0));
+	assert_int_equal(ingot_run(model), INGOT_USAGE);              /* no input yet */
+	assert_int_equal(ingot_set_input(model, 0, image), INGOT_OK);
+	for (int again = 0; again < 3; again++)
+		assert_int_equal(ingot_run(model), INGOT_OK);
+	assert_string_equal(ingot_message(model), "");
+	memcpy(scores, ingot_result(model, 0), 10 * sizeof *scores);
+	float own[10];
+	assert_int_equal(ingot_set_output(model, 0, own), INGOT_OK);
+	assert_null(ingot_result(model, 0));
+	assert_int_equal(ingot_run(model), INGOT_OK);
+	assert_ptr_equal(ingot_result(model, 0), own);
+	assert_memory_equal(own, scores, sizeof own);
+	ingot_close(model);
+}
+
+static int have_jit(void)
+{
+	struct ingot_model *model;
+	char *bytes = model_text();
+	ingot_open_memory(&model, bytes, strlen(bytes), "net.txt");
+	ingot_set_dim(model, "N", 1);
+	enum ingot_status status = ingot_compile(model, INGOT_JIT);
+	ingot_close(model);
+	return status == INGOT_OK;
+}
+
+static void engines_agree(void **state)
+{
+	(void)state;
+	float want[10], got[10];
+	set_image();
+	run_engine(INGOT_INTERPRETER, want);
+	assert_true(want[0] > 0 && want[0] < 1);
+	run_engine(INGOT_C, got);
+	assert_memory_equal(want, got, sizeof want);
+	if (!have_jit()) {
+		print_message("no libtcc here: the JIT is skipped\n");
+		return;
+	}
+	run_engine(INGOT_JIT, got);
+	assert_memory_equal(want, got, sizeof want);
+}
+
+static void refusals(void **state)
+{
+	(void)state;
+	struct ingot_model *model;
+	char *bytes = model_text();
+	assert_int_equal(ingot_open(&model, "/nowhere/net.onnx"), INGOT_USAGE);
+	assert_non_null(strstr(ingot_message(model), "/nowhere/net.onnx"));
+	assert_int_equal(ingot_compile(model, INGOT_JIT), INGOT_USAGE);
+	assert_int_equal(ingot_set_dim(model, "N", 1), INGOT_USAGE);
+	assert_null(ingot_input(model, 0));
+	ingot_close(model);
+	assert_int_equal(ingot_open_memory(&model, "<ir_version: 8", 14, "broken"), INGOT_INVALID);
+	assert_non_null(strstr(ingot_message(model), "broken"));
+	ingot_close(model);
+	assert_int_equal(ingot_open_memory(&model, NULL, 0, "empty"), INGOT_INVALID);
+	ingot_close(model);
+	const char *strange = "<ir_version: 8, opset_import: [\"\" : 17]>\nnet (float[2] x) => (float[2] y) { y = Multinomial (x) }";
+	assert_int_equal(ingot_open_memory(&model, strange, strlen(strange), "strange"), INGOT_OK);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_UNSUPPORTED);
+	assert_non_null(strstr(ingot_message(model), "Multinomial"));
+	assert_int_equal(ingot_run(model), INGOT_USAGE);
+	ingot_close(model);
+
+	assert_int_equal(ingot_open_memory(&model, bytes, strlen(bytes), "net"), INGOT_OK);
+	assert_int_equal(ingot_set_dim(model, "M", 1), INGOT_USAGE);
+	assert_non_null(strstr(ingot_message(model), "M"));
+	assert_int_equal(ingot_set_dim(model, "N", -1), INGOT_USAGE);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_USAGE);       /* N is not bound */
+	assert_non_null(strstr(ingot_message(model), "N"));
+	assert_int_equal(ingot_set_dim(model, "N", 1), INGOT_OK);
+	assert_int_equal(ingot_compile(model, (enum ingot_engine)7), INGOT_USAGE);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_OK);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_USAGE);
+	assert_int_equal(ingot_set_input(model, 1, image), INGOT_USAGE);
+	assert_int_equal(ingot_set_output(model, 1, image), INGOT_USAGE);
+	assert_null(ingot_result(model, 5));
+	ingot_close(model);
+	ingot_close(NULL);
+}
+
+/* ---- several at once ---- */
+enum { THREADS = 8, TIMES = 12 };
+static char *shared_text;
+struct job { pthread_t thread; float scores[10]; int wrong; };
+
+static void *work(void *argument)
+{
+	struct job *job = argument;
+	for (int i = 0; i < TIMES; i++) {
+		struct ingot_model *model;
+		int bad = ingot_open_memory(&model, shared_text, strlen(shared_text), "net") || ingot_set_dim(model, "N", 2)
+			|| ingot_compile(model, i % 2 ? INGOT_INTERPRETER : INGOT_JIT) || ingot_set_input(model, 0, image) || ingot_run(model);
+		job->wrong += bad;
+		if (!bad && i == 0)
+			memcpy(job->scores, ingot_result(model, 0), sizeof job->scores);
+		if (!bad)
+			job->wrong += memcmp(job->scores, ingot_result(model, 0), sizeof job->scores) != 0;
+		ingot_close(model);
+	}
+	return NULL;
+}
+
+static void threads(void **state)
+{
+	(void)state;
+	static struct job jobs[THREADS];
+	if (!have_jit())
+		skip();
+	set_image();
+	shared_text = model_text();
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&jobs[i].thread, NULL, work, &jobs[i]), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(jobs[i].thread, NULL);
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(jobs[i].wrong, 0);
+		assert_memory_equal(jobs[i].scores, jobs[0].scores, sizeof jobs->scores);
+	}
+}
+
+/* ---- where the process may not ---- */
+static int in_child(int (*body)(void))
+{
+	int status;
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(body());
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+static int compile_once(void)
+{
+	struct ingot_model *model;
+	char *bytes = model_text();
+	enum ingot_status status = ingot_open_memory(&model, bytes, strlen(bytes), "net");
+	if (!status)
+		status = ingot_set_dim(model, "N", 2);
+	if (!status)
+		status = ingot_compile(model, INGOT_JIT);
+	if (!status)
+		status = ingot_set_input(model, 0, image);
+	if (!status)
+		status = ingot_run(model);
+	if (status == INGOT_ENVIRONMENT && !strstr(ingot_message(model), "executable memory"))
+		status = 99;
+	ingot_close(model);
+	return (int)status;
+}
+
+enum { SET_MDWE = 65, REFUSE_EXEC_GAIN = 1, NO_MDWE = 77 };
+static int hardened(void) { return prctl(SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0) ? NO_MDWE : compile_once(); }
+
+/* No descriptor can be had: whoever opens a file fails. */
+static int without_files(void)
+{
+	struct rlimit none = { 0, 0 };
+	return setrlimit(RLIMIT_NOFILE, &none) ? 98 : compile_once();
+}
+
+static void hardened_process(void **state)
+{
+	(void)state;
+	if (!have_jit())
+		skip();
+	int got = in_child(hardened);
+	if (got == NO_MDWE)
+		skip();
+	assert_int_equal(got, INGOT_ENVIRONMENT);
+}
+
+static void no_file_opened(void **state)
+{
+	(void)state;
+	if (!have_jit())
+		skip();
+	set_image();
+	assert_int_equal(in_child(without_files), INGOT_OK);
+}
+
+static long resident_pages(void)
+{
+	long size = 0, resident = 0;
+	FILE *file = fopen("/proc/self/statm", "r");
+	if (file && fscanf(file, "%ld %ld", &size, &resident) != 2)
+		resident = 0;
+	if (file)
+		fclose(file);
+	return resident;
+}
+
+static void memory_is_flat(void **state)
+{
+	(void)state;
+	if (!have_jit())
+		skip();
+	set_image();
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(compile_once(), 0);
+	long before = resident_pages();
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(compile_once(), 0);
+	long more = resident_pages() - before;
+	assert_true(more < 512);                      /* 2 MB */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(engines_agree), cmocka_unit_test(refusals), cmocka_unit_test(threads), cmocka_unit_test(hardened_process),
+		cmocka_unit_test(no_file_opened), cmocka_unit_test(memory_is_flat),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

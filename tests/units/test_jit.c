@@ -1,0 +1,186 @@
+/* test_jit.c: libtcc as we use it: what its dialect accepts and what it silently gets wrong (so that an upgrade is noticed), how it
+ * fails, and the menus. */
+#include "unit.h"
+#include <math.h>
+#include <string.h>
+#include "backends/cpu/jit.h"
+#include "jit/jit.h"
+
+static char message[512];
+
+static int absent(void) { return jit_probe() == JIT_ABSENT; }
+
+static struct jit_code *compile(const char *source)
+{
+	struct jit_code *code;
+	enum jit_status status = jit_compile(&code, source, NULL, 0, message, sizeof message);
+	if (status)
+		print_message("%s\n", message);
+	assert_int_equal(status, JIT_OK);
+	return code;
+}
+
+static long run_long(const char *source)
+{
+	struct jit_code *code = compile(source);
+	long (*f)(void);
+	*(void **)&f = jit_function(code, "f");
+	assert_non_null(f);
+	long result = f();
+	jit_release(code);
+	return result;
+}
+
+static void dialect(void **state)
+{
+	(void)state;
+	if (absent())
+		skip();
+	assert_int_equal(run_long("struct s { long a, b; float *p; }; long f(void) { struct s s = { .b = 7 }; return s.b + (s.p == 0); }"), 8);
+	assert_int_equal(run_long("long f(void) { const float x = 0x1.8p+1f; const float *p = &x; return (long)(*p * 2); }"), 6);
+	assert_int_equal(run_long("static inline float half(float x) { return x * 0.5f; } long f(void) { return (long)half(42.f); }"), 21);
+	assert_int_equal(run_long("long f(void) { float z = 0.f, n = (0.f / 0.f), i = (-1.f / 0.f); return (n != n) + 2 * (i < -3e38f) + 4 * (1 / -z < 0); }"), 7);
+	assert_int_equal(run_long("long f(void) { float r[4]; for (long i = 0; i < 4; i++) { float *const restrict p = r; p[i] = i; } return (long)r[3]; }"), 3);
+	/* Accepted and ignored, silently: why no vector reaches libtcc. */
+	assert_int_equal(run_long("typedef float vec __attribute__((vector_size(64))); long f(void) { return sizeof(vec); }"), 4);
+}
+
+static void refused(const char *source, const char *said)
+{
+	struct jit_code *code;
+	assert_int_equal(jit_compile(&code, source, NULL, 0, message, sizeof message), JIT_REFUSED);
+	assert_null(code);
+	if (!strstr(message, said))
+		print_message("\"%s\" lacks \"%s\"\n", message, said);
+	assert_non_null(strstr(message, said));
+}
+
+static void failures(void **state)
+{
+	(void)state;
+	if (absent())
+		skip();
+	refused("#line 12 \"k3_rows (Softmax_12)\"\nlong f(void) {\n\treturn 1\n}\n", "k3_rows (Softmax_12):1");
+	refused("long f(void) { return g(1); }", "g");                                    /* an implicit declaration */
+	refused("long g(long); long f(void) { return g(1); }", "g");                      /* not bound */
+	refused("int getpid(void); long f(void) { return getpid(); }", "getpid");         /* the process is not visible */
+	refused("long f(void) { return 1; } long f(void) { return 2; }", "f");
+	refused("_Thread_local int x; long f(void) { return x; }", "");
+}
+
+static float twice(float x) { return 2 * x; }
+
+static void binding(void **state)
+{
+	(void)state;
+	if (absent())
+		skip();
+	static const float table[3] = { 1, 2, 4 };
+	const struct jit_symbol symbols[] = { { "twice", (const void *)twice }, { "table", table } };
+	struct jit_code *code;
+	assert_int_equal(jit_compile(&code, "float twice(float); extern const float table[3]; float f(void) { return twice(table[2]); }", symbols, 2, message,
+		sizeof message), JIT_OK);
+	float (*f)(void);
+	*(void **)&f = jit_function(code, "f");
+	assert_true(f() == 8);
+	assert_null(jit_function(code, "nothing"));
+	assert_true(jit_bytes(code) > 0);
+	jit_release(code);
+	jit_release(NULL);
+}
+
+/* ---- menus ---- */
+static const struct jit_symbol *entry(const char *cpu, const char *name)
+{
+	size_t count;
+	const struct jit_symbol *menu = jit_menu(cpu, &count);
+	for (size_t i = 0; menu && i < count; i++)
+		if (!strcmp(menu[i].name, name))
+			return &menu[i];
+	return NULL;
+}
+
+static void menus(void **state)
+{
+	(void)state;
+	if (absent())
+		skip();
+	size_t count;
+	const struct jit_symbol *menu = jit_menu(target_native()->name, &count);
+	assert_non_null(menu);
+	for (size_t i = 1; i < count; i++)
+		assert_true(strcmp(menu[i - 1].name, menu[i].name) < 0);
+	assert_null(jit_menu("cortex-m4", &count));
+	for (int i = 0; i < SCALAR_COUNT; i++)
+		if (scalars[i].floats) {
+			char name[64];
+			snprintf(name, sizeof name, "m_%s_%s", scalars[i].name, scalars[i].arity == 1 ? "v" : scalars[i].arity == 2 ? "vs" : "vvs");
+			assert_non_null(entry(target_native()->name, name));
+		}
+	for (int rows = 1; rows <= JIT_ROWS_MOST; rows++)
+		for (int vecs = 1; vecs <= JIT_VECS_MOST; vecs++) {
+			char name[64];
+			snprintf(name, sizeof name, "m_tile_%dx%d", rows, vecs);
+			assert_true(!entry(target_native()->name, name) == !jit_tile_fits(target_native(), rows, vecs));
+		}
+}
+
+/* An entry against the same entry of the menu of scalars: the same bits, and nothing past the end is touched. */
+enum { MOST = 200 };
+typedef void map2(float *, long, const float *, long, const float *, long, long, long);
+typedef void sums(float *, const float *, long, long, long);
+
+static void entries(void **state)
+{
+	(void)state;
+	if (absent() || !strcmp(target_native()->name, "generic"))
+		skip();
+	static float a[3 * MOST], b[3 * MOST], y[2][3 * MOST];
+	static const long lengths[] = { 1, 7, 15, 16, 17, 63, 64, 65, 129, 200 };
+	for (int i = 0; i < 3 * MOST; i++) {
+		a[i] = i % 41 == 3 ? NAN : i % 37 == 5 ? -0.f : i % 29 == 2 ? INFINITY : (float)((i * 7919) % 1009) / 500.f - 1.f;
+		b[i] = i % 43 == 4 ? -INFINITY : (float)((i * 104729) % 997) / 300.f - 1.6f;
+	}
+	for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+		static const char *const two[] = { "m_add_vv", "m_max_vs", "m_div_sv", "m_mul_vv", "m_where_vvs" };
+		for (int k = 0; k < 4; k++) {
+			for (int menu = 0; menu < 2; menu++) {
+				map2 *f = (map2 *)(uintptr_t)entry(menu ? "generic" : target_native()->name, two[k])->at;
+				for (int i = 0; i < 3 * MOST; i++)
+					y[menu][i] = 77;
+				f(y[menu], MOST, a, MOST, b, MOST, 3, lengths[l]);
+			}
+			for (int i = 0; i < 3 * MOST; i++) {
+				assert_true(!memcmp(&y[0][i], &y[1][i], 4) || (y[0][i] != y[0][i] && y[1][i] != y[1][i]));
+				if (i % MOST >= lengths[l])
+					assert_true(y[0][i] == 77);
+			}
+		}
+		static const char *const one[] = { "m_sums_add", "m_sums_max", "m_sums_min", "m_sums_mul" };
+		for (int k = 0; k < 4; k++) {
+			for (int menu = 0; menu < 2; menu++)
+				((sums *)(uintptr_t)entry(menu ? "generic" : target_native()->name, one[k])->at)(y[menu], b, MOST, 3, lengths[l]);
+			assert_memory_equal(y[0], y[1], 3 * sizeof *y[0]);
+		}
+	}
+}
+
+static void lives(void **state)
+{
+	(void)state;
+	if (absent())
+		skip();
+	for (int i = 0; i < 2000; i++) {
+		struct jit_code *code = compile("long f(void) { return 1; }");
+		jit_release(code);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dialect), cmocka_unit_test(failures), cmocka_unit_test(binding), cmocka_unit_test(menus), cmocka_unit_test(entries),
+		cmocka_unit_test(lives),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
