@@ -1,5 +1,5 @@
-/* engine_cuda.c: CUDA sources on the CPU: the .cu text of `build --target cuda`, compiled with the emulator by the system's C++ compiler
- * and loaded. */
+/* engine_cuda.c: CUDA sources on the CPU: the .cu text of `build --target cuda`, compiled with the emulator by the
+ * system's C++ compiler and loaded. */
 #include "engine.h"
 #include "emit/emit.h"
 #include "backends/backends.h"

@@ -96,6 +96,7 @@ enum jit_status jit_compile(struct jit_code **out, const char *source, const str
 	tcc_set_error_func(code->state, &telling, tell);
 	tcc_set_options(code->state, "-nostdlib -nostdinc -Wall -Werror=implicit-function-declaration");
 	tcc_set_output_type(code->state, TCC_OUTPUT_MEMORY);
+	tcc_define_symbol(code->state, "INGOT_NO_HEADERS", "1");
 	status = tcc_compile_string(code->state, source) < 0 ? JIT_REFUSED : JIT_OK;
 	for (size_t i = 0; !status && i < sizeof own / sizeof *own; i++)
 		tcc_add_symbol(code->state, own[i].name, own[i].at);

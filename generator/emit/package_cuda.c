@@ -1,4 +1,5 @@
-/* package_cuda.c: kernels -> one .cu text, and the table of its launches: in NAME.h for hosts in C, in the manifest for any other. */
+/* package_cuda.c: kernels -> one .cu text, and the table of its launches: in NAME.h for hosts in C, in the manifest
+ * for any other. */
 #include "emit/package.h"
 #include "emit/embedded.h"
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* emulator.cpp: a kernel, its pointers and a grid -> what a GPU would have stored.  A fiber for each thread of a block, and the scheduler that runs
- * one block after the other. */
+/* emulator.cpp: a kernel, its pointers and a grid -> what a GPU would have stored.  A fiber for each thread of a
+ * block, and the scheduler that runs one block after the other. */
 #include "emulator.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@ enum state { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, EXITED };
 
 /* ---- switching stacks ---- */
 #if defined(__x86_64__)
-/* Saves what the System V ABI says a callee saves, swaps stack pointers, restores.  swapcontext takes ten times as long: it makes a system
- * call for the signal mask. */
+/* Saves what the System V ABI says a callee saves, swaps stack pointers, restores.  swapcontext takes ten times as
+ * long: it makes a system call for the signal mask. */
 extern "C" __attribute__((visibility("hidden"))) void emulator_switch(void **save, void *to);
 __asm__(".text\n"
 	".globl emulator_switch\n"
@@ -97,7 +97,10 @@ extern "C" void __sanitizer_start_switch_fiber(void **, const void *, size_t);
 extern "C" void __sanitizer_finish_switch_fiber(void *, const void **, size_t *);
 static const void *main_stack;
 static size_t main_bytes;
-static void leave_fiber(bool for_good) { __sanitizer_start_switch_fiber(for_good ? nullptr : &run.fibers[run.current].fake, main_stack, main_bytes); }
+static void leave_fiber(bool for_good)
+{
+	__sanitizer_start_switch_fiber(for_good ? nullptr : &run.fibers[run.current].fake, main_stack, main_bytes);
+}
 static void enter_fiber(void *fake) { __sanitizer_finish_switch_fiber(fake, &main_stack, &main_bytes); }
 #else
 static void leave_fiber(bool) {}
@@ -150,7 +153,8 @@ static void order_threads(int *turns)
 	}
 }
 
-/* A warp goes on when all lanes of the mask wait at the same line with the same mask.  1: some went on; -1: a failure. */
+/* A warp goes on when all lanes of the mask wait at the same line with the same mask.  1: some went on; -1: a
+ * failure. */
 static int release_warp(int first)
 {
 	int lanes = run.count - first < 32 ? run.count - first : 32, moved = 0;
@@ -168,11 +172,13 @@ static int release_warp(int first)
 			const fiber *g = &run.fibers[first + other];
 			if (!(f->mask >> other & 1))
 				continue;
-			if (g->state == EXITED || (g->state == AT_WARP_BARRIER && (g->line != f->line || g->mask != f->mask)) || g->state == AT_BLOCK_BARRIER) {
+			bool elsewhere = g->state == AT_WARP_BARRIER && (g->line != f->line || g->mask != f->mask);
+			if (g->state == EXITED || g->state == AT_BLOCK_BARRIER || elsewhere) {
 				if (g->state == EXITED)
 					complain("divergent warp: thread %d waits at line %d, thread %d has left", first + lane, f->line, first + other);
 				else
-					complain("divergent warp: thread %d waits at line %d, thread %d at line %d", first + lane, f->line, first + other, g->line);
+					complain("divergent warp: thread %d waits at line %d, thread %d at line %d", first + lane, f->line,
+						first + other, g->line);
 				return -1;
 			}
 			if (g->state == AT_WARP_BARRIER)
@@ -200,10 +206,12 @@ static int release_block(bool *moved)
 	if (!waiting || waiting + exited < run.count)
 		return 0;
 	if (exited)
-		return complain("divergent __syncthreads: thread %d waits at line %d, %d threads have left", first, run.fibers[first].line, exited);
+		return complain("divergent __syncthreads: thread %d waits at line %d, %d threads have left", first,
+			run.fibers[first].line, exited);
 	for (int i = 0; i < run.count; i++)
 		if (run.fibers[i].line != run.fibers[first].line)
-			return complain("divergent __syncthreads: thread %d at line %d, thread %d at line %d", first, run.fibers[first].line, i, run.fibers[i].line);
+			return complain("divergent __syncthreads: thread %d at line %d, thread %d at line %d", first,
+				run.fibers[first].line, i, run.fibers[i].line);
 	for (int i = 0; i < run.count; i++)
 		run.fibers[i].state = READY;
 	*moved = true;
@@ -255,7 +263,8 @@ __attribute__((no_sanitize("address"), noinline)) static void poison_shared(size
 static void choose_order(void)
 {
 	const char *named = getenv("INGOT_EMULATOR_ORDER");
-	order = named && !strcmp(named, "backward") ? EMULATOR_BACKWARD : named && !strcmp(named, "random") ? EMULATOR_RANDOM : EMULATOR_FORWARD;
+	order = named && !strcmp(named, "backward") ? EMULATOR_BACKWARD
+		: named && !strcmp(named, "random") ? EMULATOR_RANDOM : EMULATOR_FORWARD;
 }
 
 static int run_grid(dim3 grid, dim3 block, size_t shared_bytes, int *turns)
@@ -280,7 +289,8 @@ static int run_grid(dim3 grid, dim3 block, size_t shared_bytes, int *turns)
 	return 0;
 }
 
-extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **pointers, struct dim3 grid, struct dim3 block, size_t shared_bytes)
+extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **pointers, struct dim3 grid,
+	struct dim3 block, size_t shared_bytes)
 {
 	unsigned long long threads = (unsigned long long)block.x * block.y * block.z;
 	int failed = 1, *turns = nullptr;
@@ -288,7 +298,8 @@ extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **
 	message[0] = 0;
 	if (order < 0)
 		choose_order();
-	if (!threads || threads > MOST_THREADS || !grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
+	if (!threads || threads > MOST_THREADS || !grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535
+		|| grid.z > 65535)
 		return complain("a grid of %u x %u x %u blocks of %llu threads cannot be launched", grid.x, grid.y, grid.z, threads);
 	if (shared_bytes > MOST_SHARED)
 		return complain("%zu bytes of dynamic shared memory", shared_bytes);

@@ -1,10 +1,11 @@
 /* emulator.h: enough of CUDA's words for a C++ compiler to take a generated .cu as it is, and to run it on the CPU.
  *
- * Each CUDA thread is a fiber of its own; one block runs at a time; barriers and exchanges inside a warp switch fibers, nothing else does.
- * A thread runs as far as it can before another one starts, so a missing barrier shows at once: shared memory starts as NaNs in
- * each block, and $INGOT_EMULATOR_ORDER (forward, backward, random) turns the order of the threads around.  Barriers that threads
- * of one block or warp reach at different lines, or that one of them never reaches, are failures.  Built with
- * -fsanitize=address -fsanitize-sections=emulated_shared, an access outside of shared memory, too, is named with its line.
+ * Each CUDA thread is a fiber of its own; one block runs at a time; barriers and exchanges inside a warp switch
+ * fibers, nothing else does. A thread runs as far as it can before another one starts, so a missing barrier shows at
+ * once: shared memory starts as NaNs in each block, and $INGOT_EMULATOR_ORDER (forward, backward, random) turns the
+ * order of the threads around.  Barriers that threads of one block or warp reach at different lines, or that one of
+ * them never reaches, are failures.  Built with -fsanitize=address -fsanitize-sections=emulated_shared, an access
+ * outside of shared memory, too, is named with its line.
  *
  *     #include "emulator.h"
  *     #include "kernels.cu"
@@ -13,7 +14,8 @@
  *     if (emulator_launch("scale", launch_scale, pointers, dim3(blocks), dim3(threads), shared_bytes))
  *         puts(emulator_message());
  *
- * One launch at a time in a process or loaded library.  Strict bits need -ffp-contract=off, and -mfma where the CPU has it, for speed. */
+ * One launch at a time in a process or loaded library.  Strict bits need -ffp-contract=off, and -mfma where the CPU
+ * has it, for speed. */
 #ifndef EMULATOR_H
 #define EMULATOR_H
 #include <math.h>
@@ -38,7 +40,8 @@ static const int warpSize = 32;
 #ifndef __restrict__
 #define __restrict__ __restrict
 #endif
-/* One block at a time: a static is the block's.  They lie together, so that each block can find them filled with NaNs. */
+/* One block at a time: a static is the block's.  They lie together, so that each block can find them filled with
+ * NaNs. */
 #define __shared__ static __attribute__((section("emulated_shared")))
 /* Dynamic shared memory: DYNAMIC_SHARED(float, line); in a kernel; on a device it is extern __shared__ float line[]. */
 #define DYNAMIC_SHARED(type, name) type *name = (type *)emulator_shared()
@@ -46,10 +49,12 @@ static const int warpSize = 32;
 /* ---- the machine (emulator.cpp) ---- */
 enum emulator_order { EMULATOR_FORWARD, EMULATOR_BACKWARD, EMULATOR_RANDOM };
 extern "C" {
-/* The order in which the threads of a block get their turns, from the next launch on; before any: $INGOT_EMULATOR_ORDER. */
+/* The order in which the threads of a block get their turns, from the next launch on; before any:
+ * $INGOT_EMULATOR_ORDER. */
 void emulator_set_order(enum emulator_order);
 /* `thunk` calls the kernel on the pointers, once for each thread.  0; or 1 after a failure. */
-int emulator_launch(const char *name, void (*thunk)(void **pointers), void **pointers, struct dim3 grid, struct dim3 block, size_t shared_bytes);
+int emulator_launch(const char *name, void (*thunk)(void **pointers), void **pointers, struct dim3 grid,
+	struct dim3 block, size_t shared_bytes);
 /* The failure of the last launch, with kernel, block, threads and lines; "" after success. */
 const char *emulator_message(void);
 }
@@ -61,7 +66,10 @@ void *emulator_shared(void);
 
 /* ---- barriers and exchanges: write the mailbox, meet, read, meet ---- */
 static inline void __syncthreads(int line = __builtin_LINE()) { emulator_block_barrier(line); }
-static inline void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE()) { emulator_warp_barrier(mask, line); }
+static inline void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE())
+{
+	emulator_warp_barrier(mask, line);
+}
 
 template <class T> static inline T emulator_shuffle(unsigned mask, T value, int from, int line)
 {
