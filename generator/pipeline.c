@@ -59,7 +59,7 @@ void model_define(struct model *model)
 
 void model_lower(struct model *model)
 {
-	model->lowered = lower(model->program, model->options->target, model->options->optimise);
+	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->pools_apart);
 }
 
 struct environment *model_templates(struct model *model)

@@ -24,6 +24,7 @@ struct model {
 	struct lowered *lowered;
 	const char *name;                 /* identifier */
 	const char **input_names, **output_names;
+	bool pools_apart;                 /* set before model_lower by an engine without pooled kernels */
 };
 
 struct model *model_read(struct build *, const struct options *);     /* and binds the dims that the options name */

@@ -383,10 +383,9 @@ static void plan_patch(struct printing *p)
 	p->patch.run_step = 1;
 	const struct dim_of_patch *span = NULL;
 	if (count && dims[count - 1].pad && (dims[count - 1].window || index_factor(dims[count - 1].pad->at, c->column + 1 + dims[count - 1].term) == 1)) {
-		span = &dims[count - 1];
-		p->patch.run = span->extent;
-		p->patch.run_step = span->stride;
-		count--;
+		span = &dims[count - 1];                      /* still a dim for who copies element by element */
+		p->patch.span_run = span->extent;
+		p->patch.span_step = span->stride;
 	} else if (count && !dims[count - 1].pad) {
 		p->patch.run = dims[count - 1].extent;
 		p->patch.run_step = dims[count - 1].stride;
@@ -416,7 +415,7 @@ static void plan_patch(struct printing *p)
 			text_printf(&inside, " && %s + %" PRId64 " * (rows - 1) + %" PRId64 " < %" PRId64, text, s, high, pad->to);
 		else
 			text_printf(&inside, " && %s + %" PRId64 " < %" PRId64, text, high, pad->to);
-		bool in_dims = span && span->pad == pad;
+		bool in_dims = false;
 		for (int k = 0; k < count; k++)
 			in_dims |= dims[k].pad == pad;
 		if (span && span->pad == pad) {
@@ -434,6 +433,10 @@ static void plan_patch(struct printing *p)
 		value_dict_set(dim, "name", value_string(name));
 		value_dict_set(dim, "extent", value_int(dims[i].extent));
 		value_list_add(p->patch.dims, dim);
+		if (span == &dims[i]) {
+			p->patch.span_there = there.count ? arena_copy(p->arena, there.at, there.count) : "1";
+			p->patch.span_base = arena_copy(p->arena, from.at, from.count);
+		}
 		text_printf(&from, " + %" PRId64 " * %s", dims[i].stride, name);
 		if (dims[i].pad) {
 			const char *text = printer_index(&printer, index_substitute(p->arena, dims[i].pad->at, zero));
@@ -472,8 +475,17 @@ static struct value patch_value(struct printing *p)
 	value_dict_set(patch, "dims", p->patch.dims);
 	value_dict_set(patch, "there", value_string(p->patch.there));
 	value_dict_set(patch, "from", value_string(p->patch.from));
-	value_dict_set(patch, "span_from", p->patch.span_from ? value_string(p->patch.span_from) : value_none());
-	value_dict_set(patch, "span_to", p->patch.span_to ? value_string(p->patch.span_to) : value_none());
+	struct value span = value_none();
+	if (p->patch.span_from) {
+		span = value_dict(p->arena);
+		value_dict_set(span, "from", value_string(p->patch.span_from));
+		value_dict_set(span, "to", value_string(p->patch.span_to));
+		value_dict_set(span, "there", value_string(p->patch.span_there));
+		value_dict_set(span, "base", value_string(p->patch.span_base));
+		value_dict_set(span, "run", value_int(p->patch.span_run));
+		value_dict_set(span, "step", p->patch.span_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.span_step));
+	}
+	value_dict_set(patch, "span", span);
 	value_dict_set(patch, "run", value_int(p->patch.run));
 	value_dict_set(patch, "run_step", p->patch.run_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.run_step));
 	return patch;

@@ -20,7 +20,10 @@ struct printing {
 	struct patch {
 		bool needed;
 		int64_t floats, run, run_step;
-		const char *inside, *there, *from, *span_from, *span_to;      /* span: [from, to) of a run is there; NULL: all */
+		const char *inside, *there, *from;
+		/* Where the innermost dim has a pad: its elements [span_from, span_to) are there, between zeros.  NULL: it has none */
+		const char *span_from, *span_to, *span_there, *span_base;
+		int64_t span_run, span_step;
 		/* the same for who copies it otherwise: `factor` * i + `base` lies in [from, to), and `others` holds */
 		struct patch_dim { int64_t extent, stride, factor, from, to; const char *base; } dim[MAX_VARS];
 		int dim_count;

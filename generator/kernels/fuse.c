@@ -260,7 +260,8 @@ void fuse(struct lowered *lowered)
 		}
 	}
 	fuse_epilogues(lowered);
-	fuse_pools(lowered);
+	if (lowered->pools)
+		fuse_pools(lowered);
 	make_kernels(lowered);
 	settle(lowered);
 }

@@ -83,6 +83,7 @@ struct lowered {
 	struct arena *arena;
 	const struct target *target;
 	enum optimise optimise;
+	bool pools;
 	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
 	VECTOR(struct constant_item) constants;
 	int64_t workspace_bytes, workspace_bound;     /* the plan's peak; the largest live set */
@@ -94,7 +95,8 @@ void choose_algorithms(struct program *, enum optimise);
 
 /* Program -> kernels: place, contract, fuse, layout, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
  * are inlined), their meaning does not. */
-struct lowered *lower(struct program *, const struct target *, enum optimise);
+/* `pools`: maxima may stand in the kernel of the convolution before them; not for engines that have no such kernel. */
+struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools);
 
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */

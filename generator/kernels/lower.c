@@ -17,13 +17,14 @@ static bool arrange(struct lowered *lowered)
 	return all;
 }
 
-struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise)
+struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools)
 {
 	struct lowered *lowered = new(program->arena, struct lowered);
 	lowered->program = program;
 	lowered->arena = program->arena;
 	lowered->target = target;
 	lowered->optimise = optimise;
+	lowered->pools = pools;
 	place(lowered);
 	do {
 		fuse(lowered);
