@@ -6,6 +6,8 @@
 /* ---- cpu/cc.c: the system's compiler ---- */
 /* The compiler to use: `named`, else $CC, else cc, gcc or clang, found on the PATH; EXIT_ENVIRONMENT where there is none. */
 const char *cc_find(struct build *, const char *named);
+/* The C++ compiler, for the CUDA emulator: $CXX, else c++, g++ or clang++; EXIT_ENVIRONMENT where there is none. */
+const char *cxx_find(struct build *);
 /* For a target of another architecture: its cross compiler (arm-none-eabi-gcc, aarch64-linux-gnu-gcc). */
 struct target;
 const char *cc_for_target(struct build *, const struct target *, const char *named);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const struct engine_kind *const kinds[] = { &engine_interpreter, &engine_c, &engine_jit };
+static const struct engine_kind *const kinds[] = { &engine_interpreter, &engine_c, &engine_jit, &engine_cuda_emulated };
 
 const struct engine_kind *engine_at(int i) { return i >= 0 && i < (int)COUNT(kinds) ? kinds[i] : NULL; }
 
@@ -55,7 +55,7 @@ struct loaded {
 	struct context context;
 };
 
-static void remove_folder(const char *folder)
+void engine_remove_folder(const char *folder)
 {
 	DIR *directory = opendir(folder);
 	char path[4096];
@@ -70,6 +70,14 @@ static void remove_folder(const char *folder)
 	rmdir(folder);
 }
 
+char *engine_folder(struct build *build)
+{
+	char *folder = arena_printf(build->arena, "%s/ingot-run-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	if (!mkdtemp(folder))
+		fail(build, EXIT_ENVIRONMENT, folder, "cannot be made");
+	return folder;
+}
+
 static void c_close(struct engine *engine)
 {
 	struct loaded *loaded = engine->state;
@@ -78,7 +86,7 @@ static void c_close(struct engine *engine)
 	if (loaded->handle)
 		dlclose(loaded->handle);
 	free(loaded->context.workspace);
-	remove_folder(loaded->folder);
+	engine_remove_folder(loaded->folder);
 	engine->state = NULL;
 }
 
@@ -112,9 +120,7 @@ static void c_open(struct engine *engine)
 	jmp_buf *out = build->out, mine;
 	if (!engine->model->lowered)
 		model_lower(engine->model);
-	loaded->folder = arena_printf(build->arena, "%s/ingot-run-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	if (!mkdtemp(loaded->folder))
-		fail(build, EXIT_ENVIRONMENT, loaded->folder, "cannot be made");
+	loaded->folder = engine_folder(build);
 	engine->state = loaded;
 	build->out = &mine;
 	if (setjmp(mine) == 0)

@@ -17,13 +17,17 @@ struct engine_kind {
 	void (*run)(struct engine *, const void *const *inputs, void *const *outputs);
 	void (*close)(struct engine *);
 };
-extern const struct engine_kind engine_interpreter, engine_c, engine_jit;
+extern const struct engine_kind engine_interpreter, engine_c, engine_jit, engine_cuda_emulated;
 
 const struct engine_kind *engine_find(const char *name);          /* NULL: no such kind */
 const struct engine_kind *engine_at(int);                         /* NULL after the last */
 struct engine *engine_open(struct model *, const struct engine_kind *);    /* the model is defined; lowered where the kind needs it */
 void engine_run(struct engine *, const void *const *inputs, void *const *outputs);
 void engine_close(struct engine *);
+
+/* For engines that load files of their own: a fresh folder below $TMPDIR, and its end with all that it holds. */
+char *engine_folder(struct build *);
+void engine_remove_folder(const char *);
 
 /* The C engine's loaded library, for benches: calls of NAME_run without anything around. */
 struct engine_call { int (*run)(const void *in, const void *out, const void *context); const void *in, *out, *context; };

@@ -7,13 +7,19 @@
 struct location *location_new(struct device *device, struct slab *slab, uint32_t pool, uint64_t offset, uint64_t bytes)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
-	if (!memory_grow(runtime, &device->locations, device->location_count, &device->location_room, sizeof *device->locations))
+	if (!memory_grow(runtime, &device->locations, device->location_count, &device->location_room,
+	                 sizeof *device->locations))
 		return NULL;
 	struct location *location = memory_new(runtime, 1, sizeof *location);
 	if (!location)
 		return NULL;
-	*location = (struct location){ .device = device, .slab = slab, .pool = pool, .refs = 1, .offset = offset, .bytes = bytes,
-				       .index = device->location_count };
+	*location = (struct location){.device = device,
+	                              .slab = slab,
+	                              .pool = pool,
+	                              .refs = 1,
+	                              .offset = offset,
+	                              .bytes = bytes,
+	                              .index = device->location_count};
 	slab_keep(slab);
 	device->locations[device->location_count++] = location;
 	return location;
@@ -80,7 +86,8 @@ struct entry *entries_find(struct entries *entries, const struct node *node)
 	return at < entries->count && entries->at[at].node == node ? entries->at + at : NULL;
 }
 
-enum ingot_status entries_add(struct ingot_runtime *runtime, struct entries *entries, struct node *node, struct location *location, uint64_t offset)
+enum ingot_status entries_add(struct ingot_runtime *runtime, struct entries *entries, struct node *node,
+                              struct location *location, uint64_t offset)
 {
 	if (!memory_grow(runtime, &entries->at, entries->count, &entries->room, sizeof *entries->at))
 		return say(INGOT_MEMORY, "no memory to place n%u", node->id);
@@ -197,7 +204,8 @@ enum ingot_status ingot_context_new(struct ingot_stream handle, struct ingot_con
 	struct context *context;
 	if (!stream)
 		return INGOT_STALE;
-	enum ingot_status status = stream->closing ? say(INGOT_STALE, "%s is being closed", stream->name) : context_new(stream, NULL, &context);
+	enum ingot_status status = stream->closing ? say(INGOT_STALE, "%s is being closed", stream->name)
+	                                           : context_new(stream, NULL, &context);
 	if (!status)
 		*out = HANDLE(ingot_context, context);
 	leave(handle.runtime);
@@ -205,7 +213,7 @@ enum ingot_status ingot_context_new(struct ingot_stream handle, struct ingot_con
 }
 
 /* A context that may be used: not finalized. */
-static struct context *context_enter(struct ingot_context handle, enum ingot_status *status)
+struct context *context_enter(struct ingot_context handle, enum ingot_status *status)
 {
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
 	*status = context ? INGOT_OK : INGOT_STALE;
@@ -241,13 +249,9 @@ enum ingot_status ingot_context_finalize(struct ingot_context handle)
 		return INGOT_STALE;
 	enum ingot_status status = INGOT_OK;
 	object_keep(&context->object);
-	if (!context->finalized && context->children)
-		status = say(INGOT_BUSY, "the context has %u live children", context->children);
-	else if (!context->finalized) {
-		if (!inside_task())
-			stream_finish(context->stream);
-		status = context_finalize_locked(context);
-	}
+	if (!context->finalized && !context->children && !inside_task())
+		stream_finish(context->stream);
+	status = context_finalize_locked(context);
 	object_drop(&context->object);
 	leave(handle.runtime);
 	return status;
@@ -303,7 +307,8 @@ enum ingot_status ingot_context_merge_node(struct ingot_context handle, struct i
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
 	if (!context)
 		return INGOT_STALE;
-	enum ingot_status status = context->merge_node ? INGOT_OK : say(INGOT_MISSING, "no transfer left a node for the merge buffer");
+	enum ingot_status status =
+	        context->merge_node ? INGOT_OK : say(INGOT_MISSING, "no transfer left a node for the merge buffer");
 	if (context->merge_node)
 		*out = HANDLE(ingot_node, context->merge_node);
 	leave(handle.runtime);
@@ -312,13 +317,14 @@ enum ingot_status ingot_context_merge_node(struct ingot_context handle, struct i
 
 /* ---- placing ---- */
 
-enum ingot_status context_upload(struct context *context, struct node *node, struct entry *entry, const void *data, uint64_t bytes, bool from_host,
-				 struct ingot_command **out)
+enum ingot_status context_upload(struct context *context, struct node *node, struct entry *entry, const void *data,
+                                 uint64_t bytes, bool from_host, struct ingot_command **out)
 {
 	struct location *location = entry->location;
 	struct access accesses[2] = { { &location->hazard, false, true }, { &node->host_hazard, true, false } };
-	enum ingot_status status = submit_write(context->stream, "from_host", location->slab, location->offset + entry->offset, data, bytes, accesses,
-						from_host ? 2 : 1, &node->object, out);
+	enum ingot_status status =
+	        submit_write(context->stream, "from_host", location->slab, location->offset + entry->offset, data,
+	                     bytes, accesses, from_host ? 2 : 1, &node->object, out);
 	if (status)
 		return status;
 	uint64_t offset;
@@ -335,7 +341,8 @@ enum ingot_status location_begin(struct context *context, struct node *node, str
 	const void *data = node->host_version ? node->host : node->initial;
 	if (data)
 		return context_upload(context, node, &entry, data, location->bytes, node->host_version != 0, NULL);
-	return submit_fill(context->stream, location->slab, location->offset, location->bytes, 0, &location->hazard, NULL);
+	return submit_fill(context->stream, location->slab, location->offset, location->bytes, 0, &location->hazard,
+	                   NULL);
 }
 
 struct placing {
@@ -374,7 +381,8 @@ static enum ingot_status pools_open(struct context *context, struct placing *pla
 		for (uint32_t i = 0; i < placing->count; i++)
 			if (placing->items[i].segment == segment && placing->items[i].align > align)
 				align = (uint32_t)placing->items[i].align;
-		if (!memory_grow(runtime, &context->pools, context->pool_count, &context->pool_room, sizeof *context->pools))
+		if (!memory_grow(runtime, &context->pools, context->pool_count, &context->pool_room,
+		                 sizeof *context->pools))
 			return say(INGOT_MEMORY, "no memory for a pool");
 		struct slab *slab = slab_new(device, placing->used[segment], align, INGOT_SLAB_PRIVATE, &status);
 		if (!slab || (status = pool_add(device, slab, placing->pools + segment)))
@@ -396,15 +404,21 @@ static enum ingot_status values_begin(struct context *context, struct placing *p
 			if (placing->items[i].segment != segment)
 				continue;
 			placing->accesses[count++] = (struct access){ &placing->locations[i]->hazard, false, true };
-			needed = needed || (!node->host_version && !node->initial && !(placing->cleared[i] && *placing->cleared[i]));
+			needed = needed || (!node->host_version && !node->initial &&
+			                    !(placing->cleared[i] && *placing->cleared[i]));
 		}
 		if (!needed)
 			continue;
 		struct access *accesses = placing->accesses;
-		enum ingot_status status = submit_fill(context->stream, placing->slabs[segment], 0, placing->used[segment], 0, NULL, NULL);
+		enum ingot_status status =
+		        submit_fill(context->stream, placing->slabs[segment], 0, placing->used[segment], 0, NULL, NULL);
 		/* The fill comes before the uploads on this stream; other streams learn of it through an empty command. */
 		if (!status)
-			status = submit(&(struct request){ .stream = context->stream, .name = "cleared", .accesses = accesses, .access_count = count }, NULL);
+			status = submit(&(struct request){.stream = context->stream,
+			                                  .name = "cleared",
+			                                  .accesses = accesses,
+			                                  .access_count = count},
+			                NULL);
 		if (status)
 			return status;
 	}
@@ -412,7 +426,9 @@ static enum ingot_status values_begin(struct context *context, struct placing *p
 		struct node *node = placing->nodes[i];
 		struct entry entry = { node, placing->locations[i], 0 };
 		const void *data = node->host_version ? node->host : node->initial;
-		enum ingot_status status = data ? context_upload(context, node, &entry, data, entry.location->bytes, node->host_version != 0, NULL) : INGOT_OK;
+		enum ingot_status status = data ? context_upload(context, node, &entry, data, entry.location->bytes,
+		                                                 node->host_version != 0, NULL)
+		                                : INGOT_OK;
 		if (status)
 			return status;
 	}
@@ -431,35 +447,45 @@ static enum ingot_status place_all(struct context *context, struct placing *plac
 		if (status)
 			return status;
 		placing->items[i].bytes = bytes;
-		placing->items[i].align = node->align > device->properties.slab_align ? node->align : device->properties.slab_align;
+		placing->items[i].align =
+		        node->align > device->properties.slab_align ? node->align : device->properties.slab_align;
 	}
-	enum ingot_plan_status planned = ingot_plan_segments(placing->items, placing->count, runtime->options.pool_cap, placing->used, &placing->segments, &bad);
+	enum ingot_plan_status planned = ingot_plan_segments(placing->items, placing->count, runtime->options.pool_cap,
+	                                                     placing->used, &placing->segments, &bad);
 	if (planned) {
 		char name[80];
 		node_debug_name(placing->nodes[bad], name, sizeof name);
 		return say(INGOT_RANGE, "%s has %llu bytes; a pool holds %llu (large_models lifts that)", name,
-			   (unsigned long long)placing->items[bad].bytes, (unsigned long long)runtime->options.pool_cap);
+		           (unsigned long long)placing->items[bad].bytes,
+		           (unsigned long long)runtime->options.pool_cap);
 	}
 	enum ingot_status status = pools_open(context, placing);
 	for (uint32_t i = 0; i < placing->count && !status; i++) {
 		uint32_t segment = placing->items[i].segment;
-		struct location *location = location_new(device, placing->slabs[segment], placing->pools[segment], placing->items[i].offset, placing->items[i].bytes);
+		struct location *location = location_new(device, placing->slabs[segment], placing->pools[segment],
+		                                         placing->items[i].offset, placing->items[i].bytes);
 		placing->locations[i] = location;
-		status = location ? entries_add(runtime, &context->entries, placing->nodes[i], location, 0) : say(INGOT_MEMORY, "no memory for a location");
+		status = location ? entries_add(runtime, &context->entries, placing->nodes[i], location, 0)
+		                  : say(INGOT_MEMORY, "no memory for a location");
 	}
 	return status ? status : values_begin(context, placing);
 }
 
-enum ingot_status context_place_nodes(struct context *context, struct node *const *nodes, const bool *cleared, uint32_t count)
+enum ingot_status context_place_nodes(struct context *context, struct node *const *nodes, const bool *cleared,
+                                      uint32_t count)
 {
 	struct ingot_runtime *runtime = context->object.runtime;
 	struct entry room;
-	struct placing placing = { .items = memory_new(runtime, count, sizeof *placing.items), .nodes = memory_new(runtime, count, sizeof *placing.nodes),
-				   .locations = memory_new(runtime, count, sizeof *placing.locations),
-				   .cleared = memory_new(runtime, count, sizeof *placing.cleared), .used = memory_new(runtime, count, sizeof *placing.used),
-				   .slabs = memory_new(runtime, count, sizeof *placing.slabs), .pools = memory_new(runtime, count, sizeof *placing.pools),
-				   .accesses = memory_new(runtime, count, sizeof *placing.accesses) };
-	bool lacking = !placing.items || !placing.nodes || !placing.locations || !placing.cleared || !placing.used || !placing.slabs || !placing.pools || !placing.accesses;
+	struct placing placing = {.items = memory_new(runtime, count, sizeof *placing.items),
+	                          .nodes = memory_new(runtime, count, sizeof *placing.nodes),
+	                          .locations = memory_new(runtime, count, sizeof *placing.locations),
+	                          .cleared = memory_new(runtime, count, sizeof *placing.cleared),
+	                          .used = memory_new(runtime, count, sizeof *placing.used),
+	                          .slabs = memory_new(runtime, count, sizeof *placing.slabs),
+	                          .pools = memory_new(runtime, count, sizeof *placing.pools),
+	                          .accesses = memory_new(runtime, count, sizeof *placing.accesses)};
+	bool lacking = !placing.items || !placing.nodes || !placing.locations || !placing.cleared || !placing.used ||
+	               !placing.slabs || !placing.pools || !placing.accesses;
 	enum ingot_status status = lacking ? say(INGOT_MEMORY, "no memory to place %u nodes", count) : INGOT_OK;
 	for (uint32_t i = 0; i < count && !status; i++) {
 		uint64_t offset;
@@ -507,14 +533,12 @@ enum ingot_status ingot_context_place(struct ingot_context handle, const struct 
 	struct ingot_command *last = stream->tail;
 	object_keep(&stream->object);
 	object_drop(&context->object);
-	leave_after(stream, last);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, last);
 	return status;
 }
 
-enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_node node_handle, void *memory, uint64_t bytes)
+enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_node node_handle, void *memory,
+                                      uint64_t bytes)
 {
 	enum ingot_status status;
 	struct context *context = context_enter(handle, &status);
@@ -533,7 +557,8 @@ enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_
 	else if (!device->properties.host_memory)
 		status = say(INGOT_UNSUPPORTED, "%s does not use host memory", device->properties.backend);
 	else if (!(status = node_bytes(node, &needed)) && needed != bytes)
-		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes, (unsigned long long)needed, node->id);
+		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
+		             (unsigned long long)needed, node->id);
 	if (!status) {
 		uint32_t pool;
 		struct slab *slab = slab_adopt(device, memory, bytes);
@@ -580,7 +605,8 @@ struct location *context_workspace(struct context *context, uint64_t bytes, uint
 
 /* ---- questions ---- */
 
-enum ingot_status ingot_context_location(struct ingot_context handle, struct ingot_node node_handle, struct ingot_location *out)
+enum ingot_status ingot_context_location(struct ingot_context handle, struct ingot_node node_handle,
+                                         struct ingot_location *out)
 {
 	enum ingot_status status;
 	struct context *context = context_enter(handle, &status);
@@ -612,132 +638,10 @@ enum ingot_status ingot_context_address(struct ingot_context handle, struct ingo
 	else if (!context_find(context, node, &room))
 		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
 	else if (!context->stream->device->properties.host_memory)
-		status = say(INGOT_UNSUPPORTED, "%s does not use host memory", context->stream->device->properties.backend);
+		status = say(INGOT_UNSUPPORTED, "%s does not use host memory",
+		             context->stream->device->properties.backend);
 	else
 		*out = (char *)room.location->slab->base + room.location->offset + room.offset;
 	leave(handle.runtime);
 	return status;
-}
-
-enum question { ASK_UPDATING, ASK_WRITERS, ASK_READERS, ASK_HOST_READERS, ASK_HOST_WRITERS };
-
-static struct ingot_stream stream_of(struct ingot_command *command)
-{
-	return command->stream ? HANDLE(ingot_stream, command->stream) : (struct ingot_stream){ 0 };
-}
-
-static void list_streams(struct hazard *hazard, bool writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
-{
-	*count = 0;
-	for (uint32_t i = 0; i < (writers ? hazard->writer != NULL : hazard->reader_count); i++) {
-		struct ingot_command *command = writers ? hazard->writer : hazard->readers[i];
-		struct ingot_stream stream = stream_of(command);
-		bool twice = !stream.runtime;
-		for (uint32_t k = 0; k < *count && k < room && !twice; k++)
-			twice = ingot_stream_equal(streams[k], stream);
-		if (twice)
-			continue;
-		if (*count < room)
-			streams[*count] = stream;
-		++*count;
-	}
-}
-
-static enum ingot_status hazard_question(struct ingot_context handle, struct ingot_node node_handle, enum question question, struct ingot_stream *streams,
-					 uint32_t room, uint32_t *count)
-{
-	enum ingot_status status;
-	struct entry found;
-	struct context *context = context_enter(handle, &status);
-	if (!context)
-		return status;
-	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
-	if (!node)
-		status = INGOT_STALE;
-	else if (!context_find(context, node, &found))
-		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
-	else {
-		hazard_prune(handle.runtime, &found.location->hazard);
-		list_streams(&found.location->hazard, question != ASK_READERS, streams, room, count);
-	}
-	leave(handle.runtime);
-	return status;
-}
-
-enum ingot_status ingot_updating(struct ingot_context context, struct ingot_node node, bool *updating)
-{
-	uint32_t count = 0;
-	enum ingot_status status = hazard_question(context, node, ASK_UPDATING, NULL, 0, &count);
-	*updating = count != 0;
-	return status;
-}
-
-enum ingot_status ingot_writer_streams(struct ingot_context context, struct ingot_node node, struct ingot_stream *streams, uint32_t room, uint32_t *count)
-{
-	return hazard_question(context, node, ASK_WRITERS, streams, room, count);
-}
-
-enum ingot_status ingot_reader_streams(struct ingot_context context, struct ingot_node node, struct ingot_stream *streams, uint32_t room, uint32_t *count)
-{
-	return hazard_question(context, node, ASK_READERS, streams, room, count);
-}
-
-static enum ingot_status host_question(struct ingot_node handle, bool writers, struct ingot_stream *streams, uint32_t room, uint32_t *count)
-{
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
-	hazard_prune(handle.runtime, &node->host_hazard);
-	list_streams(&node->host_hazard, writers, streams, room, count);
-	leave(handle.runtime);
-	return INGOT_OK;
-}
-
-enum ingot_status ingot_host_reading_streams(struct ingot_node node, struct ingot_stream *streams, uint32_t room, uint32_t *count)
-{
-	return host_question(node, false, streams, room, count);
-}
-
-enum ingot_status ingot_host_writing_streams(struct ingot_node node, struct ingot_stream *streams, uint32_t room, uint32_t *count)
-{
-	return host_question(node, true, streams, room, count);
-}
-
-enum ingot_status ingot_owner_stream(struct ingot_device handle, struct ingot_node node_handle, struct ingot_stream *out)
-{
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
-	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
-	struct entry *entry = node ? entries_find(&device->shared, node) : NULL;
-	enum ingot_status status = !node ? INGOT_STALE : INGOT_OK;
-	if (!status && (!entry || !entry->location->owner))
-		status = say(INGOT_MISSING, "nobody owns n%u", node->id);
-	else if (!status)
-		*out = HANDLE(ingot_stream, entry->location->owner);
-	leave(handle.runtime);
-	return status;
-}
-
-enum ingot_status ingot_sharing_candidate(struct ingot_device handle, struct ingot_node node_handle, bool *candidate)
-{
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
-	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
-	*candidate = node && entries_find(&device->candidates, node);
-	leave(handle.runtime);
-	return node ? INGOT_OK : INGOT_STALE;
-}
-
-enum ingot_status ingot_hazard_entries(struct ingot_device handle, uint64_t *count)
-{
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
-	if (!device)
-		return INGOT_STALE;
-	*count = 0;
-	for (uint32_t i = 0; i < device->location_count; i++)
-		*count += device->locations[i]->hazard.reader_count + (device->locations[i]->hazard.writer != NULL);
-	leave(handle.runtime);
-	return INGOT_OK;
 }

@@ -3,7 +3,8 @@
 
 static const struct ingot_backend *table_of(const struct device *device) { return device->backend->table; }
 
-static enum ingot_status device_new(struct ingot_runtime *runtime, struct backend *backend, int ordinal, struct device **out)
+static enum ingot_status device_new(struct ingot_runtime *runtime, struct backend *backend, int ordinal,
+                                    struct device **out)
 {
 	char text[INGOT_BACKEND_TEXT] = "";
 	struct device *device = memory_new(runtime, 1, sizeof *device);
@@ -20,7 +21,8 @@ static enum ingot_status device_new(struct ingot_runtime *runtime, struct backen
 	if (status) {
 		device->raw = NULL;
 		handle_close(&device->object);
-		return say(status, "%s:%d: %s", backend->table->name, ordinal, text[0] ? text : ingot_status_text(status));
+		return say(status, "%s:%d: %s", backend->table->name, ordinal,
+		           text[0] ? text : ingot_status_text(status));
 	}
 	backend->table->properties(device->raw, &device->properties);
 	device->properties.backend = backend->table->name;
@@ -49,7 +51,8 @@ void device_release(struct object *object)
 	memory_free(runtime, device);
 }
 
-static enum ingot_status device_ask(struct ingot_runtime *runtime, const char *name, int ordinal, bool another, struct ingot_device *out)
+static enum ingot_status device_ask(struct ingot_runtime *runtime, const char *name, int ordinal, bool another,
+                                    struct ingot_device *out)
 {
 	struct device *device = NULL;
 	enum ingot_status status = INGOT_OK;
@@ -74,12 +77,14 @@ static enum ingot_status device_ask(struct ingot_runtime *runtime, const char *n
 	return status;
 }
 
-enum ingot_status ingot_device_get(struct ingot_runtime *runtime, const char *backend, int ordinal, struct ingot_device *out)
+enum ingot_status ingot_device_get(struct ingot_runtime *runtime, const char *backend, int ordinal,
+                                   struct ingot_device *out)
 {
 	return device_ask(runtime, backend, ordinal, false, out);
 }
 
-enum ingot_status ingot_device_another(struct ingot_runtime *runtime, const char *backend, int ordinal, struct ingot_device *out)
+enum ingot_status ingot_device_another(struct ingot_runtime *runtime, const char *backend, int ordinal,
+                                       struct ingot_device *out)
 {
 	return device_ask(runtime, backend, ordinal, true, out);
 }
@@ -100,14 +105,16 @@ static void device_contexts_close(struct device *device)
 	struct ingot_runtime *runtime = device->object.runtime;
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct object *object = runtime->handles[i].object;
-		if (object && object->kind == KIND_ROUTINE && ((struct routine *)object)->context->stream->device == device)
+		if (object && object->kind == KIND_ROUTINE &&
+		    ((struct routine *)object)->context->stream->device == device)
 			handle_close(object);
 	}
 	for (bool again = true; again; ) {
 		again = false;
 		for (uint32_t i = 0; i < runtime->handle_count; i++) {
 			struct context *context = (struct context *)runtime->handles[i].object;
-			if (!context || context->object.kind != KIND_CONTEXT || context->stream->device != device || context->children)
+			if (!context || context->object.kind != KIND_CONTEXT || context->stream->device != device ||
+			    context->children)
 				continue;
 			context_finalize_locked(context);
 			handle_close(&context->object);
@@ -271,7 +278,8 @@ const struct ingot_parallel *ingot_device_parallel(struct ingot_device handle)
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	if (!device)
 		return NULL;
-	const struct ingot_parallel *parallel = table_of(device)->parallel ? table_of(device)->parallel(device->raw) : NULL;
+	const struct ingot_parallel *parallel =
+	        table_of(device)->parallel ? table_of(device)->parallel(device->raw) : NULL;
 	leave(handle.runtime);
 	return parallel;
 }

@@ -1,7 +1,8 @@
 /* event.c: handles to the end of some work. */
 #include "inside.h"
 
-enum ingot_status event_reserve(struct device *device, struct ingot_runtime *runtime, const struct ingot_event *wanted, struct event **out)
+enum ingot_status event_reserve(struct device *device, struct ingot_runtime *runtime, const struct ingot_event *wanted,
+                                struct event **out)
 {
 	*out = NULL;
 	if (!wanted)
@@ -43,7 +44,8 @@ void event_release(struct object *object)
 	struct event *event = (struct event *)object;
 	struct ingot_runtime *runtime = object->runtime;
 	if (event->promise && event->command && !command_done(event->command) && !event->command->signaller)
-		promise_keep_or_break(event->command, failure_new(runtime, INGOT_CANCELLED, "the event was closed before it was signalled"));
+		promise_keep_or_break(event->command, failure_new(runtime, INGOT_CANCELLED,
+		                                                  "the event was closed before it was signalled"));
 	command_drop(event->command);
 	failure_drop(runtime, event->failure);
 	if (event->device) {
@@ -53,7 +55,8 @@ void event_release(struct object *object)
 	memory_free(runtime, event);
 }
 
-enum ingot_status event_new(struct device *device, struct ingot_runtime *runtime, struct ingot_command *command, struct ingot_event *handle)
+enum ingot_status event_new(struct device *device, struct ingot_runtime *runtime, struct ingot_command *command,
+                            struct ingot_event *handle)
 {
 	struct event *event;
 	enum ingot_status status = event_reserve(device, runtime, handle, &event);
@@ -70,7 +73,8 @@ enum ingot_status ingot_event_record(struct ingot_stream handle, struct ingot_ev
 	if (!stream)
 		return INGOT_STALE;
 	struct ingot_runtime *runtime = stream->object.runtime;
-	enum ingot_status status = out ? event_reserve(stream->device, runtime, out, &event) : say(INGOT_INVALID, "ingot_event_record: no place");
+	enum ingot_status status = out ? event_reserve(stream->device, runtime, out, &event)
+	                               : say(INGOT_INVALID, "ingot_event_record: no place");
 	/* On a stream that stopped the mark carries its failure; the failure itself stays to be reported. */
 	if (!status && stream->failure && !stream->head) {
 		event_bind(event, NULL, out);
@@ -92,7 +96,7 @@ enum ingot_status ingot_event_record(struct ingot_stream handle, struct ingot_ev
 
 enum ingot_status ingot_stream_wait(struct ingot_stream stream, struct ingot_event event)
 {
-	return ingot_task_submit(stream, &(struct ingot_task){ .name = "wait", .waits = &event, .wait_count = 1 }, NULL);
+	return ingot_task_submit(stream, &(struct ingot_task){.name = "wait", .waits = &event, .wait_count = 1}, NULL);
 }
 
 enum ingot_status ingot_event_open(struct ingot_runtime *runtime, struct ingot_event *out)
@@ -102,7 +106,8 @@ enum ingot_status ingot_event_open(struct ingot_runtime *runtime, struct ingot_e
 		return say(INGOT_INVALID, "ingot_event_open: NULL");
 	enter(runtime);
 	struct ingot_command *promise = promise_new(runtime);
-	enum ingot_status status = promise ? event_reserve(NULL, runtime, out, &event) : say(INGOT_MEMORY, "no memory for an event");
+	enum ingot_status status =
+	        promise ? event_reserve(NULL, runtime, out, &event) : say(INGOT_MEMORY, "no memory for an event");
 	if (!status) {
 		event_bind(event, promise, out);
 		event->promise = true;
@@ -146,7 +151,8 @@ enum ingot_status ingot_event_sync(struct ingot_event handle)
 	enum ingot_status status = INGOT_OK;
 	object_keep(&event->object);
 	if (event->command && inside_task() && !command_done(event->command))
-		status = say(INGOT_WOULD_BLOCK, "a task must not wait for other work; submit it behind the event instead");
+		status = say(INGOT_WOULD_BLOCK,
+		             "a task must not wait for other work; submit it behind the event instead");
 	else {
 		if (event->command)
 			command_wait(event->command);

@@ -11,8 +11,14 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-static inline void futex_wait(_Atomic uint32_t *at, uint32_t seen) { syscall(SYS_futex, at, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0); }
-static inline void futex_wake(_Atomic uint32_t *at, int count) { syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); }
+static inline void futex_wait(_Atomic uint32_t *at, uint32_t seen)
+{
+	syscall(SYS_futex, at, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+static inline void futex_wake(_Atomic uint32_t *at, int count)
+{
+	syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
 #else
 static inline void futex_wait(_Atomic uint32_t *at, uint32_t seen)
 {

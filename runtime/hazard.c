@@ -32,7 +32,8 @@ void hazard_prune(struct ingot_runtime *runtime, struct hazard *hazard)
 
 bool hazard_reserve(struct ingot_runtime *runtime, struct hazard *hazard)
 {
-	return memory_grow(runtime, &hazard->readers, hazard->reader_count, &hazard->reader_room, sizeof *hazard->readers);
+	return memory_grow(runtime, &hazard->readers, hazard->reader_count, &hazard->reader_room,
+	                   sizeof *hazard->readers);
 }
 
 bool hazard_busy(struct ingot_runtime *runtime, struct hazard *hazard, bool readers_too)

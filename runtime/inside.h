@@ -22,7 +22,17 @@
 #define NAME_ROOM    48
 #define TEXT_ROOM    240
 
-enum kind { KIND_NONE, KIND_DEVICE, KIND_STREAM, KIND_EVENT, KIND_CONTEXT, KIND_NODE, KIND_LIBRARY, KIND_ROUTINE, KIND_COUNT };
+enum kind {
+	KIND_NONE,
+	KIND_DEVICE,
+	KIND_STREAM,
+	KIND_EVENT,
+	KIND_CONTEXT,
+	KIND_NODE,
+	KIND_LIBRARY,
+	KIND_ROUTINE,
+	KIND_COUNT
+};
 
 struct object {
 	struct ingot_runtime *runtime;
@@ -39,7 +49,7 @@ struct failure {
 	char text[TEXT_ROOM];
 };
 
-/* ---- commands: stream.c ---- */
+/* ---- commands: command.c ---- */
 
 enum command_state { COMMAND_QUEUED, COMMAND_RUNNING, COMMAND_DONE };
 
@@ -67,7 +77,8 @@ struct ingot_command {
 	struct stream *stream;            /* NULL: a promise, or finished */
 	struct ingot_command *previous, *next;   /* in the queue */
 	uint32_t refs;
-	_Atomic int state;
+	_Atomic uint32_t state;           /* a futex */
+	_Atomic uint32_t sleepers;
 	uint32_t pending;                 /* edges from commands that are not done */
 	bool cancelled;
 	struct failure *cause;            /* of a predecessor: do not run */
@@ -205,6 +216,9 @@ struct stream {
 	uint32_t count;
 	struct failure *failure;
 	bool reported, closing;
+	bool to_wake;                     /* in the runtime's list */
+	struct stream *next_to_wake;
+	_Atomic uint32_t wakers;          /* threads that are about to wake its backend */
 	struct merge merge;
 	char name[NAME_ROOM];
 };
@@ -299,6 +313,8 @@ struct ingot_runtime {
 	pthread_mutex_t lock;
 	pthread_cond_t change;            /* something finished or was signalled */
 	uint32_t waiting;
+	struct stream *to_wake;           /* their backends are woken when the lock is given up, not under it */
+	uint32_t in_place_queued;         /* commands on streams that run in place */
 	struct ingot_runtime_options options;
 	struct backend *backends;
 	struct handle_entry *handles;
@@ -316,11 +332,12 @@ struct ingot_runtime {
 };
 
 /* ---- status.c ---- */
-enum ingot_status say(enum ingot_status, const char *format, ...) PRINTF(2, 3);      /* leaves the message, returns the status */
+enum ingot_status say(enum ingot_status, const char *format, ...)
+        PRINTF(2, 3); /* leaves the message, returns the status */
 enum ingot_status say_failure(const struct failure *);
 
 /* ---- runtime.c: memory, handles ---- */
-void *memory_new(struct ingot_runtime *, size_t count, size_t bytes);                /* zeroed; NULL: none left or overflow */
+void *memory_new(struct ingot_runtime *, size_t count, size_t bytes); /* zeroed; NULL: none left or overflow */
 void  memory_free(struct ingot_runtime *, void *);
 char *memory_copy(struct ingot_runtime *, const char *text);
 /* Makes room for one more of `bytes` each. */
@@ -328,42 +345,56 @@ bool  memory_grow(struct ingot_runtime *, void *array, uint32_t count, uint32_t 
 void  enter(struct ingot_runtime *);
 void  leave(struct ingot_runtime *);
 enum ingot_status handle_new(struct ingot_runtime *, struct object *, enum kind);    /* takes one reference */
-void  handle_close(struct object *);                                                 /* ends the handle, drops its reference */
+void handle_close(struct object *); /* ends the handle, drops its reference */
 void  object_keep(struct object *);
 void  object_drop(struct object *);
-struct object *object_of(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind);   /* says INGOT_STALE */
+struct object *object_of(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind); /* says INGOT_STALE */
 /* Resolves a handle with the lock taken; NULL: stale, the lock is not held. */
-#define ENTER(type, handle, kind) ((struct type *)object_enter((handle).runtime, (handle).index, (handle).generation, kind))
-#define FIND(type, rt, handle, kind) \
-	((struct type *)((handle).runtime == (rt) ? object_of((rt), (handle).index, (handle).generation, kind) : object_of((rt), UINT32_MAX, 0, kind)))
+#define ENTER(type, handle, kind)                                                                                      \
+	((struct type *)object_enter((handle).runtime, (handle).index, (handle).generation, kind))
+#define FIND(type, rt, handle, kind)                                                                                   \
+	((struct type *)((handle).runtime == (rt) ? object_of((rt), (handle).index, (handle).generation, kind)         \
+	                                          : object_of((rt), UINT32_MAX, 0, kind)))
 struct object *object_enter(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind);
 #define HANDLE(type, o) ((struct type){ (o)->object.runtime, (o)->object.index, (o)->object.generation })
 extern void (*const object_release[KIND_COUNT])(struct object *);
-void device_release(struct object *), stream_release(struct object *), event_release(struct object *), context_release(struct object *),
-	node_release(struct object *), library_release(struct object *), routine_release(struct object *);
+void device_release(struct object *), stream_release(struct object *), event_release(struct object *),
+        context_release(struct object *), node_release(struct object *), library_release(struct object *),
+        routine_release(struct object *);
 struct backend *backend_ready(struct ingot_runtime *, const char *name);            /* NULL: says INGOT_UNREADY */
-struct failure *failure_new(struct ingot_runtime *, enum ingot_status, const char *format, ...) PRINTF(3, 4);   /* never NULL */
+struct failure *failure_new(struct ingot_runtime *, enum ingot_status, const char *format, ...)
+        PRINTF(3, 4); /* never NULL */
 struct failure *failure_keep(struct failure *);
 void  failure_drop(struct ingot_runtime *, struct failure *);
 
 /* ---- stream.c ---- */
 enum ingot_status stream_new(struct device *, struct stream **);
 void  stream_finish(struct stream *);                                  /* waits until it is empty */
-enum ingot_status stream_room(struct stream *);                        /* waits for room, reports a failure; may give up the lock */
-enum ingot_status submit(const struct request *, struct ingot_command **);    /* the queue's reference; alive until `leave` */
+
+/* ---- command.c ---- */
+enum ingot_status stream_room(struct stream *); /* waits for room, reports a failure; may give up the lock */
+enum ingot_status submit(const struct request *,
+                         struct ingot_command **);                     /* the queue's reference; alive until `leave` */
 void  leave_after(struct stream *, struct ingot_command *);            /* leave; on inline devices, runs it */
+void leave_dropping(struct stream *, struct ingot_command *); /* leave_after, and one reference of the stream less */
 void  command_keep(struct ingot_command *);
 void  command_drop(struct ingot_command *);
 void  command_wait(struct ingot_command *);                            /* locked; gives the lock up meanwhile */
 bool  command_done(const struct ingot_command *);
 struct ingot_command *promise_new(struct ingot_runtime *);
-void  promise_keep_or_break(struct ingot_command *, struct failure *); /* done, well or with a failure (its reference is taken) */
+void promise_keep_or_break(struct ingot_command *,
+                           struct failure *); /* done, well or with a failure (its reference is taken) */
+/* Whether `from` comes after the promise: through edges, its queue, and what keeps other promises. */
+bool  comes_after(struct ingot_command *from, struct ingot_command *promise);
+struct stream *running_stream(void);                                   /* whose command this thread is in, or NULL */
 bool  inside_task(void);
 
 /* ---- event.c ---- */
-enum ingot_status event_new(struct device *, struct ingot_runtime *, struct ingot_command *, struct ingot_event *);   /* done NULL: fine */
+enum ingot_status event_new(struct device *, struct ingot_runtime *, struct ingot_command *,
+                            struct ingot_event *); /* done NULL: fine */
 /* Before the submit, so that a submit that was accepted cannot fail any more. */
-enum ingot_status event_reserve(struct device *, struct ingot_runtime *, const struct ingot_event *wanted, struct event **);
+enum ingot_status event_reserve(struct device *, struct ingot_runtime *, const struct ingot_event *wanted,
+                                struct event **);
 void  event_bind(struct event *, struct ingot_command *, struct ingot_event *handle);
 void  event_unreserve(struct event *);
 
@@ -378,25 +409,32 @@ struct slab *slab_new(struct device *, uint64_t bytes, uint32_t align, enum ingo
 struct slab *slab_adopt(struct device *, void *, uint64_t bytes);
 void  slab_keep(struct slab *);
 void  slab_drop(struct slab *);
-enum ingot_status pool_add(struct device *, struct slab *, uint32_t *id);      /* takes the reference, also when it fails */
+enum ingot_status pool_add(struct device *, struct slab *, uint32_t *id); /* takes the reference, also when it fails */
 struct pool *pool_find(struct device *, uint32_t id);
 void  pool_remove(struct device *, uint32_t id);
-enum ingot_status submit_fill(struct stream *, struct slab *, uint64_t offset, uint64_t bytes, int byte, struct hazard *, struct ingot_command **);
-enum ingot_status submit_write(struct stream *, const char *name, struct slab *, uint64_t offset, const void *, uint64_t bytes,
-			       const struct access *, uint32_t, struct object *keeps, struct ingot_command **);
+enum ingot_status submit_fill(struct stream *, struct slab *, uint64_t offset, uint64_t bytes, int byte,
+                              struct hazard *, struct ingot_command **);
+enum ingot_status submit_write(struct stream *, const char *name, struct slab *, uint64_t offset, const void *,
+                               uint64_t bytes, const struct access *, uint32_t, struct object *keeps,
+                               struct ingot_command **);
 enum ingot_status submit_read(struct stream *, const char *name, struct slab *, uint64_t offset, void *, uint64_t bytes,
 			      const struct access *, uint32_t, struct object *keeps, struct ingot_command **);
-enum ingot_status submit_copy(struct stream *, const char *name, struct slab *to, uint64_t to_offset, struct slab *from, uint64_t from_offset,
-			      uint64_t bytes, const struct access *, uint32_t, struct ingot_command **);
+enum ingot_status submit_copy(struct stream *, const char *name, struct slab *to, uint64_t to_offset, struct slab *from,
+                              uint64_t from_offset, uint64_t bytes, const struct access *, uint32_t,
+                              struct ingot_command **);
 
-enum ingot_status launch_shape(const struct device *, const uint32_t groups[3], const uint32_t *threads, uint32_t chosen[3]);
+enum ingot_status launch_shape(const struct device *, const uint32_t groups[3], const uint32_t *threads,
+                               uint32_t chosen[3]);
 
 /* ---- context.c ---- */
+struct context *context_enter(struct ingot_context, enum ingot_status *); /* with the lock; NULL: stale or finalized */
 struct entry *entries_find(struct entries *, const struct node *);
-enum ingot_status entries_add(struct ingot_runtime *, struct entries *, struct node *, struct location *, uint64_t offset);
+enum ingot_status entries_add(struct ingot_runtime *, struct entries *, struct node *, struct location *,
+                              uint64_t offset);
 void  entries_remove(struct ingot_runtime *, struct entries *, const struct node *);
 void  entries_release(struct ingot_runtime *, struct entries *);
-struct entry *context_find(struct context *, const struct node *, struct entry *room);       /* views resolved; NULL: not there */
+struct entry *context_find(struct context *, const struct node *,
+                           struct entry *room); /* views resolved; NULL: not there */
 enum ingot_status context_new(struct stream *, struct context *parent, struct context **);
 struct location *location_new(struct device *, struct slab *, uint32_t pool, uint64_t offset, uint64_t bytes);
 void  location_drop(struct location *);
@@ -407,10 +445,12 @@ enum ingot_status context_place_nodes(struct context *, struct node *const *, co
 struct location *location_alone(struct device *, uint64_t bytes, uint32_t align, enum ingot_status *);
 /* Gives a new location its first value: of the host, initial data, or zeros. */
 enum ingot_status location_begin(struct context *, struct node *, struct location *);
-enum ingot_status context_upload(struct context *, struct node *, struct entry *, const void *, uint64_t bytes, bool from_host, struct ingot_command **);
+enum ingot_status context_upload(struct context *, struct node *, struct entry *, const void *, uint64_t bytes,
+                                 bool from_host, struct ingot_command **);
 struct location *context_workspace(struct context *, uint64_t bytes, uint32_t align, enum ingot_status *);
 void location_keep(struct location *);
-enum ingot_status link_locked(struct context *, struct library *, const struct ingot_module_routine *, struct routine **);
+enum ingot_status link_locked(struct context *, struct library *, const struct ingot_module_routine *,
+                              struct routine **);
 
 /* ---- node.c ---- */
 struct node *node_make(struct ingot_runtime *, const struct ingot_node_options *, enum ingot_status *);
@@ -422,9 +462,10 @@ struct node *node_base(struct node *, uint64_t *offset);               /* throug
 
 /* ---- routine.c, transfer.c, schedule.c ---- */
 enum ingot_status routine_run_locked(struct routine *, struct ingot_command **);
-enum ingot_status transfer_run(struct node *, struct context *target, enum ingot_merge, struct context *source, bool *moved, struct ingot_command **);
-enum ingot_status schedule_run(struct routine *, const struct request *whole, const struct ingot_slot *, void *const *pools, struct slab *const *slabs,
-			       struct ingot_command **);
+enum ingot_status transfer_run(struct node *, struct context *target, enum ingot_merge, struct context *source,
+                               bool *moved, struct ingot_command **);
+enum ingot_status schedule_run(struct routine *, const struct request *whole, const struct ingot_slot *,
+                               void *const *pools, struct slab *const *slabs, struct ingot_command **);
 enum ingot_status merge_ensure(struct stream *, uint64_t bytes);
 
 /* ---- text.c ---- */

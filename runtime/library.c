@@ -17,7 +17,8 @@ static enum ingot_status node_check(const struct ingot_module *module, uint32_t 
 	if (node->align & (node->align - 1))
 		return bad(module, "a node's alignment is no power of two", index);
 	for (uint32_t i = 0; i < node->rank; i++)
-		if (node->dims[i].extent < 0 || node->dims[i].symbol < -1 || node->dims[i].symbol >= (int64_t)module->symbol_count)
+		if (node->dims[i].extent < 0 || node->dims[i].symbol < -1 ||
+		    node->dims[i].symbol >= (int64_t)module->symbol_count)
 			return bad(module, "a node's dims", index);
 	if (node->view_of < -1 || node->view_of >= (int64_t)index)         /* a view stands behind what it is part of */
 		return bad(module, "a view of a node that does not stand before it", index);
@@ -38,23 +39,28 @@ static bool indices_fit(const uint32_t *at, uint32_t count, uint32_t limit)
 	return true;
 }
 
-static enum ingot_status steps_check(const struct ingot_module *module, const struct ingot_module_routine *routine, uint32_t index)
+static enum ingot_status steps_check(const struct ingot_module *module, const struct ingot_module_routine *routine,
+                                     uint32_t index)
 {
 	if (!routine->steps || !routine->step_count || !routine->lane_count || routine->lane_count > 64)
 		return bad(module, "a routine with neither code nor steps, or more than 64 lanes", index);
 	for (uint32_t s = 0; s < routine->step_count; s++) {
 		const struct ingot_module_step *step = routine->steps + s;
-		static const uint32_t needs[] = { [INGOT_STEP_COPY] = 2, [INGOT_STEP_CLEAR] = 1, [INGOT_STEP_WAIT] = 0 };
+		static const uint32_t needs[] = {[INGOT_STEP_COPY] = 2, [INGOT_STEP_CLEAR] = 1, [INGOT_STEP_WAIT] = 0};
 		uint32_t end;
 		if (step->kind > INGOT_STEP_WAIT || step->lane >= routine->lane_count)
 			return bad(module, "a step's kind or lane", s);
-		if (__builtin_add_overflow(step->first_argument, step->argument_count, &end) || end > routine->argument_count)
+		if (__builtin_add_overflow(step->first_argument, step->argument_count, &end) ||
+		    end > routine->argument_count)
 			return bad(module, "a step's arguments", s);
-		if (step->kind == INGOT_STEP_KERNEL && (step->kernel >= module->kernel_count || module->kernels[step->kernel].argument_count != step->argument_count))
+		if (step->kind == INGOT_STEP_KERNEL &&
+		    (step->kernel >= module->kernel_count ||
+		     module->kernels[step->kernel].argument_count != step->argument_count))
 			return bad(module, "a step's kernel, or the number of its arguments", s);
 		if (step->kind == INGOT_STEP_HOST && step->kernel >= module->host_count)
 			return bad(module, "a step's host function", s);
-		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR) && step->argument_count != needs[step->kind])
+		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR) &&
+		    step->argument_count != needs[step->kind])
 			return bad(module, "the number of a step's arguments", s);
 		if (!indices_fit(step->after, step->after_count, s))
 			return bad(module, "a step that waits for a later one", s);
@@ -70,7 +76,8 @@ static enum ingot_status routine_check(const struct ingot_module *module, uint32
 	for (uint32_t i = 0; i < index; i++)
 		if (!strcmp(module->routines[i].name, routine->name))
 			return bad(module, "two routines of one name", index);
-	if (!indices_fit(routine->inputs, routine->input_count, module->node_count) || !indices_fit(routine->outputs, routine->output_count, module->node_count))
+	if (!indices_fit(routine->inputs, routine->input_count, module->node_count) ||
+	    !indices_fit(routine->outputs, routine->output_count, module->node_count))
 		return bad(module, "the inputs or outputs of a routine", index);
 	if (!indices_fit(routine->symbols, routine->symbol_count, module->symbol_count))
 		return bad(module, "the symbols of a routine", index);
@@ -80,9 +87,11 @@ static enum ingot_status routine_check(const struct ingot_module *module, uint32
 		return bad(module, "the workspace or the extents of a routine", index);
 	for (uint32_t i = 0; i < routine->argument_count; i++) {
 		const struct ingot_module_argument *argument = routine->arguments + i;
-		if (argument->source > INGOT_FROM_CONSTANTS || (argument->source == INGOT_FROM_NODE && argument->index >= module->node_count))
+		if (argument->source > INGOT_FROM_CONSTANTS ||
+		    (argument->source == INGOT_FROM_NODE && argument->index >= module->node_count))
 			return bad(module, "an argument of a routine", index);
-		if (argument->source == INGOT_FROM_MERGE && (routine->merge_input < 0 || argument->index != (uint32_t)routine->merge_input))
+		if (argument->source == INGOT_FROM_MERGE &&
+		    (routine->merge_input < 0 || argument->index != (uint32_t)routine->merge_input))
 			return bad(module, "a routine reads a merge buffer that is not its merge input", index);
 	}
 	return routine->run ? INGOT_OK : steps_check(module, routine, index);
@@ -92,9 +101,11 @@ static enum ingot_status module_check(const struct ingot_module *module)
 {
 	enum ingot_status status = INGOT_OK;
 	if (module->abi != INGOT_ABI)
-		return say(INGOT_INVALID, "module %s has interface %u; this runtime has %u", module->name ? module->name : "?", module->abi, INGOT_ABI);
+		return say(INGOT_INVALID, "module %s has interface %u; this runtime has %u",
+		           module->name ? module->name : "?", module->abi, INGOT_ABI);
 	if (!module->name || (module->node_count && !module->nodes) || (module->symbol_count && !module->symbols) ||
-	    (module->routine_count && !module->routines) || (module->kernel_count && !module->kernels) || (module->host_count && !module->hosts))
+	    (module->routine_count && !module->routines) || (module->kernel_count && !module->kernels) ||
+	    (module->host_count && !module->hosts))
 		return bad(module, "a table is missing", 0);
 	if (module->constants.align & (module->constants.align - 1))
 		return bad(module, "the alignment of the constants is no power of two", module->constants.align);
@@ -128,17 +139,23 @@ static enum ingot_status node_bind(struct library *library, struct library *with
 	enum ingot_status status;
 	if (node) {
 		if (node->precision.dtype != from->dtype || node->storage_bytes != from->bytes)
-			return say(INGOT_MISMATCH, "node %s is %s of %llu bytes here and %s of %llu bytes there", from->name,
-				   ingot_dtype_name((enum ingot_dtype)from->dtype), (unsigned long long)from->bytes,
-				   ingot_dtype_name((enum ingot_dtype)node->precision.dtype), (unsigned long long)node->storage_bytes);
+			return say(INGOT_MISMATCH, "node %s is %s of %llu bytes here and %s of %llu bytes there",
+			           from->name, ingot_dtype_name((enum ingot_dtype)from->dtype),
+			           (unsigned long long)from->bytes,
+			           ingot_dtype_name((enum ingot_dtype)node->precision.dtype),
+			           (unsigned long long)node->storage_bytes);
 		object_keep(&node->object);
 		library->nodes[index] = node;
 		return INGOT_OK;
 	}
 	for (uint32_t i = 0; i < from->rank; i++)
 		dims[i] = from->dims[i].extent;
-	struct ingot_node_options options = { .labels = &from->name, .label_count = 1, .dtype = from->dtype, .rank = from->rank, .dims = dims,
-					      .provenance = INGOT_BY_MODULE };
+	struct ingot_node_options options = {.labels = &from->name,
+	                                     .label_count = 1,
+	                                     .dtype = from->dtype,
+	                                     .rank = from->rank,
+	                                     .dims = dims,
+	                                     .provenance = INGOT_BY_MODULE};
 	if (from->flags & INGOT_NODE_CONSTANT)
 		options.mode = INGOT_HOSTED_CONSTANT;
 	else if (from->flags & INGOT_NODE_HOSTED)
@@ -178,16 +195,18 @@ void library_release(struct object *object)
 	memory_free(runtime, library);
 }
 
-static enum ingot_status load_locked(struct ingot_runtime *runtime, const struct ingot_module *module, const struct ingot_library_options *options,
-				     struct library **out)
+static enum ingot_status load_locked(struct ingot_runtime *runtime, const struct ingot_module *module,
+                                     const struct ingot_library_options *options, struct library **out)
 {
 	struct library *with = NULL;
 	if (options && options->with.runtime && !(with = FIND(library, runtime, options->with, KIND_LIBRARY)))
 		return INGOT_STALE;
 	const void *constants = module->constants.data ? module->constants.data : options ? options->constants : NULL;
 	if (module->constants.bytes && !constants)
-		return say(INGOT_MISSING, "module %s needs its constants: %llu bytes", module->name, (unsigned long long)module->constants.bytes);
-	if (!module->constants.data && options && options->constants && options->constants_bytes != module->constants.bytes)
+		return say(INGOT_MISSING, "module %s needs its constants: %llu bytes", module->name,
+		           (unsigned long long)module->constants.bytes);
+	if (!module->constants.data && options && options->constants &&
+	    options->constants_bytes != module->constants.bytes)
 		return say(INGOT_MISMATCH, "module %s has %llu bytes of constants; the file has %llu", module->name,
 			   (unsigned long long)module->constants.bytes, (unsigned long long)options->constants_bytes);
 	struct library *library = memory_new(runtime, 1, sizeof *library);
@@ -212,8 +231,8 @@ static enum ingot_status load_locked(struct ingot_runtime *runtime, const struct
 	return status;
 }
 
-enum ingot_status ingot_library_load(struct ingot_runtime *runtime, const struct ingot_module *module, const struct ingot_library_options *options,
-				     struct ingot_library *out)
+enum ingot_status ingot_library_load(struct ingot_runtime *runtime, const struct ingot_module *module,
+                                     const struct ingot_library_options *options, struct ingot_library *out)
 {
 	struct library *library = NULL;
 	if (!runtime || !module || !out)
@@ -234,7 +253,9 @@ enum ingot_status ingot_library_close(struct ingot_library handle)
 	struct library *library = ENTER(library, handle, KIND_LIBRARY);
 	if (!library)
 		return INGOT_STALE;
-	enum ingot_status status = library->routines ? say(INGOT_BUSY, "module %s has %u routines", library->module->name, library->routines) : INGOT_OK;
+	enum ingot_status status = library->routines ? say(INGOT_BUSY, "module %s has %u routines",
+	                                                   library->module->name, library->routines)
+	                                             : INGOT_OK;
 	if (!status)
 		handle_close(&library->object);
 	leave(handle.runtime);
@@ -249,12 +270,14 @@ enum ingot_status ingot_library_node(struct ingot_library handle, const char *na
 	struct node *node = shared_node(library, name);
 	if (node)
 		*out = HANDLE(ingot_node, node);
-	enum ingot_status status = node ? INGOT_OK : say(INGOT_MISSING, "module %s has no node %s", library->module->name, name);
+	enum ingot_status status =
+	        node ? INGOT_OK : say(INGOT_MISSING, "module %s has no node %s", library->module->name, name);
 	leave(handle.runtime);
 	return status;
 }
 
-enum ingot_status ingot_library_kernel(struct ingot_library handle, const char *name, const struct ingot_module_kernel **out)
+enum ingot_status ingot_library_kernel(struct ingot_library handle, const char *name,
+                                       const struct ingot_module_kernel **out)
 {
 	struct library *library = ENTER(library, handle, KIND_LIBRARY);
 	if (!library)

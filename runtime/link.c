@@ -19,18 +19,22 @@ static enum ingot_status constants_location(struct context *context, struct libr
 	enum ingot_status status;
 	for (uint32_t i = 0; i < device->constant_count; i++) {
 		const struct constants *one = device->constants + i;
-		if (one->bytes == constants->bytes && (one->data == library->constants || (one->hash && one->hash == constants->hash))) {
+		if (one->bytes == constants->bytes &&
+		    (one->data == library->constants || (one->hash && one->hash == constants->hash))) {
 			*out = one->location;
 			return INGOT_OK;
 		}
 	}
-	if (!memory_grow(runtime, &device->constants, device->constant_count, &device->constant_room, sizeof *device->constants))
+	if (!memory_grow(runtime, &device->constants, device->constant_count, &device->constant_room,
+	                 sizeof *device->constants))
 		return say(INGOT_MEMORY, "no memory for the constants of %s", library->module->name);
 	uint32_t align = constants->align ? constants->align : device->properties.slab_align, pool;
 	struct location *location = NULL;
-	if (device->properties.host_memory && !((uintptr_t)library->constants & (align - 1))) {       /* flash, or a mapped file: no copy */
+	if (device->properties.host_memory &&
+	    !((uintptr_t)library->constants & (align - 1))) { /* flash, or a mapped file: no copy */
 		struct slab *slab = slab_adopt(device, (void *)(uintptr_t)library->constants, constants->bytes);
-		status = slab ? INGOT_OK : say(INGOT_MEMORY, "no memory for the constants of %s", library->module->name);
+		status =
+		        slab ? INGOT_OK : say(INGOT_MEMORY, "no memory for the constants of %s", library->module->name);
 		if (slab) {
 			slab_keep(slab);
 			status = pool_add(device, slab, &pool);
@@ -41,21 +45,24 @@ static enum ingot_status constants_location(struct context *context, struct libr
 			slab_drop(slab);
 		}
 	} else if ((location = location_alone(device, constants->bytes, align, &status)))
-		status = submit_write(context->stream, "constants", location->slab, 0, library->constants, constants->bytes,
-				      &(struct access){ &location->hazard, false, true }, 1, &library->object, NULL);
+		status = submit_write(context->stream, "constants", location->slab, 0, library->constants,
+		                      constants->bytes, &(struct access){&location->hazard, false, true}, 1,
+		                      &library->object, NULL);
 	if (status) {
 		location_drop(location);
 		return status;
 	}
 	location->written = location->owns_pool = true;
-	device->constants[device->constant_count++] = (struct constants){ library->constants, constants->bytes, constants->hash, location };
+	device->constants[device->constant_count++] =
+	        (struct constants){library->constants, constants->bytes, constants->hash, location};
 	*out = location;
 	return INGOT_OK;
 }
 
 /* ---- sharing between streams ---- */
 
-static enum ingot_status device_place(struct context *context, struct entries *entries, struct node *node, struct location **out)
+static enum ingot_status device_place(struct context *context, struct entries *entries, struct node *node,
+                                      struct location **out)
 {
 	struct device *device = context->stream->device;
 	uint64_t bytes;
@@ -82,7 +89,8 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 {
 	struct device *device = context->stream->device;
 	struct ingot_runtime *runtime = device->object.runtime;
-	struct entry *shared = entries_find(&device->shared, node), *candidate = entries_find(&device->candidates, node);
+	struct entry *shared = entries_find(&device->shared, node),
+	             *candidate = entries_find(&device->candidates, node);
 	enum ingot_status status;
 	char why[200];
 	*out = NULL;
@@ -110,7 +118,8 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 		return INGOT_OK;
 	}
 	/* Only what has a value from the start is the same for all that read it; an input that the host gives is not. */
-	if (node->mode.sharing == INGOT_PER_STREAM || ingot_mode_known_volatile(&node->mode) || !(node->initial || node->host_version))
+	if (node->mode.sharing == INGOT_PER_STREAM || ingot_mode_known_volatile(&node->mode) ||
+	    !(node->initial || node->host_version))
 		return INGOT_OK;
 	if (!candidate)
 		return device_place(context, &device->candidates, node, out);
@@ -164,8 +173,10 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 			status = entries_add(runtime, &context->entries, base, location, from->offset);
 		return status;
 	}
-	if (reads && !base->initial && !base->host_version && !(from->flags & (INGOT_NODE_HOSTED | INGOT_NODE_STATE)) && base->mode.sharing != INGOT_SHARED)
-		return say(INGOT_MISSING, "%s reads %s, which is not in the context and has no value of its own", linking->routine->name, from->name);
+	if (reads && !base->initial && !base->host_version && !(from->flags & (INGOT_NODE_HOSTED | INGOT_NODE_STATE)) &&
+	    base->mode.sharing != INGOT_SHARED)
+		return say(INGOT_MISSING, "%s reads %s, which is not in the context and has no value of its own",
+		           linking->routine->name, from->name);
 	if ((status = sharing_decide(context, base, writes, &location)))
 		return status;
 	if (location)
@@ -196,14 +207,17 @@ static enum ingot_status nodes_need(struct linking *linking)
 	return status;
 }
 
-static enum ingot_status merge_check(struct context *parent, struct library *library, const struct ingot_module_routine *routine)
+static enum ingot_status merge_check(struct context *parent, struct library *library,
+                                     const struct ingot_module_routine *routine)
 {
 	char held[80], read[80];
-	if (routine->merge_input < 0 || !parent->merge_node || parent->merge_node == library->nodes[routine->merge_input])
+	if (routine->merge_input < 0 || !parent->merge_node ||
+	    parent->merge_node == library->nodes[routine->merge_input])
 		return INGOT_OK;
 	node_debug_name(parent->merge_node, held, sizeof held);
 	node_debug_name(library->nodes[routine->merge_input], read, sizeof read);
-	return say(INGOT_MISMATCH, "%s reads %s from the merge buffer of %s, for which the context has %s", routine->name, read, parent->stream->name, held);
+	return say(INGOT_MISMATCH, "%s reads %s from the merge buffer of %s, for which the context has %s",
+	           routine->name, read, parent->stream->name, held);
 }
 
 static enum ingot_status arguments_bind(struct routine *made, struct context *context)
@@ -220,7 +234,8 @@ static enum ingot_status arguments_bind(struct routine *made, struct context *co
 			*argument = (struct argument){ room.location, room.offset };
 			break;
 		case INGOT_FROM_WORKSPACE:
-			argument->location = context_workspace(context, routine->workspace_bytes, routine->workspace_align, &status);
+			argument->location =
+			        context_workspace(context, routine->workspace_bytes, routine->workspace_align, &status);
 			break;
 		case INGOT_FROM_CONSTANTS:
 			status = constants_location(context, made->library, &location);
@@ -235,7 +250,8 @@ static enum ingot_status arguments_bind(struct routine *made, struct context *co
 	return status;
 }
 
-static enum ingot_status routine_new(struct context *context, struct library *library, const struct ingot_module_routine *routine, struct routine **out)
+static enum ingot_status routine_new(struct context *context, struct library *library,
+                                     const struct ingot_module_routine *routine, struct routine **out)
 {
 	struct ingot_runtime *runtime = context->object.runtime;
 	struct routine *made = memory_new(runtime, 1, sizeof *made);
@@ -255,7 +271,9 @@ static enum ingot_status routine_new(struct context *context, struct library *li
 	made->arguments = memory_new(runtime, routine->argument_count, sizeof *made->arguments);
 	made->symbols = memory_new(runtime, routine->symbol_count, sizeof *made->symbols);
 	made->symbol_set = memory_new(runtime, routine->symbol_count, sizeof *made->symbol_set);
-	status = made->arguments && made->symbols && made->symbol_set ? arguments_bind(made, context) : say(INGOT_MEMORY, "no memory for routine %s", routine->name);
+	status = made->arguments && made->symbols && made->symbol_set
+	                 ? arguments_bind(made, context)
+	                 : say(INGOT_MEMORY, "no memory for routine %s", routine->name);
 	if (status) {
 		handle_close(&made->object);
 		return status;
@@ -269,7 +287,8 @@ static enum ingot_status routine_new(struct context *context, struct library *li
 	return INGOT_OK;
 }
 
-enum ingot_status link_locked(struct context *parent, struct library *library, const struct ingot_module_routine *routine, struct routine **out)
+enum ingot_status link_locked(struct context *parent, struct library *library,
+                              const struct ingot_module_routine *routine, struct routine **out)
 {
 	struct ingot_runtime *runtime = parent->object.runtime;
 	struct linking linking = { .library = library, .routine = routine };
@@ -281,7 +300,8 @@ enum ingot_status link_locked(struct context *parent, struct library *library, c
 		return status;
 	linking.nodes = memory_new(runtime, most, sizeof *linking.nodes);
 	linking.cleared = memory_new(runtime, most, sizeof *linking.cleared);
-	status = linking.nodes && linking.cleared ? nodes_need(&linking) : say(INGOT_MEMORY, "no memory to link %s", routine->name);
+	status = linking.nodes && linking.cleared ? nodes_need(&linking)
+	                                          : say(INGOT_MEMORY, "no memory to link %s", routine->name);
 	if (!status)
 		status = context_place_nodes(linking.context, linking.nodes, linking.cleared, linking.count);
 	if (!status)
@@ -311,15 +331,12 @@ static const struct ingot_module_routine *routine_named(const struct library *li
 
 static void leave_stream(struct stream *stream)
 {
-	struct ingot_runtime *runtime = stream->object.runtime;
 	object_keep(&stream->object);
-	leave_after(stream, stream->tail);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, stream->tail);
 }
 
-enum ingot_status ingot_link(struct ingot_context handle, struct ingot_library library_handle, const char *name, struct ingot_routine *out)
+enum ingot_status ingot_link(struct ingot_context handle, struct ingot_library library_handle, const char *name,
+                             struct ingot_routine *out)
 {
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
 	struct routine *routine;
@@ -334,7 +351,9 @@ enum ingot_status ingot_link(struct ingot_context handle, struct ingot_library l
 	if (!status && context->finalized)
 		status = say(INGOT_STALE, "the context is finalized");
 	else if (!status)
-		status = !library ? INGOT_STALE : !descriptor ? INGOT_MISSING : link_locked(context, library, descriptor, &routine);
+		status = !library      ? INGOT_STALE
+		         : !descriptor ? INGOT_MISSING
+		                       : link_locked(context, library, descriptor, &routine);
 	if (!status)
 		*out = HANDLE(ingot_routine, routine);
 	object_keep(&stream->object);
@@ -346,8 +365,9 @@ enum ingot_status ingot_link(struct ingot_context handle, struct ingot_library l
 	return status;
 }
 
-enum ingot_status ingot_link_all(struct ingot_context context, struct ingot_library library, bool (*keep)(const char *name, void *), void *user,
-				 struct ingot_routine *routines, struct ingot_context *last)
+enum ingot_status ingot_link_all(struct ingot_context context, struct ingot_library library,
+                                 bool (*keep)(const char *name, void *), void *user, struct ingot_routine *routines,
+                                 struct ingot_context *last)
 {
 	struct library *found = ENTER(library, library, KIND_LIBRARY);
 	enum ingot_status status = INGOT_OK;

@@ -1,5 +1,6 @@
 /* multicore.c: a worker thread for each stream, and one intra-op pool for all of them. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "futex.h"
@@ -29,7 +30,8 @@ static enum ingot_status multicore_open(const struct ingot_backend_options *opti
 	multicore->cores = sysconf(_SC_NPROCESSORS_ONLN);
 	multicore->device.parallel = options->parallel;
 	if (!options->parallel && options->intra_op_threads != 1) {
-		if (options->intra_op_threads > 4096 || ingot_threads_open(&multicore->threads, (int)options->intra_op_threads)) {
+		if (options->intra_op_threads > 4096 ||
+		    ingot_threads_open(&multicore->threads, (int)options->intra_op_threads)) {
 			snprintf(text, INGOT_BACKEND_TEXT, "no pool of %u threads", options->intra_op_threads);
 			free(multicore);
 			return INGOT_MEMORY;
@@ -62,14 +64,14 @@ static const struct ingot_parallel *multicore_parallel(void *device)
 	return ((struct multicore *)device)->device.parallel;
 }
 
-/* Spins for some microseconds where a core is to spare, then sleeps.  `signal` is read before the queue was looked at, so
+/* Spins for a few microseconds where a core is to spare, giving way to who was just woken on this one, then sleeps.  `signal` is read before the queue was looked at, so
  * a wake in between is not lost. */
 static void wait_for_signal(struct multicore_queue *queue, uint32_t seen)
 {
 	struct multicore *multicore = queue->multicore;
 	if (atomic_fetch_add(&multicore->spinning, 1) < multicore->cores - 1)
-		for (int i = 0; i < 2000 && atomic_load_explicit(&queue->signal, memory_order_acquire) == seen; i++)
-			pause_briefly();
+		for (int i = 0; i < 200 && atomic_load_explicit(&queue->signal, memory_order_acquire) == seen; i++)
+			i % 16 == 15 ? (void)sched_yield() : pause_briefly();
 	atomic_fetch_sub(&multicore->spinning, 1);
 	if (atomic_load(&queue->signal) != seen)
 		return;

@@ -9,14 +9,55 @@
 
 /* Words of C, C++ and CUDA, and of the headers that emitted code includes; sorted. */
 static const char *const keywords[] = {
-	"NULL", "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "blockDim", "blockIdx", "bool", "break", "case", "catch",
-	"char", "class", "compl", "const", "const_cast", "constexpr", "continue", "decltype", "default", "delete", "do", "double",
-	"dynamic_cast", "else", "enum", "errno", "exp", "explicit", "export", "extern", "fabs", "false", "float", "fma", "for", "friend", "goto", "gridDim",
-	"if", "inline", "int", "log", "long", "main", "memcpy", "memset", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
-	"nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "restrict", "return",
-	"short", "signed", "sizeof", "sqrt", "static", "static_assert", "static_cast", "struct", "switch", "template", "this",
-	"threadIdx", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void",
-	"volatile", "warpSize", "wchar_t", "while", "xor", "xor_eq",
+        "NULL",         "alignas",
+        "alignof",      "and",
+        "and_eq",       "asm",
+        "auto",         "bitand",
+        "bitor",        "blockDim",
+        "blockIdx",     "bool",
+        "break",        "case",
+        "catch",        "char",
+        "class",        "compl",
+        "const",        "const_cast",
+        "constexpr",    "continue",
+        "decltype",     "default",
+        "delete",       "do",
+        "double",       "dynamic_cast",
+        "else",         "enum",
+        "errno",        "exp",
+        "explicit",     "export",
+        "extern",       "fabs",
+        "false",        "float",
+        "fma",          "for",
+        "friend",       "goto",
+        "gridDim",      "if",
+        "inline",       "int",
+        "log",          "long",
+        "main",         "memcpy",
+        "memset",       "mutable",
+        "namespace",    "new",
+        "noexcept",     "not",
+        "not_eq",       "nullptr",
+        "operator",     "or",
+        "or_eq",        "private",
+        "protected",    "public",
+        "register",     "reinterpret_cast",
+        "restrict",     "return",
+        "short",        "signed",
+        "sizeof",       "sqrt",
+        "static",       "static_assert",
+        "static_cast",  "struct",
+        "switch",       "template",
+        "this",         "threadIdx",
+        "thread_local", "throw",
+        "true",         "try",
+        "typedef",      "typeid",
+        "typename",     "union",
+        "unsigned",     "using",
+        "virtual",      "void",
+        "volatile",     "warpSize",
+        "wchar_t",      "while",
+        "xor",          "xor_eq",
 };
 
 static int compare(const void *a, const void *b) { return strcmp(a, *(const char *const *)b); }
@@ -58,7 +99,8 @@ static void add_words(struct line *line, const char *const *labels, uint32_t cou
 {
 	for (int digits = 0; digits < 2; digits++)
 		for (uint32_t i = 0; i < count; i++) {
-			if (!is_word(labels[i]) || !strcmp(labels[i], "grad") || (isdigit((unsigned char)labels[i][0]) != 0) != digits)
+			if (!is_word(labels[i]) || !strcmp(labels[i], "grad") ||
+			    (isdigit((unsigned char)labels[i][0]) != 0) != digits)
 				continue;
 			if (line->count)
 				add(line, "_");
@@ -74,7 +116,8 @@ bool ingot_name_no_grad(const char *const *labels, uint32_t count, char *text, s
 	return is_grad(labels, count);
 }
 
-size_t ingot_name_ident(enum ingot_name_style style, uint32_t id, const char *const *labels, uint32_t count, bool repeated, char *text, size_t room)
+size_t ingot_name_ident(enum ingot_name_style style, uint32_t id, const char *const *labels, uint32_t count,
+                        bool repeated, char *text, size_t room)
 {
 	struct line line = { text, room, 0 }, words;
 	bool grad = style != INGOT_NAME_ONLY_IDS && is_grad(labels, count);
@@ -85,14 +128,16 @@ size_t ingot_name_ident(enum ingot_name_style style, uint32_t id, const char *co
 	if (style != INGOT_NAME_ONLY_IDS)
 		add_words(&words, labels, count);
 	/* Alone it must be an identifier, and no keyword; behind a number everything is. */
-	bool numbered = repeated || !words.count || isdigit((unsigned char)first[0]) || (!grad && ingot_name_is_keyword(first));
+	bool numbered =
+	        repeated || !words.count || isdigit((unsigned char)first[0]) || (!grad && ingot_name_is_keyword(first));
 	add(&line, "");
 	if (numbered)
 		add(&line, number);
 	if (words.count) {
 		if (numbered)
 			add(&line, "_");
-		struct line rest = { line.room > line.count ? line.at + line.count : NULL, line.room > line.count ? line.room - line.count : 0, 0 };
+		struct line rest = {line.room > line.count ? line.at + line.count : NULL,
+		                    line.room > line.count ? line.room - line.count : 0, 0};
 		add_words(&rest, labels, count);
 		line.count += rest.count;
 	}

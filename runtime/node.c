@@ -33,16 +33,18 @@ static enum ingot_status options_check(const struct ingot_node_options *options)
 		return say(INGOT_INVALID, "mode %u, sharing %u", options->mode, options->sharing);
 	for (uint32_t i = 0; i < options->rank; i++) {
 		int64_t left = options->left ? options->left[i] : 0, right = options->right ? options->right[i] : 0;
-		if (options->dims[i] < 0 || left < 0 || right < 0 || left > options->dims[i] || right > options->dims[i] - left)
-			return say(INGOT_RANGE, "axis %u: %lld elements with margins %lld and %lld", i, (long long)options->dims[i],
-				   (long long)left, (long long)right);
+		if (options->dims[i] < 0 || left < 0 || right < 0 || left > options->dims[i] ||
+		    right > options->dims[i] - left)
+			return say(INGOT_RANGE, "axis %u: %lld elements with margins %lld and %lld", i,
+			           (long long)options->dims[i], (long long)left, (long long)right);
 		if (__builtin_mul_overflow(count, (uint64_t)options->dims[i], &count) || count > UINT64_C(1) << 56)
 			return say(INGOT_RANGE, "the elements of the node overflow");
 	}
 	return INGOT_OK;
 }
 
-struct node *node_make(struct ingot_runtime *runtime, const struct ingot_node_options *options, enum ingot_status *status)
+struct node *node_make(struct ingot_runtime *runtime, const struct ingot_node_options *options,
+                       enum ingot_status *status)
 {
 	char why[200];
 	if ((*status = options_check(options)))
@@ -74,11 +76,14 @@ struct node *node_make(struct ingot_runtime *runtime, const struct ingot_node_op
 	}
 	node->margin = options->margin;
 	node->margin_open = options->margin_open;
-	node->precision = options->dtype ? (struct ingot_precision_state){ INGOT_PRECISION_SPECIFIED, options->dtype, false }
-					 : (struct ingot_precision_state){ INGOT_PRECISION_DEFAULT, runtime->options.default_dtype, false };
+	node->precision = options->dtype
+	                          ? (struct ingot_precision_state){INGOT_PRECISION_SPECIFIED, options->dtype, false}
+	                          : (struct ingot_precision_state){INGOT_PRECISION_DEFAULT,
+	                                                           runtime->options.default_dtype, false};
 	node->mode.mode = INGOT_MODE_OPEN;
 	if ((options->mode && !ingot_mode_update(&node->mode, options->mode, options->provenance, why)) ||
-	    (options->sharing && !ingot_sharing_update(&node->mode, (enum ingot_sharing)options->sharing, options->provenance, why))) {
+	    (options->sharing &&
+	     !ingot_sharing_update(&node->mode, (enum ingot_sharing)options->sharing, options->provenance, why))) {
 		*status = say(INGOT_CONFLICT, "%s", why);
 		handle_close(&node->object);
 		return NULL;
@@ -86,14 +91,16 @@ struct node *node_make(struct ingot_runtime *runtime, const struct ingot_node_op
 	return node;
 }
 
-static enum ingot_status node_new_locked(struct ingot_runtime *runtime, const struct ingot_node_options *options, struct node **out)
+static enum ingot_status node_new_locked(struct ingot_runtime *runtime, const struct ingot_node_options *options,
+                                         struct node **out)
 {
 	enum ingot_status status;
 	*out = node_make(runtime, options, &status);
 	return status;
 }
 
-enum ingot_status ingot_node_new(struct ingot_runtime *runtime, const struct ingot_node_options *options, struct ingot_node *out)
+enum ingot_status ingot_node_new(struct ingot_runtime *runtime, const struct ingot_node_options *options,
+                                 struct ingot_node *out)
 {
 	struct node *node;
 	if (!runtime || !options || !out)
@@ -106,7 +113,8 @@ enum ingot_status ingot_node_new(struct ingot_runtime *runtime, const struct ing
 	return status;
 }
 
-enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct ingot_node_options *options, void *data, uint64_t bytes, struct ingot_node *out)
+enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct ingot_node_options *options, void *data,
+                                  uint64_t bytes, struct ingot_node *out)
 {
 	struct node *node;
 	uint64_t needed;
@@ -118,7 +126,8 @@ enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct in
 	if (!status) {
 		status = node_bytes(node, &needed);
 		if (!status && needed != bytes)
-			status = say(INGOT_MISMATCH, "an array of %llu bytes for a node of %llu", (unsigned long long)bytes, (unsigned long long)needed);
+			status = say(INGOT_MISMATCH, "an array of %llu bytes for a node of %llu",
+			             (unsigned long long)bytes, (unsigned long long)needed);
 		if (!status && !ingot_mode_update(&node->mode, INGOT_HOSTED, INGOT_BY_WRAPPED, why))
 			status = say(INGOT_CONFLICT, "%s", why);
 		if (status)
@@ -143,8 +152,8 @@ enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int6
 		return INGOT_STALE;
 	struct ingot_runtime *runtime = handle.runtime;
 	if (!parent->rank || first < 0 || rows < 0 || first > parent->dims[0] || rows > parent->dims[0] - first)
-		status = say(INGOT_RANGE, "rows %lld to %lld of a node that has %lld", (long long)first, (long long)(first + rows),
-			     parent->rank ? (long long)parent->dims[0] : 0LL);
+		status = say(INGOT_RANGE, "rows %lld to %lld of a node that has %lld", (long long)first,
+		             (long long)(first + rows), parent->rank ? (long long)parent->dims[0] : 0LL);
 	else if (parent->left[0] || parent->right[0])
 		status = say(INGOT_UNSUPPORTED, "a slice across margins of the leading axis");
 	if (!status)
@@ -155,9 +164,17 @@ enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int6
 		int64_t dims[INGOT_MAX_RANK];
 		memcpy(dims, parent->dims, sizeof dims);
 		dims[0] = rows;
-		status = node_new_locked(runtime, &(struct ingot_node_options){ .rank = parent->rank, .dims = dims, .left = parent->left,
-			.right = parent->right, .margin = parent->margin, .margin_open = parent->margin_open, .dtype = parent->precision.dtype,
-			.labels = (const char *const *)parent->labels, .label_count = parent->label_count }, &node);
+		status = node_new_locked(runtime,
+		                         &(struct ingot_node_options){.rank = parent->rank,
+		                                                      .dims = dims,
+		                                                      .left = parent->left,
+		                                                      .right = parent->right,
+		                                                      .margin = parent->margin,
+		                                                      .margin_open = parent->margin_open,
+		                                                      .dtype = parent->precision.dtype,
+		                                                      .labels = (const char *const *)parent->labels,
+		                                                      .label_count = parent->label_count},
+		                         &node);
 	}
 	if (!status) {
 		node->mode = parent->mode;
@@ -245,7 +262,8 @@ static struct node *node_after(struct ingot_runtime *runtime, int64_t id)
 	return found;
 }
 
-uint32_t ingot_node_list(struct ingot_runtime *runtime, bool (*keep)(struct ingot_node, void *), void *user, struct ingot_node *nodes, uint32_t room)
+uint32_t ingot_node_list(struct ingot_runtime *runtime, bool (*keep)(struct ingot_node, void *), void *user,
+                         struct ingot_node *nodes, uint32_t room)
 {
 	uint32_t count = 0;
 	int64_t id = -1;
@@ -308,7 +326,8 @@ static void header_print(struct sink *sink, struct node *node, bool debug)
 	ingot_mode_text(node->mode.mode, (enum ingot_sharing)node->mode.sharing, mode, sizeof mode);
 	sink_printf(sink, "n%u ", node->id);
 	label_print(sink, node);
-	sink_printf(sink, "%s%s [", node->label_count ? " " : "", ingot_dtype_name((enum ingot_dtype)node->precision.dtype));
+	sink_printf(sink, "%s%s [", node->label_count ? " " : "",
+	            ingot_dtype_name((enum ingot_dtype)node->precision.dtype));
 	dims_print(sink, node, debug);
 	uint64_t count;
 	if (node->storage_bytes)
@@ -319,7 +338,8 @@ static void header_print(struct sink *sink, struct node *node, bool debug)
 	if (!debug)
 		return;
 	const char *text = ingot_provenance_text((enum ingot_provenance)(node->mode.provenance % 1000));
-	sink_printf(sink, " by %u (%s), %s", node->mode.provenance, text ? text : "?", ingot_precision_name((enum ingot_precision)node->precision.level));
+	sink_printf(sink, " by %u (%s), %s", node->mode.provenance, text ? text : "?",
+	            ingot_precision_name((enum ingot_precision)node->precision.level));
 	if (node->host)
 		sink_printf(sink, ", host");
 	if (node->parent)
@@ -338,7 +358,9 @@ static bool repeated(struct ingot_runtime *runtime, const struct node *node)
 	for (uint32_t i = 0; i < runtime->handle_count && own[0]; i++) {
 		const struct node *one = (const struct node *)runtime->handles[i].object;
 		if (one && one->object.kind == KIND_NODE && one != node &&
-		    ingot_name_no_grad((const char *const *)one->labels, one->label_count, other, sizeof other) == grad && !strcmp(own, other))
+		    ingot_name_no_grad((const char *const *)one->labels, one->label_count, other, sizeof other) ==
+		            grad &&
+		    !strcmp(own, other))
 			return true;
 	}
 	return false;
@@ -363,18 +385,34 @@ static size_t node_words(struct ingot_node handle, enum words words, bool flag, 
 		if (node->code_name)
 			sink_printf(&sink, "%s", node->code_name);
 		else
-			sink.count = ingot_name_ident(handle.runtime->options.name_style, node->id, (const char *const *)node->labels,
-						      node->label_count, repeated(handle.runtime, node), text, room);
+			sink.count = ingot_name_ident(handle.runtime->options.name_style, node->id,
+			                              (const char *const *)node->labels, node->label_count,
+			                              repeated(handle.runtime, node), text, room);
 	}
 	leave(handle.runtime);
 	return sink_end(&sink);
 }
 
-size_t ingot_node_label(struct ingot_node node, char *text, size_t room) { return node_words(node, WORDS_LABEL, false, text, room); }
-size_t ingot_node_debug_name(struct ingot_node node, char *text, size_t room) { return node_words(node, WORDS_DEBUG, false, text, room); }
-size_t ingot_node_dims_text(struct ingot_node node, bool axes, char *text, size_t room) { return node_words(node, WORDS_DIMS, axes, text, room); }
-size_t ingot_node_header(struct ingot_node node, bool debug, char *text, size_t room) { return node_words(node, WORDS_HEADER, debug, text, room); }
-size_t ingot_node_code_name(struct ingot_node node, char *text, size_t room) { return node_words(node, WORDS_CODE, false, text, room); }
+size_t ingot_node_label(struct ingot_node node, char *text, size_t room)
+{
+	return node_words(node, WORDS_LABEL, false, text, room);
+}
+size_t ingot_node_debug_name(struct ingot_node node, char *text, size_t room)
+{
+	return node_words(node, WORDS_DEBUG, false, text, room);
+}
+size_t ingot_node_dims_text(struct ingot_node node, bool axes, char *text, size_t room)
+{
+	return node_words(node, WORDS_DIMS, axes, text, room);
+}
+size_t ingot_node_header(struct ingot_node node, bool debug, char *text, size_t room)
+{
+	return node_words(node, WORDS_HEADER, debug, text, room);
+}
+size_t ingot_node_code_name(struct ingot_node node, char *text, size_t room)
+{
+	return node_words(node, WORDS_CODE, false, text, room);
+}
 
 size_t ingot_node_headers(struct ingot_runtime *runtime, bool debug, char *text, size_t room)
 {
@@ -451,14 +489,16 @@ enum ingot_status node_bytes(struct node *node, uint64_t *bytes)
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_node_dtype_update(struct ingot_node handle, enum ingot_precision level, enum ingot_dtype dtype, const enum ingot_dtype *only_if)
+enum ingot_status ingot_node_dtype_update(struct ingot_node handle, enum ingot_precision level, enum ingot_dtype dtype,
+                                          const enum ingot_dtype *only_if)
 {
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	enum ingot_status status = INGOT_OK;
 	char why[200], name[80];
 	if (!node)
 		return INGOT_STALE;
-	if ((!only_if || node->precision.dtype == (uint32_t)*only_if) && !ingot_precision_update(&node->precision, level, dtype, why)) {
+	if ((!only_if || node->precision.dtype == (uint32_t)*only_if) &&
+	    !ingot_precision_update(&node->precision, level, dtype, why)) {
 		node_debug_name(node, name, sizeof name);
 		status = say(INGOT_CONFLICT, "%s: %s", name, why);
 	}
@@ -516,7 +556,8 @@ enum ingot_status ingot_node_mode_update(struct ingot_node handle, enum ingot_mo
 	return status;
 }
 
-enum ingot_status ingot_node_sharing_update(struct ingot_node handle, enum ingot_sharing sharing, enum ingot_provenance by)
+enum ingot_status ingot_node_sharing_update(struct ingot_node handle, enum ingot_sharing sharing,
+                                            enum ingot_provenance by)
 {
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	char why[200];
@@ -572,10 +613,12 @@ enum ingot_status ingot_node_is_materialized(struct ingot_node node, enum ingot_
 	return node_question(node, INGOT_MATERIALIZED, by, answer);
 }
 
-enum ingot_status ingot_node_is_in_context(struct ingot_node node, bool host_memory, enum ingot_provenance by, bool *answer)
+enum ingot_status ingot_node_is_in_context(struct ingot_node node, bool host_memory, enum ingot_provenance by,
+                                           bool *answer)
 {
 	/* Where device memory is host memory, what only the host changes is read in place. */
-	return node_question(node, host_memory ? INGOT_ON_DEVICE | INGOT_HOSTED_CHANGED : INGOT_MATERIALIZED, by, answer);
+	return node_question(node, host_memory ? INGOT_ON_DEVICE | INGOT_HOSTED_CHANGED : INGOT_MATERIALIZED, by,
+	                     answer);
 }
 
 enum ingot_status ingot_node_mode_default(struct ingot_node handle, enum ingot_provenance by)

@@ -60,7 +60,8 @@ static bool step_before(const struct work *work, uint32_t s, uint32_t t)
 
 static bool buffer_before(const struct work *work, uint32_t a, uint32_t b)
 {
-	const uint32_t *last = work->last_use + (size_t)a * work->lanes, *first = work->first_use + (size_t)b * work->lanes;
+	const uint32_t *last = work->last_use + (size_t)a * work->lanes,
+	               *first = work->first_use + (size_t)b * work->lanes;
 	for (uint32_t i = 0; i < work->lanes; i++)
 		for (uint32_t j = 0; j < work->lanes && last[i] != NONE; j++)
 			if (first[j] != NONE && !step_before(work, last[i], first[j]))
@@ -134,12 +135,14 @@ static void uses_fill(struct work *work)
 	const struct ingot_plan *plan = work->plan;
 	for (uint32_t b = 0; b < work->count; b++) {
 		const struct ingot_plan_buffer *buffer = plan->buffers + b;
-		uint32_t *first = work->first_use + (size_t)b * work->lanes, *last = work->last_use + (size_t)b * work->lanes;
+		uint32_t *first = work->first_use + (size_t)b * work->lanes,
+		         *last = work->last_use + (size_t)b * work->lanes;
 		for (uint32_t i = 0; i < work->lanes; i++)
 			first[i] = last[i] = NONE;
 		uint32_t uses = buffer->uses ? buffer->use_count : buffer->last - buffer->first + 1;
 		for (uint32_t i = 0; i < uses; i++) {
-			uint32_t step = buffer->uses ? buffer->uses[i] : buffer->first + i, lane = plan->steps[step].lane;
+			uint32_t step = buffer->uses ? buffer->uses[i] : buffer->first + i,
+			         lane = plan->steps[step].lane;
 			if (first[lane] == NONE || step < first[lane])
 				first[lane] = step;
 			if (last[lane] == NONE || step > last[lane])
@@ -181,9 +184,10 @@ static enum ingot_plan_status steps_valid(const struct ingot_plan *plan)
 
 static void work_release(struct work *work)
 {
-	void *const all[] = { work->order, work->best_order, work->scratch, work->chain, work->head, work->tail, work->offset,
-			      work->best_offset, work->breadth, work->hint, work->hinted, work->clock,
-			      work->place_in_lane, work->first_use, work->last_use, work->ends };
+	void *const all[] = {work->order,         work->best_order, work->scratch,  work->chain,
+	                     work->head,          work->tail,       work->offset,   work->best_offset,
+	                     work->breadth,       work->hint,       work->hinted,   work->clock,
+	                     work->place_in_lane, work->first_use,  work->last_use, work->ends};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		scratch_free(work->plan, all[i]);
 }
@@ -204,7 +208,8 @@ static enum ingot_plan_status work_init(struct work *work, struct ingot_plan *pl
 	work->effort = plan->effort ? plan->effort : EFFORT_DEFAULT;
 	work->lanes = plan->steps && plan->lane_count > 1 ? plan->lane_count : 0;
 	size_t n = work->count, room = n > work->lanes ? n : work->lanes, cells, uses;
-	if (__builtin_mul_overflow((size_t)plan->step_count, work->lanes, &cells) || __builtin_mul_overflow(n, work->lanes, &uses))
+	if (__builtin_mul_overflow((size_t)plan->step_count, work->lanes, &cells) ||
+	    __builtin_mul_overflow(n, work->lanes, &uses))
 		return INGOT_PLAN_MEMORY;
 	work->order = scratch_alloc(plan, n, sizeof *work->order);
 	work->best_order = scratch_alloc(plan, n, sizeof *work->best_order);
@@ -218,8 +223,9 @@ static enum ingot_plan_status work_init(struct work *work, struct ingot_plan *pl
 	work->hint = scratch_alloc(plan, n, 1);
 	work->hinted = scratch_alloc(plan, n, 1);
 	work->ends = scratch_alloc(plan, plan->slab_count, sizeof *work->ends);
-	bool lacking = !work->order || !work->best_order || !work->scratch || !work->chain || !work->head || !work->tail || !work->offset ||
-		       !work->best_offset || !work->breadth || !work->hint || !work->hinted || !work->ends;
+	bool lacking = !work->order || !work->best_order || !work->scratch || !work->chain || !work->head ||
+	               !work->tail || !work->offset || !work->best_offset || !work->breadth || !work->hint ||
+	               !work->hinted || !work->ends;
 	if (work->lanes) {
 		work->clock = scratch_alloc(plan, cells, sizeof *work->clock);
 		work->place_in_lane = scratch_alloc(plan, plan->step_count, sizeof *work->place_in_lane);
@@ -255,7 +261,8 @@ static void order_sort(struct work *work, uint32_t *at, uint32_t count, compare_
 			uint64_t middle = from + width < count ? from + width : count;
 			uint64_t to = from + 2 * width < count ? from + 2 * width : count, i = from, j = middle;
 			for (uint64_t k = from; k < to; k++)
-				work->scratch[k] = j >= to || (i < middle && compare(work, at[i], at[j]) <= 0) ? at[i++] : at[j++];
+				work->scratch[k] =
+				        j >= to || (i < middle && compare(work, at[i], at[j]) <= 0) ? at[i++] : at[j++];
 		}
 		memcpy(at, work->scratch, count * sizeof *at);
 	}
@@ -263,13 +270,22 @@ static void order_sort(struct work *work, uint32_t *at, uint32_t count, compare_
 
 #define DOWN(a, b) ((a) < (b) ? 1 : (a) > (b) ? -1 : 0)
 
-static const struct ingot_plan_buffer *buffer_at(const struct work *work, uint32_t i) { return work->plan->buffers + i; }
+static const struct ingot_plan_buffer *buffer_at(const struct work *work, uint32_t i)
+{
+	return work->plan->buffers + i;
+}
 static uint64_t length(const struct work *work, uint32_t i)
 {
 	return (uint64_t)buffer_at(work, i)->last - buffer_at(work, i)->first + 1;
 }
-static int by_first(const struct work *work, uint32_t a, uint32_t b) { return -DOWN(buffer_at(work, a)->first, buffer_at(work, b)->first); }
-static int by_last(const struct work *work, uint32_t a, uint32_t b) { return -DOWN(buffer_at(work, a)->last, buffer_at(work, b)->last); }
+static int by_first(const struct work *work, uint32_t a, uint32_t b)
+{
+	return -DOWN(buffer_at(work, a)->first, buffer_at(work, b)->first);
+}
+static int by_last(const struct work *work, uint32_t a, uint32_t b)
+{
+	return -DOWN(buffer_at(work, a)->last, buffer_at(work, b)->last);
+}
 static int by_size(const struct work *work, uint32_t a, uint32_t b)
 {
 	int order = DOWN(buffer_at(work, a)->bytes, buffer_at(work, b)->bytes);
@@ -305,8 +321,8 @@ static int by_end(const struct work *work, uint32_t a, uint32_t b)
 /* ---- the bound ---- */
 
 /* Offsets are multiples of the smallest alignment, so every buffer but the topmost takes its size rounded up to it.
- * The sum can only rise where a buffer begins, so those steps are looked at.  At the first step of a buffer that may take
- * its partner's place, the smaller of the two needs no room. */
+ * The sum can only rise where a buffer begins, so those steps are looked at.  At the first step of a buffer that may
+ * take its partner's place, the smaller of the two needs no room. */
 static bool bounds_find(struct work *work)
 {
 	struct ingot_plan *plan = work->plan;
@@ -325,7 +341,8 @@ static bool bounds_find(struct work *work)
 			if (align_of(b) > plan->slabs[slab].align)
 				plan->slabs[slab].align = align_of(b);
 			/* The worst placement is one behind the other, so offsets cannot overflow where this sum does not. */
-			if (b->bytes >= LARGEST || __builtin_add_overflow(total, b->bytes + align_of(b), &total) || total >= LARGEST) {
+			if (b->bytes >= LARGEST || __builtin_add_overflow(total, b->bytes + align_of(b), &total) ||
+			    total >= LARGEST) {
 				plan->bad = i;
 				return false;
 			}
@@ -342,7 +359,8 @@ static bool bounds_find(struct work *work)
 			for (; i < count && buffer_at(work, begin[i])->first == step; i++) {
 				live += align_up(buffer_at(work, begin[i])->bytes, unit);
 				if (work->hint[begin[i]]) {
-					uint64_t old = buffer_at(work, (uint32_t)buffer_at(work, begin[i])->in_place_of)->bytes;
+					uint64_t old = buffer_at(work, (uint32_t)buffer_at(work, begin[i])->in_place_of)
+					                       ->bytes;
 					uint64_t own = buffer_at(work, begin[i])->bytes;
 					shared += align_up(own < old ? own : old, unit);
 				}
@@ -366,7 +384,8 @@ static bool bounds_find(struct work *work)
 		}
 		/* Each buffer's breadth: the largest live sum of its life, as seen where others begin. */
 		for (uint32_t i = 0; i < count && count <= 20000; i++)
-			for (uint32_t k = i + 1; k < count && buffer_at(work, begin[k])->first <= buffer_at(work, begin[i])->last; k++) {
+			for (uint32_t k = i + 1;
+			     k < count && buffer_at(work, begin[k])->first <= buffer_at(work, begin[i])->last; k++) {
 				if (!work->effort)
 					break;
 				work->effort--;
@@ -587,7 +606,8 @@ enum ingot_plan_status ingot_plan_check(struct ingot_plan *plan)
 		const struct ingot_plan_buffer *x = plan->buffers + a;
 		uint64_t end;
 		plan->bad = a;
-		if (x->offset % align_of(x) || __builtin_add_overflow(x->offset, x->bytes, &end) || end > plan->slabs[x->slab].peak)
+		if (x->offset % align_of(x) || __builtin_add_overflow(x->offset, x->bytes, &end) ||
+		    end > plan->slabs[x->slab].peak)
 			status = INGOT_PLAN_INVALID;
 		for (uint32_t b = 0; b < a && !status; b++) {
 			const struct ingot_plan_buffer *y = plan->buffers + b;
@@ -600,8 +620,8 @@ enum ingot_plan_status ingot_plan_check(struct ingot_plan *plan)
 	return status;
 }
 
-enum ingot_plan_status ingot_plan_segments(struct ingot_plan_item *items, uint32_t item_count, uint64_t cap, uint64_t *used,
-					   uint32_t *segment_count, uint32_t *bad)
+enum ingot_plan_status ingot_plan_segments(struct ingot_plan_item *items, uint32_t item_count, uint64_t cap,
+                                           uint64_t *used, uint32_t *segment_count, uint32_t *bad)
 {
 	uint32_t segment = 0;
 	uint64_t limit = cap && cap < LARGEST ? cap : LARGEST;

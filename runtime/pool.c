@@ -8,12 +8,14 @@ struct slab *slab_adopt(struct device *device, void *memory, uint64_t bytes)
 	struct slab *slab = memory_new(device->object.runtime, 1, sizeof *slab);
 	if (!slab)
 		return NULL;
-	*slab = (struct slab){ .device = device, .raw = memory, .base = memory, .bytes = bytes, .refs = 1, .adopted = true };
+	*slab = (struct slab){
+	        .device = device, .raw = memory, .base = memory, .bytes = bytes, .refs = 1, .adopted = true};
 	object_keep(&device->object);
 	return slab;
 }
 
-struct slab *slab_new(struct device *device, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode, enum ingot_status *status)
+struct slab *slab_new(struct device *device, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode,
+                      enum ingot_status *status)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	const struct ingot_backend *table = device->backend->table;
@@ -36,7 +38,8 @@ struct slab *slab_new(struct device *device, uint64_t bytes, uint32_t align, enu
 	/* One byte at least, so that every slab has an address of its own. */
 	*status = table->slab_alloc(device->raw, bytes ? (size_t)bytes : 1, align, mode, &slab->raw, text);
 	if (*status) {
-		say(*status, "%s: a slab of %llu bytes: %s", name, (unsigned long long)bytes, text[0] ? text : ingot_status_text(*status));
+		say(*status, "%s: a slab of %llu bytes: %s", name, (unsigned long long)bytes,
+		    text[0] ? text : ingot_status_text(*status));
 		memory_free(runtime, slab);
 		return NULL;
 	}
@@ -128,22 +131,25 @@ void pool_remove(struct device *device, uint32_t id)
 	slab_drop(pool.slab);
 }
 
-static struct pool *pool_range(struct device *device, uint32_t id, uint64_t offset, uint64_t bytes, enum ingot_status *status)
+static struct pool *pool_range(struct device *device, uint32_t id, uint64_t offset, uint64_t bytes,
+                               enum ingot_status *status)
 {
 	struct pool *pool = pool_find(device, id);
 	if (!pool)
-		*status = say(INGOT_MISSING, "%s:%d:%u has no pool %u (offset %llu)", device->properties.backend, device->properties.ordinal,
-			      device->properties.id, id, (unsigned long long)offset);
+		*status = say(INGOT_MISSING, "%s:%d:%u has no pool %u (offset %llu)", device->properties.backend,
+		              device->properties.ordinal, device->properties.id, id, (unsigned long long)offset);
 	else if (offset > pool->slab->bytes || bytes > pool->slab->bytes - offset)
-		*status = say(INGOT_RANGE, "%s:%d:%u: pool %u has %llu bytes, not %llu at offset %llu", device->properties.backend,
-			      device->properties.ordinal, device->properties.id, id, (unsigned long long)pool->slab->bytes,
-			      (unsigned long long)bytes, (unsigned long long)offset);
+		*status = say(INGOT_RANGE, "%s:%d:%u: pool %u has %llu bytes, not %llu at offset %llu",
+		              device->properties.backend, device->properties.ordinal, device->properties.id, id,
+		              (unsigned long long)pool->slab->bytes, (unsigned long long)bytes,
+		              (unsigned long long)offset);
 	else
 		return pool;
 	return NULL;
 }
 
-enum ingot_status ingot_pool_open(struct ingot_device handle, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode, uint32_t *id)
+enum ingot_status ingot_pool_open(struct ingot_device handle, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode,
+                                  uint32_t *id)
 {
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	enum ingot_status status;
@@ -156,7 +162,8 @@ enum ingot_status ingot_pool_open(struct ingot_device handle, uint64_t bytes, ui
 	return status;
 }
 
-enum ingot_status ingot_pool_replace(struct ingot_device handle, uint32_t id, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode)
+enum ingot_status ingot_pool_replace(struct ingot_device handle, uint32_t id, uint64_t bytes, uint32_t align,
+                                     enum ingot_slab_mode mode)
 {
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	enum ingot_status status;
@@ -235,7 +242,7 @@ struct move {
 	void *to_host;
 	const void *from_host;
 	int byte;
-	void *queue;                      /* of the stream; asked when it is submitted, as the command outlives nothing */
+	void *queue; /* of the stream; asked when it is submitted, as the command outlives nothing */
 	const struct ingot_backend *table;
 };
 
@@ -245,18 +252,22 @@ static enum ingot_status move_run(struct ingot_command *command, char *text)
 	if (!move->bytes)
 		return INGOT_OK;
 	if (move->to_host)
-		return move->table->copy_out(move->queue, move->to_host, move->from->raw, move->from_offset, move->bytes, text);
+		return move->table->copy_out(move->queue, move->to_host, move->from->raw, move->from_offset,
+		                             move->bytes, text);
 	if (move->from_host)
-		return move->table->copy_in(move->queue, move->to->raw, move->to_offset, move->from_host, move->bytes, text);
+		return move->table->copy_in(move->queue, move->to->raw, move->to_offset, move->from_host, move->bytes,
+		                            text);
 	if (!move->from)
 		return move->table->fill(move->queue, move->to->raw, move->to_offset, move->byte, move->bytes, text);
 	if (move->to == move->from && move->to_offset == move->from_offset)
 		return INGOT_OK;
-	return move->table->copy(move->queue, move->to->raw, move->to_offset, move->from->raw, move->from_offset, move->bytes, text);
+	return move->table->copy(move->queue, move->to->raw, move->to_offset, move->from->raw, move->from_offset,
+	                         move->bytes, text);
 }
 
-static enum ingot_status move_submit(struct stream *stream, const char *name, struct move move, const struct access *accesses, uint32_t access_count,
-				     struct object *keeps, struct ingot_command **out)
+static enum ingot_status move_submit(struct stream *stream, const char *name, struct move move,
+                                     const struct access *accesses, uint32_t access_count, struct object *keeps,
+                                     struct ingot_command **out)
 {
 	struct slab *slabs[2];
 	struct ingot_command *command;
@@ -265,9 +276,16 @@ static enum ingot_status move_submit(struct stream *stream, const char *name, st
 		slabs[count++] = move.to;
 	if (move.from)
 		slabs[count++] = move.from;
-	enum ingot_status status = submit(&(struct request){ .stream = stream, .name = name, .run = move_run, .payload_bytes = sizeof move,
-							     .accesses = accesses, .access_count = access_count, .slabs = slabs,
-							     .slab_count = count, .keeps = keeps }, &command);
+	enum ingot_status status = submit(&(struct request){.stream = stream,
+	                                                    .name = name,
+	                                                    .run = move_run,
+	                                                    .payload_bytes = sizeof move,
+	                                                    .accesses = accesses,
+	                                                    .access_count = access_count,
+	                                                    .slabs = slabs,
+	                                                    .slab_count = count,
+	                                                    .keeps = keeps},
+	                                  &command);
 	if (status)
 		return status;
 	move.queue = stream->raw;
@@ -278,36 +296,46 @@ static enum ingot_status move_submit(struct stream *stream, const char *name, st
 	return INGOT_OK;
 }
 
-enum ingot_status submit_fill(struct stream *stream, struct slab *slab, uint64_t offset, uint64_t bytes, int byte, struct hazard *hazard,
-			      struct ingot_command **out)
+enum ingot_status submit_fill(struct stream *stream, struct slab *slab, uint64_t offset, uint64_t bytes, int byte,
+                              struct hazard *hazard, struct ingot_command **out)
 {
-	return move_submit(stream, "fill", (struct move){ .to = slab, .to_offset = offset, .bytes = bytes, .byte = byte },
-			   &(struct access){ .hazard = hazard, .write = true }, hazard != NULL, NULL, out);
+	return move_submit(stream, "fill", (struct move){.to = slab, .to_offset = offset, .bytes = bytes, .byte = byte},
+	                   &(struct access){.hazard = hazard, .write = true}, hazard != NULL, NULL, out);
 }
 
-enum ingot_status submit_write(struct stream *stream, const char *name, struct slab *slab, uint64_t offset, const void *host, uint64_t bytes,
-			       const struct access *accesses, uint32_t count, struct object *keeps, struct ingot_command **out)
+enum ingot_status submit_write(struct stream *stream, const char *name, struct slab *slab, uint64_t offset,
+                               const void *host, uint64_t bytes, const struct access *accesses, uint32_t count,
+                               struct object *keeps, struct ingot_command **out)
 {
-	return move_submit(stream, name, (struct move){ .to = slab, .to_offset = offset, .from_host = host, .bytes = bytes }, accesses, count, keeps, out);
+	return move_submit(stream, name,
+	                   (struct move){.to = slab, .to_offset = offset, .from_host = host, .bytes = bytes}, accesses,
+	                   count, keeps, out);
 }
 
-enum ingot_status submit_read(struct stream *stream, const char *name, struct slab *slab, uint64_t offset, void *host, uint64_t bytes,
-			      const struct access *accesses, uint32_t count, struct object *keeps, struct ingot_command **out)
+enum ingot_status submit_read(struct stream *stream, const char *name, struct slab *slab, uint64_t offset, void *host,
+                              uint64_t bytes, const struct access *accesses, uint32_t count, struct object *keeps,
+                              struct ingot_command **out)
 {
-	return move_submit(stream, name, (struct move){ .from = slab, .from_offset = offset, .to_host = host, .bytes = bytes }, accesses, count, keeps, out);
+	return move_submit(stream, name,
+	                   (struct move){.from = slab, .from_offset = offset, .to_host = host, .bytes = bytes},
+	                   accesses, count, keeps, out);
 }
 
-enum ingot_status submit_copy(struct stream *stream, const char *name, struct slab *to, uint64_t to_offset, struct slab *from, uint64_t from_offset,
-			      uint64_t bytes, const struct access *accesses, uint32_t count, struct ingot_command **out)
+enum ingot_status submit_copy(struct stream *stream, const char *name, struct slab *to, uint64_t to_offset,
+                              struct slab *from, uint64_t from_offset, uint64_t bytes, const struct access *accesses,
+                              uint32_t count, struct ingot_command **out)
 {
-	return move_submit(stream, name, (struct move){ .to = to, .from = from, .to_offset = to_offset, .from_offset = from_offset, .bytes = bytes },
-			   accesses, count, NULL, out);
+	return move_submit(
+	        stream, name,
+	        (struct move){
+	                .to = to, .from = from, .to_offset = to_offset, .from_offset = from_offset, .bytes = bytes},
+	        accesses, count, NULL, out);
 }
 
 enum move_kind { MOVE_FILL, MOVE_WRITE, MOVE_READ };
 
-static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind kind, uint32_t id, uint64_t offset, void *host, uint64_t bytes,
-				   int byte, struct ingot_event *done)
+static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind kind, uint32_t id, uint64_t offset,
+                                   void *host, uint64_t bytes, int byte, struct ingot_event *done)
 {
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
 	struct ingot_command *command = NULL;
@@ -326,9 +354,11 @@ static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind ki
 		if (kind == MOVE_FILL)
 			status = submit_fill(stream, pool->slab, offset, bytes, byte, &pool->hazard, &command);
 		else if (kind == MOVE_WRITE)
-			status = submit_write(stream, "pool write", pool->slab, offset, host, bytes, &access, 1, NULL, &command);
+			status = submit_write(stream, "pool write", pool->slab, offset, host, bytes, &access, 1, NULL,
+			                      &command);
 		else
-			status = submit_read(stream, "pool read", pool->slab, offset, host, bytes, &access, 1, NULL, &command);
+			status = submit_read(stream, "pool read", pool->slab, offset, host, bytes, &access, 1, NULL,
+			                     &command);
 	}
 	if (status) {
 		event_unreserve(event);
@@ -340,30 +370,35 @@ static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind ki
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_pool_fill(struct ingot_stream stream, uint32_t pool, uint64_t offset, uint64_t bytes, int byte, struct ingot_event *done)
+enum ingot_status ingot_pool_fill(struct ingot_stream stream, uint32_t pool, uint64_t offset, uint64_t bytes, int byte,
+                                  struct ingot_event *done)
 {
 	return pool_move(stream, MOVE_FILL, pool, offset, NULL, bytes, byte, done);
 }
 
-enum ingot_status ingot_pool_write(struct ingot_stream stream, uint32_t pool, uint64_t offset, const void *host, uint64_t bytes, struct ingot_event *done)
+enum ingot_status ingot_pool_write(struct ingot_stream stream, uint32_t pool, uint64_t offset, const void *host,
+                                   uint64_t bytes, struct ingot_event *done)
 {
 	return pool_move(stream, MOVE_WRITE, pool, offset, (void *)(uintptr_t)host, bytes, 0, done);
 }
 
-enum ingot_status ingot_pool_read(struct ingot_stream stream, uint32_t pool, uint64_t offset, void *host, uint64_t bytes, struct ingot_event *done)
+enum ingot_status ingot_pool_read(struct ingot_stream stream, uint32_t pool, uint64_t offset, void *host,
+                                  uint64_t bytes, struct ingot_event *done)
 {
 	return pool_move(stream, MOVE_READ, pool, offset, host, bytes, 0, done);
 }
 
 /* ---- typed buffers and single kernels ---- */
 
-enum ingot_status ingot_buffer_open(struct ingot_device device, enum ingot_dtype dtype, uint64_t count, struct ingot_buffer *buffer)
+enum ingot_status ingot_buffer_open(struct ingot_device device, enum ingot_dtype dtype, uint64_t count,
+                                    struct ingot_buffer *buffer)
 {
 	uint64_t bytes;
 	if (!ingot_dtype_bits(dtype))
 		return say(INGOT_INVALID, "%d is no type of numbers", (int)dtype);
 	if (!ingot_dtype_bytes(dtype, count, &bytes))
-		return say(INGOT_RANGE, "%llu elements of %s overflow", (unsigned long long)count, ingot_dtype_name(dtype));
+		return say(INGOT_RANGE, "%llu elements of %s overflow", (unsigned long long)count,
+		           ingot_dtype_name(dtype));
 	*buffer = (struct ingot_buffer){ .dtype = dtype, .bytes = bytes };
 	return ingot_pool_open(device, bytes, 0, INGOT_SLAB_PRIVATE, &buffer->pool);
 }
@@ -384,25 +419,27 @@ static enum ingot_status event_finish(enum ingot_status status, struct ingot_eve
 	return status;
 }
 
-enum ingot_status ingot_buffer_write(struct ingot_stream stream, const struct ingot_buffer *buffer, const void *host, uint64_t host_room,
-				     uint64_t host_offset, uint64_t bytes)
+enum ingot_status ingot_buffer_write(struct ingot_stream stream, const struct ingot_buffer *buffer, const void *host,
+                                     uint64_t host_room, uint64_t host_offset, uint64_t bytes)
 {
 	struct ingot_event done = { 0 };
 	if (host_offset > host_room || bytes > host_room - host_offset)
-		return say(INGOT_RANGE, "%llu bytes at %llu of a host array of %llu", (unsigned long long)bytes, (unsigned long long)host_offset,
-			   (unsigned long long)host_room);
-	enum ingot_status status = ingot_pool_write(stream, buffer->pool, 0, (const char *)host + host_offset, bytes, &done);
+		return say(INGOT_RANGE, "%llu bytes at %llu of a host array of %llu", (unsigned long long)bytes,
+		           (unsigned long long)host_offset, (unsigned long long)host_room);
+	enum ingot_status status =
+	        ingot_pool_write(stream, buffer->pool, 0, (const char *)host + host_offset, bytes, &done);
 	return event_finish(status, done);
 }
 
-enum ingot_status ingot_buffer_read(struct ingot_stream stream, const struct ingot_buffer *buffer, uint64_t offset, void *host, uint64_t host_room,
-				    uint64_t host_offset, uint64_t bytes)
+enum ingot_status ingot_buffer_read(struct ingot_stream stream, const struct ingot_buffer *buffer, uint64_t offset,
+                                    void *host, uint64_t host_room, uint64_t host_offset, uint64_t bytes)
 {
 	struct ingot_event done = { 0 };
 	if (host_offset > host_room || bytes > host_room - host_offset)
-		return say(INGOT_RANGE, "%llu bytes at %llu of a host array of %llu", (unsigned long long)bytes, (unsigned long long)host_offset,
-			   (unsigned long long)host_room);
-	enum ingot_status status = ingot_pool_read(stream, buffer->pool, offset, (char *)host + host_offset, bytes, &done);
+		return say(INGOT_RANGE, "%llu bytes at %llu of a host array of %llu", (unsigned long long)bytes,
+		           (unsigned long long)host_offset, (unsigned long long)host_room);
+	enum ingot_status status =
+	        ingot_pool_read(stream, buffer->pool, offset, (char *)host + host_offset, bytes, &done);
 	return event_finish(status, done);
 }
 
@@ -410,7 +447,8 @@ size_t ingot_buffer_text(const struct ingot_buffer *buffer, char *text, size_t r
 {
 	struct sink sink = { text, room, 0 };
 	uint32_t bits = ingot_dtype_bits(buffer->dtype);
-	sink_printf(&sink, "%s[%llu] pool %u", ingot_dtype_name(buffer->dtype), (unsigned long long)(bits ? buffer->bytes * 8 / bits : 0), buffer->pool);
+	sink_printf(&sink, "%s[%llu] pool %u", ingot_dtype_name(buffer->dtype),
+	            (unsigned long long)(bits ? buffer->bytes * 8 / bits : 0), buffer->pool);
 	return sink_end(&sink);
 }
 
@@ -426,7 +464,8 @@ static enum ingot_status launch_run(struct ingot_command *command, char *text)
 {
 	struct launch *launch = command->payload;
 	int code = 0;
-	enum ingot_status status = launch->table->launch(launch->queue, launch->kernel, launch->groups, launch->threads, launch->arguments, &code, text);
+	enum ingot_status status = launch->table->launch(launch->queue, launch->kernel, launch->groups, launch->threads,
+	                                                 launch->arguments, &code, text);
 	if (!status && code) {
 		snprintf(text, TEXT_ROOM, "answered %d", code);
 		return INGOT_FAILED;
@@ -435,7 +474,8 @@ static enum ingot_status launch_run(struct ingot_command *command, char *text)
 }
 
 /* The device's choice where the caller makes none: along x, as many as a group holds, in whole warps of 32. */
-enum ingot_status launch_shape(const struct device *device, const uint32_t groups[3], const uint32_t *threads, uint32_t chosen[3])
+enum ingot_status launch_shape(const struct device *device, const uint32_t groups[3], const uint32_t *threads,
+                               uint32_t chosen[3])
 {
 	uint64_t total = 1;
 	for (int i = 0; i < 3; i++) {
@@ -449,17 +489,19 @@ enum ingot_status launch_shape(const struct device *device, const uint32_t group
 	}
 	for (int i = 0; i < 3; i++) {
 		if (!chosen[i] || chosen[i] > device->properties.group_threads)
-			return say(INGOT_RANGE, "a group of %u x %u x %u threads; the device holds %u", chosen[0], chosen[1], chosen[2],
-				   device->properties.group_threads);
+			return say(INGOT_RANGE, "a group of %u x %u x %u threads; the device holds %u", chosen[0],
+			           chosen[1], chosen[2], device->properties.group_threads);
 		total *= chosen[i];
 	}
 	if (total > device->properties.group_threads)
-		return say(INGOT_RANGE, "a group of %llu threads; the device holds %u", (unsigned long long)total, device->properties.group_threads);
+		return say(INGOT_RANGE, "a group of %llu threads; the device holds %u", (unsigned long long)total,
+		           device->properties.group_threads);
 	return INGOT_OK;
 }
 
-static enum ingot_status launch_submit(struct stream *stream, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
-				       const uint32_t *threads, const struct ingot_buffer *arguments, uint32_t count, struct ingot_command **out)
+static enum ingot_status launch_submit(struct stream *stream, const struct ingot_module_kernel *kernel,
+                                       const uint32_t groups[3], const uint32_t *threads,
+                                       const struct ingot_buffer *arguments, uint32_t count, struct ingot_command **out)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	uint32_t shape[3];
@@ -467,7 +509,8 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 	if (status)
 		return status;
 	if (count != kernel->argument_count)
-		return say(INGOT_MISMATCH, "kernel %s takes %u arguments, not %u", kernel->name, kernel->argument_count, count);
+		return say(INGOT_MISMATCH, "kernel %s takes %u arguments, not %u", kernel->name, kernel->argument_count,
+		           count);
 	struct access *accesses = memory_new(runtime, count, sizeof *accesses);
 	struct slab **slabs = memory_new(runtime, count, sizeof *slabs);
 	if (!accesses || !slabs)
@@ -477,16 +520,22 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 		if (!pool)
 			break;
 		if (kernel->dtypes && kernel->dtypes[i] != arguments[i].dtype)
-			status = say(INGOT_MISMATCH, "kernel %s: argument %u is %s, not %s", kernel->name, i, ingot_dtype_name(kernel->dtypes[i]),
-				     ingot_dtype_name(arguments[i].dtype));
+			status = say(INGOT_MISMATCH, "kernel %s: argument %u is %s, not %s", kernel->name, i,
+			             ingot_dtype_name(kernel->dtypes[i]), ingot_dtype_name(arguments[i].dtype));
 		/* A kernel does not say what it writes: each argument counts as written. */
 		accesses[i] = (struct access){ &pool->hazard, true, true };
 		slabs[i] = pool->slab;
 	}
 	if (!status)
-		status = submit(&(struct request){ .stream = stream, .name = kernel->name, .run = launch_run, .accesses = accesses,
-						   .access_count = count, .slabs = slabs, .slab_count = count,
-						   .payload_bytes = sizeof(struct launch) + count * sizeof(void *) }, out);
+		status = submit(&(struct request){.stream = stream,
+		                                  .name = kernel->name,
+		                                  .run = launch_run,
+		                                  .accesses = accesses,
+		                                  .access_count = count,
+		                                  .slabs = slabs,
+		                                  .slab_count = count,
+		                                  .payload_bytes = sizeof(struct launch) + count * sizeof(void *)},
+		                out);
 	if (!status) {
 		struct launch *launch = (*out)->payload;
 		launch->kernel = kernel;
@@ -502,15 +551,18 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 	return status;
 }
 
-enum ingot_status ingot_kernel_launch(struct ingot_stream handle, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
-				      const uint32_t *threads, const struct ingot_buffer *arguments, uint32_t count, struct ingot_event *done)
+enum ingot_status ingot_kernel_launch(struct ingot_stream handle, const struct ingot_module_kernel *kernel,
+                                      const uint32_t groups[3], const uint32_t *threads,
+                                      const struct ingot_buffer *arguments, uint32_t count, struct ingot_event *done)
 {
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
 	struct ingot_command *command = NULL;
 	struct event *event = NULL;
 	if (!stream)
 		return INGOT_STALE;
-	enum ingot_status status = !kernel || !groups || (count && !arguments) ? say(INGOT_INVALID, "ingot_kernel_launch: NULL") : stream_room(stream);
+	enum ingot_status status = !kernel || !groups || (count && !arguments)
+	                                   ? say(INGOT_INVALID, "ingot_kernel_launch: NULL")
+	                                   : stream_room(stream);
 	if (!status)
 		status = event_reserve(stream->device, handle.runtime, done, &event);
 	if (!status)

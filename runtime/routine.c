@@ -74,7 +74,8 @@ static enum ingot_status symbol_find(const struct routine *routine, const char *
 	for (*index = 0; *index < count; ++*index)
 		if (!strcmp(symbol_of(routine, *index)->name, name))
 			return INGOT_OK;
-	return say(INGOT_MISSING, "%s has no symbol %s", routine->descriptor ? routine->descriptor->name : "a transfer", name);
+	return say(INGOT_MISSING, "%s has no symbol %s", routine->descriptor ? routine->descriptor->name : "a transfer",
+	           name);
 }
 
 enum ingot_status ingot_routine_set(struct ingot_routine handle, const char *name, int64_t value)
@@ -87,8 +88,8 @@ enum ingot_status ingot_routine_set(struct ingot_routine handle, const char *nam
 	if (!status) {
 		const struct ingot_module_symbol *symbol = symbol_of(routine, i);
 		if (value < symbol->least || value > symbol->most)
-			status = say(INGOT_RANGE, "%s: %s = %lld; it is %lld to %lld", routine->descriptor->name, name, (long long)value,
-				     (long long)symbol->least, (long long)symbol->most);
+			status = say(INGOT_RANGE, "%s: %s = %lld; it is %lld to %lld", routine->descriptor->name, name,
+			             (long long)value, (long long)symbol->least, (long long)symbol->most);
 		else {
 			routine->symbols[i] = value;
 			routine->symbol_set[i] = true;
@@ -173,12 +174,13 @@ static enum ingot_status inputs_check(const struct routine *routine)
 		struct node *base = node_base(node, &view);
 		if (!location)
 			return say(INGOT_STALE, "the context of %s is finalized", descriptor->name);
-		if (location->written || (routine->object.runtime->options.automatic_transfers && host_newer(base, location)))
+		if (location->written ||
+		    (routine->object.runtime->options.automatic_transfers && host_newer(base, location)))
 			continue;
 		const struct routine *writer = producer(routine, node);
 		node_debug_name(node, name, sizeof name);
-		return say(INGOT_UNREADY, "%s reads %s, which nobody has written%s%s%s", descriptor->name, name, writer ? "; " : "",
-			   writer ? writer->descriptor->name : "", writer ? " would" : "");
+		return say(INGOT_UNREADY, "%s reads %s, which nobody has written%s%s%s", descriptor->name, name,
+		           writer ? "; " : "", writer ? writer->descriptor->name : "", writer ? " would" : "");
 	}
 	return INGOT_OK;
 }
@@ -187,8 +189,9 @@ static enum ingot_status symbols_check(const struct routine *routine)
 {
 	for (uint32_t i = 0; i < routine->descriptor->symbol_count; i++)
 		if (!routine->symbol_set[i])
-			return say(INGOT_RANGE, "%s: %s was not set; it is %lld to %lld", routine->descriptor->name, symbol_of(routine, i)->name,
-				   (long long)symbol_of(routine, i)->least, (long long)symbol_of(routine, i)->most);
+			return say(INGOT_RANGE, "%s: %s was not set; it is %lld to %lld", routine->descriptor->name,
+			           symbol_of(routine, i)->name, (long long)symbol_of(routine, i)->least,
+			           (long long)symbol_of(routine, i)->most);
 	return INGOT_OK;
 }
 
@@ -204,7 +207,8 @@ static enum ingot_status merge_check(const struct routine *routine)
 	node_debug_name(node, read, sizeof read);
 	if (stream->merge.node)
 		node_debug_name(stream->merge.node, held, sizeof held);
-	return say(INGOT_MISMATCH, "%s: %s reads %s from the merge buffer, which holds %s", stream->name, routine->descriptor->name, read, held);
+	return say(INGOT_MISMATCH, "%s: %s reads %s from the merge buffer, which holds %s", stream->name,
+	           routine->descriptor->name, read, held);
 }
 
 static enum ingot_status ready(const struct routine *routine)
@@ -291,15 +295,19 @@ static void gather(struct routine *routine, struct gathering *gathering)
 		const struct argument *argument = routine->arguments + i;
 		if (descriptor->arguments[i].source == INGOT_FROM_MERGE) {
 			struct slab *slab = merge->streaming ? merge->streaming->slab : merge->owned;
-			gathering->slots[i] = (struct ingot_slot){ slab_index(gathering, slab),
-								   merge->streaming ? merge->streaming->offset + merge->streaming_offset : 0 };
-			access_add(gathering, merge->streaming ? &merge->streaming->hazard : &merge->hazard, true, false);
+			gathering->slots[i] = (struct ingot_slot){
+			        slab_index(gathering, slab),
+			        merge->streaming ? merge->streaming->offset + merge->streaming_offset : 0};
+			access_add(gathering, merge->streaming ? &merge->streaming->hazard : &merge->hazard, true,
+			           false);
 			continue;
 		}
-		gathering->slots[i] = (struct ingot_slot){ slab_index(gathering, argument->location->slab), argument->location->offset + argument->offset };
+		gathering->slots[i] = (struct ingot_slot){slab_index(gathering, argument->location->slab),
+		                                          argument->location->offset + argument->offset};
 		bool output = false;
 		for (uint32_t k = 0; k < descriptor->output_count; k++)
-			output = output || (descriptor->arguments[i].source == INGOT_FROM_NODE && descriptor->outputs[k] == descriptor->arguments[i].index);
+			output = output || (descriptor->arguments[i].source == INGOT_FROM_NODE &&
+			                    descriptor->outputs[k] == descriptor->arguments[i].index);
 		bool workspace = descriptor->arguments[i].source == INGOT_FROM_WORKSPACE;
 		access_add(gathering, &argument->location->hazard, !output && !workspace, workspace);
 	}
@@ -344,10 +352,17 @@ static enum ingot_status code_run(struct routine *routine, struct gathering *gat
 	const struct ingot_module_routine *descriptor = routine->descriptor;
 	struct stream *stream = routine->context->stream;
 	size_t slots = sizeof(struct run), pools = slots + descriptor->argument_count * sizeof(struct ingot_slot);
-	size_t symbols = pools + gathering->slab_count * sizeof(void *), extents = symbols + descriptor->symbol_count * sizeof(int64_t);
-	struct request request = { .stream = stream, .name = descriptor->name, .run = run_call, .accesses = gathering->accesses,
-				   .access_count = gathering->access_count, .slabs = gathering->slabs, .slab_count = gathering->slab_count,
-				   .keeps = &routine->object, .payload_bytes = extents + descriptor->extent_count * sizeof(int64_t) };
+	size_t symbols = pools + gathering->slab_count * sizeof(void *),
+	       extents = symbols + descriptor->symbol_count * sizeof(int64_t);
+	struct request request = {.stream = stream,
+	                          .name = descriptor->name,
+	                          .run = run_call,
+	                          .accesses = gathering->accesses,
+	                          .access_count = gathering->access_count,
+	                          .slabs = gathering->slabs,
+	                          .slab_count = gathering->slab_count,
+	                          .keeps = &routine->object,
+	                          .payload_bytes = extents + descriptor->extent_count * sizeof(int64_t)};
 	if (!descriptor->run)
 		return schedule_run(routine, &request, gathering->slots, gathering->pools, gathering->slabs, out);
 	enum ingot_status status = submit(&request, out);
@@ -358,10 +373,12 @@ static enum ingot_status code_run(struct routine *routine, struct gathering *gat
 	run->routine = routine;
 	run->table = stream->device->backend->table;
 	run->queue = stream->raw;
-	run->call = (struct ingot_call){ .slots = memcpy(at + slots, gathering->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
-					 .pools = memcpy(at + pools, gathering->pools, gathering->slab_count * sizeof(void *)),
-					 .symbols = memcpy(at + symbols, routine->symbols, descriptor->symbol_count * sizeof(int64_t)),
-					 .extents = (int64_t *)(at + extents), .log = routine->log };
+	run->call = (struct ingot_call){
+	        .slots = memcpy(at + slots, gathering->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
+	        .pools = memcpy(at + pools, gathering->pools, gathering->slab_count * sizeof(void *)),
+	        .symbols = memcpy(at + symbols, routine->symbols, descriptor->symbol_count * sizeof(int64_t)),
+	        .extents = (int64_t *)(at + extents),
+	        .log = routine->log};
 	return INGOT_OK;
 }
 
@@ -371,12 +388,15 @@ enum ingot_status routine_run_locked(struct routine *routine, struct ingot_comma
 	struct ingot_runtime *runtime = routine->object.runtime;
 	if (!routine->library) {
 		bool moved;
-		enum ingot_status status = transfer_run(routine->node, routine->context, routine->merge, routine->source, &moved, out);
+		enum ingot_status status =
+		        transfer_run(routine->node, routine->context, routine->merge, routine->source, &moved, out);
 		return status;
 	}
 	size_t most = (size_t)descriptor->argument_count + descriptor->input_count + descriptor->output_count + 1;
-	struct gathering gathering = { .accesses = memory_new(runtime, most, sizeof(struct access)), .slabs = memory_new(runtime, most, sizeof(struct slab *)),
-				       .slots = memory_new(runtime, most, sizeof(struct ingot_slot)), .pools = memory_new(runtime, most, sizeof(void *)) };
+	struct gathering gathering = {.accesses = memory_new(runtime, most, sizeof(struct access)),
+	                              .slabs = memory_new(runtime, most, sizeof(struct slab *)),
+	                              .slots = memory_new(runtime, most, sizeof(struct ingot_slot)),
+	                              .pools = memory_new(runtime, most, sizeof(void *))};
 	enum ingot_status status = ready(routine);
 	if (!status && (!gathering.accesses || !gathering.slabs || !gathering.slots || !gathering.pools))
 		status = say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
@@ -422,10 +442,7 @@ enum ingot_status ingot_routine_run(struct ingot_routine handle, struct ingot_ev
 			command_keep(command);
 	}
 	object_drop(&routine->object);
-	leave_after(stream, stream->tail);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, stream->tail);
 	return status;
 }
 
@@ -434,8 +451,9 @@ enum ingot_status ingot_routine_event(struct ingot_routine handle, struct ingot_
 	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
 	if (!routine)
 		return INGOT_STALE;
-	enum ingot_status status = routine->last ? event_new(routine->context->stream->device, handle.runtime, routine->last, out)
-						 : say(INGOT_MISSING, "the routine was not run yet");
+	enum ingot_status status =
+	        routine->last ? event_new(routine->context->stream->device, handle.runtime, routine->last, out)
+	                      : say(INGOT_MISSING, "the routine was not run yet");
 	leave(handle.runtime);
 	return status;
 }
@@ -447,7 +465,8 @@ enum ingot_status ingot_routine_extents(struct ingot_routine handle, int64_t *ex
 		return INGOT_STALE;
 	enum ingot_status status = INGOT_OK;
 	if (!routine->descriptor || !routine->descriptor->run || count != routine->descriptor->extent_count)
-		status = say(INGOT_MISMATCH, "%u extents; the routine reports %u", count, routine->descriptor ? routine->descriptor->extent_count : 0);
+		status = say(INGOT_MISMATCH, "%u extents; the routine reports %u", count,
+		             routine->descriptor ? routine->descriptor->extent_count : 0);
 	else if (!routine->last || !command_done(routine->last))
 		status = say(INGOT_UNREADY, "the routine's run is not done");
 	else if (routine->last->failure)

@@ -10,7 +10,8 @@ void *memory_new(struct ingot_runtime *runtime, size_t count, size_t bytes)
 	if (__builtin_mul_overflow(count, bytes, &total))
 		return NULL;
 	total = total ? total : 1;
-	void *memory = runtime->options.allocate ? runtime->options.allocate(runtime->options.user, total) : calloc(1, total);
+	void *memory =
+	        runtime->options.allocate ? runtime->options.allocate(runtime->options.user, total) : calloc(1, total);
 	if (memory)
 		atomic_fetch_add_explicit(&runtime->live, 1, memory_order_relaxed);
 	return memory;
@@ -102,16 +103,43 @@ void enter(struct ingot_runtime *runtime)
 	pthread_mutex_lock(&runtime->lock);
 }
 
+/* A worker that is woken under the lock would only wait for it.  `wakers` keeps the queue until it was woken. */
 void leave(struct ingot_runtime *runtime)
 {
+	struct stream *list = runtime->to_wake, *next;
+	runtime->to_wake = NULL;
+	for (struct stream *stream = list; stream; stream = stream->next_to_wake) {
+		stream->to_wake = false;
+		atomic_fetch_add(&stream->wakers, 1);
+	}
+	if (!list) {
+		pthread_mutex_unlock(&runtime->lock);
+		return;
+	}
+	struct stream *few[8];
+	uint32_t count = 0;
+	for (; list && count < COUNT(few); list = next) {
+		next = list->next_to_wake;
+		few[count++] = list;
+	}
+	for (; list; list = next) {                       /* more than that at once: the others under the lock */
+		next = list->next_to_wake;
+		list->device->backend->table->wake(list->raw);
+		atomic_fetch_sub(&list->wakers, 1);
+	}
 	pthread_mutex_unlock(&runtime->lock);
+	for (uint32_t i = 0; i < count; i++) {
+		few[i]->device->backend->table->wake(few[i]->raw);
+		atomic_fetch_sub(&few[i]->wakers, 1);
+	}
 }
 
 enum ingot_status handle_new(struct ingot_runtime *runtime, struct object *object, enum kind kind)
 {
 	uint32_t index = runtime->first_free;
 	if (index == NO_INDEX) {
-		if (!memory_grow(runtime, &runtime->handles, runtime->handle_count, &runtime->handle_room, sizeof *runtime->handles))
+		if (!memory_grow(runtime, &runtime->handles, runtime->handle_count, &runtime->handle_room,
+		                 sizeof *runtime->handles))
 			return say(INGOT_MEMORY, "no memory for the handle of a %s", kind_names[kind]);
 		index = runtime->handle_count++;
 		runtime->handles[index].generation = 1;
@@ -199,7 +227,8 @@ enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct in
 		return say(INGOT_MEMORY, "no memory for a runtime");
 	memcpy(runtime, &first, sizeof first);
 	atomic_store(&runtime->live, 0);               /* the runtime itself does not count */
-	runtime->no_memory = (struct failure){ .refs = 1, .status = INGOT_MEMORY, .text = "no memory to say what failed" };
+	runtime->no_memory =
+	        (struct failure){.refs = 1, .status = INGOT_MEMORY, .text = "no memory to say what failed"};
 	pthread_mutex_init(&runtime->lock, NULL);
 	pthread_cond_init(&runtime->change, NULL);
 	*out = runtime;
@@ -227,8 +256,9 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 	/* Devices and their default streams are opened by asking for them, and events go with their work. */
 	for (enum kind kind = KIND_CONTEXT; kind < KIND_COUNT; kind++)
 		if (runtime->open[kind] && used < sizeof left)
-			used += (size_t)snprintf(left + used, sizeof left - used, "%s%u %s%s", used ? ", " : "", runtime->open[kind],
-						 kind_names[kind], runtime->open[kind] > 1 ? "s" : "");
+			used += (size_t)snprintf(left + used, sizeof left - used, "%s%u %s%s", used ? ", " : "",
+			                         runtime->open[kind], kind_names[kind],
+			                         runtime->open[kind] > 1 ? "s" : "");
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct object *object = runtime->handles[i].object;
 		if (object && object->kind == KIND_EVENT && ((struct event *)object)->promise)
@@ -265,7 +295,8 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 	if (used)
 		return say(INGOT_LEFT_OPEN, "left open: %s", left);
 	/* Our own mistake, if ever: reported rather than hidden, and what the leak tests look at. */
-	return live ? say(INGOT_LEFT_OPEN, "%llu blocks of the runtime were not given back", (unsigned long long)live) : INGOT_OK;
+	return live ? say(INGOT_LEFT_OPEN, "%llu blocks of the runtime were not given back", (unsigned long long)live)
+	            : INGOT_OK;
 }
 
 uint64_t ingot_runtime_live(const struct ingot_runtime *runtime)
@@ -295,7 +326,8 @@ static struct backend *backend_find(struct ingot_runtime *runtime, const char *n
 	return NULL;
 }
 
-static enum ingot_status backend_open(struct ingot_runtime *runtime, const struct ingot_backend *table, const struct ingot_backend_options *options)
+static enum ingot_status backend_open(struct ingot_runtime *runtime, const struct ingot_backend *table,
+                                      const struct ingot_backend_options *options)
 {
 	char text[INGOT_BACKEND_TEXT] = "";
 	struct backend *backend = memory_new(runtime, 1, sizeof *backend), **link = &runtime->backends;
@@ -325,7 +357,8 @@ static enum ingot_status backend_open(struct ingot_runtime *runtime, const struc
 	return INGOT_OK;
 }
 
-enum ingot_status ingot_backend_init(struct ingot_runtime *runtime, const char *name, const struct ingot_backend_options *options)
+enum ingot_status ingot_backend_init(struct ingot_runtime *runtime, const char *name,
+                                     const struct ingot_backend_options *options)
 {
 	static const char *const automatic[] = { "cuda", "multicore", "sync" };
 	enum ingot_status status = INGOT_MISSING;
@@ -345,7 +378,8 @@ enum ingot_status ingot_backend_init(struct ingot_runtime *runtime, const char *
 		status = INGOT_OK;
 	else {
 		const struct ingot_backend *table = backend_table(runtime, name);
-		status = table ? backend_open(runtime, table, options) : say(INGOT_MISSING, "there is no backend \"%s\" in this build", name);
+		status = table ? backend_open(runtime, table, options)
+		               : say(INGOT_MISSING, "there is no backend \"%s\" in this build", name);
 	}
 	leave(runtime);
 	return status;

@@ -25,18 +25,21 @@ static enum ingot_status step_run(struct ingot_command *command, char *text)
 	enum ingot_status status = INGOT_OK;
 	switch (step->step->kind) {
 	case INGOT_STEP_KERNEL:
-		status = step->table->launch(step->queue, module->kernels + step->step->kernel, step->step->groups, step->threads, step->arguments, &code, text);
+		status = step->table->launch(step->queue, module->kernels + step->step->kernel, step->step->groups,
+		                             step->threads, step->arguments, &code, text);
 		break;
 	case INGOT_STEP_HOST:
 		status = step->table->call(step->queue, module->hosts[step->step->kernel], &step->call, &code, text);
 		break;
 	case INGOT_STEP_COPY:
 		if (step->step->bytes && (step->to != step->from || step->to_offset != step->from_offset))
-			status = step->table->copy(step->queue, step->to->raw, step->to_offset, step->from->raw, step->from_offset, step->step->bytes, text);
+			status = step->table->copy(step->queue, step->to->raw, step->to_offset, step->from->raw,
+			                           step->from_offset, step->step->bytes, text);
 		break;
 	case INGOT_STEP_CLEAR:
 		if (step->step->bytes)
-			status = step->table->fill(step->queue, step->to->raw, step->to_offset, 0, step->step->bytes, text);
+			status = step->table->fill(step->queue, step->to->raw, step->to_offset, 0, step->step->bytes,
+			                           text);
 		break;
 	default:
 		break;                                    /* WAIT: its edges were all */
@@ -98,21 +101,32 @@ static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t ind
 		failure_drop(stream->object.runtime, stream->failure);
 		stream->failure = NULL;
 	}
-	if (step->kind == INGOT_STEP_KERNEL && (status = launch_shape(own->device, step->groups, step->threads, threads)))
+	if (step->kind == INGOT_STEP_KERNEL &&
+	    (status = launch_shape(own->device, step->groups, step->threads, threads)))
 		return status;
 	for (uint32_t i = 0; i < step->argument_count; i++)
-		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR) && !range_fits(scheduling, step->first_argument + i, step->bytes))
-			return say(INGOT_RANGE, "%s: step %u moves %llu bytes", descriptor->name, index, (unsigned long long)step->bytes);
+		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR) &&
+		    !range_fits(scheduling, step->first_argument + i, step->bytes))
+			return say(INGOT_RANGE, "%s: step %u moves %llu bytes", descriptor->name, index,
+			           (unsigned long long)step->bytes);
 	scheduling->after[after++] = scheduling->gate;
 	for (uint32_t i = 0; i < step->after_count; i++)
 		scheduling->after[after++] = scheduling->commands[step->after[i]];
 	size_t arguments = step->argument_count * sizeof(void *);
-	size_t slots = offsetof(struct step, arguments) + arguments, pools = slots + descriptor->argument_count * sizeof(struct ingot_slot);
+	size_t slots = offsetof(struct step, arguments) + arguments,
+	       pools = slots + descriptor->argument_count * sizeof(struct ingot_slot);
 	size_t symbols = pools + scheduling->whole->slab_count * sizeof(void *);
-	struct request request = { .stream = stream, .run = step_run, .after = scheduling->after, .after_count = after,
-				   .name = step->kind == INGOT_STEP_KERNEL ? scheduling->routine->library->module->kernels[step->kernel].name : descriptor->name,
-				   .slabs = scheduling->whole->slabs, .slab_count = scheduling->whole->slab_count, .keeps = &scheduling->routine->object,
-				   .payload_bytes = symbols + descriptor->symbol_count * sizeof(int64_t) };
+	struct request request = {.stream = stream,
+	                          .run = step_run,
+	                          .after = scheduling->after,
+	                          .after_count = after,
+	                          .name = step->kind == INGOT_STEP_KERNEL
+	                                          ? scheduling->routine->library->module->kernels[step->kernel].name
+	                                          : descriptor->name,
+	                          .slabs = scheduling->whole->slabs,
+	                          .slab_count = scheduling->whole->slab_count,
+	                          .keeps = &scheduling->routine->object,
+	                          .payload_bytes = symbols + descriptor->symbol_count * sizeof(int64_t)};
 	struct ingot_command *command;
 	if ((status = submit(&request, &command)))
 		return status;
@@ -134,28 +148,38 @@ static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t ind
 			made->from_offset = slot.offset;
 		}
 	}
-	made->call = (struct ingot_call){ .slots = memcpy(at + slots, scheduling->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
-					  .pools = memcpy(at + pools, scheduling->pools, scheduling->whole->slab_count * sizeof(void *)),
-					  .symbols = memcpy(at + symbols, scheduling->routine->symbols, descriptor->symbol_count * sizeof(int64_t)),
-					  .log = scheduling->routine->log };
+	made->call = (struct ingot_call){
+	        .slots = memcpy(at + slots, scheduling->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
+	        .pools = memcpy(at + pools, scheduling->pools, scheduling->whole->slab_count * sizeof(void *)),
+	        .symbols =
+	                memcpy(at + symbols, scheduling->routine->symbols, descriptor->symbol_count * sizeof(int64_t)),
+	        .log = scheduling->routine->log};
 	scheduling->commands[index] = command;
 	scheduling->last[step->lane] = command;
 	command_keep(command);
 	return INGOT_OK;
 }
 
-enum ingot_status schedule_run(struct routine *routine, const struct request *whole, const struct ingot_slot *slots, void *const *pools,
-			       struct slab *const *slabs, struct ingot_command **out)
+enum ingot_status schedule_run(struct routine *routine, const struct request *whole, const struct ingot_slot *slots,
+                               void *const *pools, struct slab *const *slabs, struct ingot_command **out)
 {
 	const struct ingot_module_routine *descriptor = routine->descriptor;
 	struct ingot_runtime *runtime = routine->object.runtime;
-	struct scheduling scheduling = { .routine = routine, .whole = whole, .slots = slots, .pools = pools, .slabs = slabs };
-	struct request edge = { .stream = whole->stream, .name = descriptor->name, .accesses = whole->accesses, .access_count = whole->access_count,
-				.slabs = whole->slabs, .slab_count = whole->slab_count, .keeps = whole->keeps };
+	struct scheduling scheduling = {
+	        .routine = routine, .whole = whole, .slots = slots, .pools = pools, .slabs = slabs};
+	struct request edge = {.stream = whole->stream,
+	                       .name = descriptor->name,
+	                       .accesses = whole->accesses,
+	                       .access_count = whole->access_count,
+	                       .slabs = whole->slabs,
+	                       .slab_count = whole->slab_count,
+	                       .keeps = whole->keeps};
 	scheduling.commands = memory_new(runtime, descriptor->step_count, sizeof *scheduling.commands);
 	scheduling.after = memory_new(runtime, (size_t)descriptor->step_count + 1, sizeof *scheduling.after);
 	scheduling.last = memory_new(runtime, descriptor->lane_count, sizeof *scheduling.last);
-	enum ingot_status status = scheduling.commands && scheduling.after && scheduling.last ? INGOT_OK : say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
+	enum ingot_status status = scheduling.commands && scheduling.after && scheduling.last
+	                                   ? INGOT_OK
+	                                   : say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
 	/* Lanes first: once the gate is submitted, what follows must be too. */
 	for (uint32_t lane = 0; lane < descriptor->lane_count && !status; lane++)
 		lane_stream(whole->stream->device, whole->stream, lane, &status);
@@ -177,7 +201,8 @@ enum ingot_status schedule_run(struct routine *routine, const struct request *wh
 		if (status)
 			for (uint32_t i = 0; i < descriptor->step_count; i++)
 				if (scheduling.commands[i])
-					scheduling.commands[i]->cancelled = atomic_load(&scheduling.commands[i]->state) == COMMAND_QUEUED;
+					scheduling.commands[i]->cancelled =
+					        atomic_load(&scheduling.commands[i]->state) == COMMAND_QUEUED;
 		command_drop(scheduling.gate);
 	}
 	for (uint32_t i = 0; scheduling.commands && i < descriptor->step_count; i++)

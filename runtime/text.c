@@ -7,7 +7,8 @@ void sink_printf(struct sink *sink, const char *format, ...)
 	va_list arguments;
 	bool fits = sink->count < sink->room;
 	va_start(arguments, format);
-	int length = vsnprintf(fits ? sink->at + sink->count : NULL, fits ? sink->room - sink->count : 0, format, arguments);
+	int length =
+	        vsnprintf(fits ? sink->at + sink->count : NULL, fits ? sink->room - sink->count : 0, format, arguments);
 	va_end(arguments);
 	sink->count += length > 0 ? (size_t)length : 0;
 }

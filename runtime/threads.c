@@ -1,8 +1,8 @@
 /* threads.c: the intra-op pool: one job, its indices handed out from one word.
  *
- * `claim` holds the job's number, its count and the next index, so a thread that comes late cannot take an index of a job
- * that is over: it takes one of the job that is there, whatever that is, and only then reads what to do.  The fields it
- * reads cannot change before the index is done, as the caller waits for all of them. */
+ * `claim` holds the job's number, its count and the next index, so a thread that comes late cannot take an index of a
+ * job that is over: it takes one of the job that is there, whatever that is, and only then reads what to do.  The
+ * fields it reads cannot change before the index is done, as the caller waits for all of them. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -40,7 +40,8 @@ static void work(struct ingot_threads *threads)
 {
 	uint64_t claim = atomic_load_explicit(&threads->claim, memory_order_acquire);
 	while (claim_next(claim) < claim_count(claim)) {
-		if (!atomic_compare_exchange_weak_explicit(&threads->claim, &claim, claim + 1, memory_order_acq_rel, memory_order_acquire))
+		if (!atomic_compare_exchange_weak_explicit(&threads->claim, &claim, claim + 1, memory_order_acq_rel,
+		                                           memory_order_acquire))
 			continue;
 		uint32_t count = (uint32_t)claim_count(claim);
 		threads->task(threads->argument, threads->first + (int)claim_next(claim));
@@ -84,7 +85,8 @@ static void block_run(struct ingot_threads *threads, uint32_t count)
 {
 	uint64_t job = atomic_load_explicit(&threads->claim, memory_order_relaxed) >> 2 * INDEX_BITS;
 	atomic_store_explicit(&threads->done, 0, memory_order_relaxed);
-	atomic_store_explicit(&threads->claim, (job + 1) << 2 * INDEX_BITS | (uint64_t)count << INDEX_BITS, memory_order_release);
+	atomic_store_explicit(&threads->claim, (job + 1) << 2 * INDEX_BITS | (uint64_t)count << INDEX_BITS,
+	                      memory_order_release);
 	wake_workers(threads);
 	work(threads);
 	uint32_t spin = atomic_load_explicit(&threads->spin, memory_order_relaxed), done;
@@ -103,7 +105,8 @@ static void run(void *pool, void (*task)(void *argument, int index), void *argum
 	struct ingot_threads *threads = pool;
 	if (count <= 0)
 		return;
-	if (count == 1 || inside || !threads->thread_count || atomic_flag_test_and_set_explicit(&threads->taken, memory_order_acquire)) {
+	if (count == 1 || inside || !threads->thread_count ||
+	    atomic_flag_test_and_set_explicit(&threads->taken, memory_order_acquire)) {
 		for (int i = 0; i < count; i++)
 			task(argument, i);
 		return;
@@ -112,7 +115,8 @@ static void run(void *pool, void (*task)(void *argument, int index), void *argum
 	threads->task = task;
 	threads->argument = argument;
 	for (int first = 0; first < count; ) {
-		uint32_t block = (uint32_t)(count - first) < INDEX_MASK ? (uint32_t)(count - first) : (uint32_t)INDEX_MASK;
+		uint32_t block =
+		        (uint32_t)(count - first) < INDEX_MASK ? (uint32_t)(count - first) : (uint32_t)INDEX_MASK;
 		threads->first = first;
 		block_run(threads, block);
 		first += (int)block;

@@ -5,8 +5,8 @@
 
 enum direction { UP, DOWN, UP_OWN, DOWN_OWN };           /* the caller's array, or the node's own */
 
-static enum ingot_status host_move(struct context *context, struct node *node, enum direction direction, void *host, uint64_t bytes, bool *present,
-				   struct ingot_command **out)
+static enum ingot_status host_move(struct context *context, struct node *node, enum direction direction, void *host,
+                                   uint64_t bytes, bool *present, struct ingot_command **out)
 {
 	struct entry entry;
 	uint64_t needed, offset;
@@ -16,26 +16,32 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
 	if (status)
 		return status;
 	if (!*present)
-		return own ? INGOT_OK : say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
+		return own ? INGOT_OK
+		           : say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
 	if (own && !node->host)
 		return say(INGOT_MISSING, "n%u has no array on the host", node->id);
 	if (!own && (bytes != needed || (!host && bytes)))
-		return say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes, (unsigned long long)needed, node->id);
+		return say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
+		           (unsigned long long)needed, node->id);
 	host = own ? node->host : host;
 	struct location *location = entry.location;
 	if (direction == UP || direction == UP_OWN) {
 		if (direction == UP && ingot_mode_known_constant(&node->mode) && location->written)
-			return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", node->id, node->mode.provenance);
+			return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", node->id,
+			           node->mode.provenance);
 		if (location->owner && location->owner != context->stream)
-			return say(INGOT_CONFLICT, "%s writes n%u, so %s cannot", location->owner->name, node->id, context->stream->name);
+			return say(INGOT_CONFLICT, "%s writes n%u, so %s cannot", location->owner->name, node->id,
+			           context->stream->name);
 		return context_upload(context, node, &entry, host, needed, own, out);
 	}
 	struct access accesses[2] = { { &location->hazard, true, false }, { &node->host_hazard, false, true } };
 	if (!location->written)
 		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, context->stream->name);
 	if (own && ingot_mode_known_volatile(&node->mode))
-		return say(INGOT_CONFLICT, "n%u is volatile (by %u): its host copy does not change by downloads", node->id, node->mode.provenance);
-	status = submit_read(context->stream, "to_host", location->slab, location->offset + entry.offset, host, needed, accesses, own ? 2 : 1, &node->object, out);
+		return say(INGOT_CONFLICT, "n%u is volatile (by %u): its host copy does not change by downloads",
+		           node->id, node->mode.provenance);
+	status = submit_read(context->stream, "to_host", location->slab, location->offset + entry.offset, host, needed,
+	                     accesses, own ? 2 : 1, &node->object, out);
 	if (!status && own) {
 		node->downloads++;
 		node_base(node, &offset);
@@ -44,8 +50,9 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
 	return status;
 }
 
-static enum ingot_status host_transfer(struct ingot_context handle, struct ingot_node node_handle, enum direction direction, void *host, uint64_t bytes,
-				       bool *present, struct ingot_event *done)
+static enum ingot_status host_transfer(struct ingot_context handle, struct ingot_node node_handle,
+                                       enum direction direction, void *host, uint64_t bytes, bool *present,
+                                       struct ingot_event *done)
 {
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
 	struct ingot_command *command = NULL;
@@ -60,7 +67,9 @@ static enum ingot_status host_transfer(struct ingot_context handle, struct ingot
 	enum ingot_status status = stream_room(stream);
 	struct node *node = status ? NULL : FIND(node, runtime, node_handle, KIND_NODE);
 	if (!status)
-		status = !node ? INGOT_STALE : context->finalized ? say(INGOT_STALE, "the context is finalized") : INGOT_OK;
+		status = !node                ? INGOT_STALE
+		         : context->finalized ? say(INGOT_STALE, "the context is finalized")
+		                              : INGOT_OK;
 	if (!status)
 		status = event_reserve(stream->device, runtime, done, &event);
 	if (!status)
@@ -70,29 +79,30 @@ static enum ingot_status host_transfer(struct ingot_context handle, struct ingot
 	else
 		event_bind(event, command, done);
 	object_drop(&context->object);
-	leave_after(stream, command);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, command);
 	return status;
 }
 
-enum ingot_status ingot_from_host(struct ingot_context context, struct ingot_node node, bool *present, struct ingot_event *done)
+enum ingot_status ingot_from_host(struct ingot_context context, struct ingot_node node, bool *present,
+                                  struct ingot_event *done)
 {
 	return host_transfer(context, node, UP_OWN, NULL, 0, present, done);
 }
 
-enum ingot_status ingot_to_host(struct ingot_context context, struct ingot_node node, bool *present, struct ingot_event *done)
+enum ingot_status ingot_to_host(struct ingot_context context, struct ingot_node node, bool *present,
+                                struct ingot_event *done)
 {
 	return host_transfer(context, node, DOWN_OWN, NULL, 0, present, done);
 }
 
-enum ingot_status ingot_write(struct ingot_context context, struct ingot_node node, const void *data, uint64_t bytes, struct ingot_event *done)
+enum ingot_status ingot_write(struct ingot_context context, struct ingot_node node, const void *data, uint64_t bytes,
+                              struct ingot_event *done)
 {
 	return host_transfer(context, node, UP, (void *)(uintptr_t)data, bytes, NULL, done);
 }
 
-enum ingot_status ingot_read(struct ingot_context context, struct ingot_node node, void *data, uint64_t bytes, struct ingot_event *done)
+enum ingot_status ingot_read(struct ingot_context context, struct ingot_node node, void *data, uint64_t bytes,
+                             struct ingot_event *done)
 {
 	return host_transfer(context, node, DOWN, data, bytes, NULL, done);
 }
@@ -118,7 +128,8 @@ enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes)
 	return INGOT_OK;
 }
 
-static void merge_set(struct stream *stream, struct node *node, struct location *streaming, uint64_t offset, struct ingot_command *update)
+static void merge_set(struct stream *stream, struct node *node, struct location *streaming, uint64_t offset,
+                      struct ingot_command *update)
 {
 	struct merge *merge = &stream->merge;
 	object_keep(&node->object);
@@ -149,8 +160,10 @@ static void through_host_free(void *payload)
 
 /* Two backends know nothing of each other: down on the source's stream, up on the target's, through memory that the last
  * of the two commands frees. */
-static enum ingot_status copy_through_host(struct stream *target, struct slab *to, uint64_t to_offset, struct hazard *to_hazard, struct stream *source,
-					   struct slab *from, uint64_t from_offset, struct hazard *from_hazard, uint64_t bytes, struct ingot_command **out)
+static enum ingot_status copy_through_host(struct stream *target, struct slab *to, uint64_t to_offset,
+                                           struct hazard *to_hazard, struct stream *source, struct slab *from,
+                                           uint64_t from_offset, struct hazard *from_hazard, uint64_t bytes,
+                                           struct ingot_command **out)
 {
 	struct ingot_runtime *runtime = target->object.runtime;
 	struct hazard between = { 0 };
@@ -160,7 +173,8 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 		return say(INGOT_MEMORY, "no memory to move %llu bytes through the host", (unsigned long long)bytes);
 	struct access down[2] = { { from_hazard, true, false }, { &between, false, true } };
 	struct access up[2] = { { &between, true, false }, { to_hazard, false, true } };
-	enum ingot_status status = submit_read(source, "through host", from, from_offset, memory, bytes, down, 2, NULL, NULL);
+	enum ingot_status status =
+	        submit_read(source, "through host", from, from_offset, memory, bytes, down, 2, NULL, NULL);
 	if (status) {
 		hazard_release(runtime, &between);
 		memory_free(runtime, memory);
@@ -168,9 +182,13 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 	}
 	status = submit_write(target, "through host", to, to_offset, memory, bytes, up, 2, NULL, out);
 	/* The memory goes with a last command on the target's stream; where there is none, when the download is done. */
-	enum ingot_status freed = submit(&(struct request){ .stream = target, .name = "through host", .destroy = through_host_free,
-							    .payload_bytes = sizeof(struct through_host), .accesses = &(struct access){ &between, false, true },
-							    .access_count = 1 }, &last);
+	enum ingot_status freed = submit(&(struct request){.stream = target,
+	                                                   .name = "through host",
+	                                                   .destroy = through_host_free,
+	                                                   .payload_bytes = sizeof(struct through_host),
+	                                                   .accesses = &(struct access){&between, false, true},
+	                                                   .access_count = 1},
+	                                 &last);
 	if (!freed)
 		*(struct through_host *)last->payload = (struct through_host){ runtime, memory };
 	else {
@@ -182,18 +200,21 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 	return status;
 }
 
-static enum ingot_status copy_between(struct stream *target, struct slab *to, uint64_t to_offset, struct hazard *to_hazard, struct stream *source,
-				      struct entry *from, uint64_t bytes, struct ingot_command **out)
+static enum ingot_status copy_between(struct stream *target, struct slab *to, uint64_t to_offset,
+                                      struct hazard *to_hazard, struct stream *source, struct entry *from,
+                                      uint64_t bytes, struct ingot_command **out)
 {
 	struct slab *slab = from->location->slab;
 	uint64_t offset = from->location->offset + from->offset;
 	if (target->device->backend != source->device->backend)
-		return copy_through_host(target, to, to_offset, to_hazard, source, slab, offset, &from->location->hazard, bytes, out);
+		return copy_through_host(target, to, to_offset, to_hazard, source, slab, offset,
+		                         &from->location->hazard, bytes, out);
 	struct access accesses[2] = { { &from->location->hazard, true, false }, { to_hazard, false, true } };
 	return submit_copy(target, "device_to_device", to, to_offset, slab, offset, bytes, accesses, 2, out);
 }
 
-enum ingot_status transfer_run(struct node *node, struct context *target, enum ingot_merge merge, struct context *source, bool *moved, struct ingot_command **out)
+enum ingot_status transfer_run(struct node *node, struct context *target, enum ingot_merge merge,
+                               struct context *source, bool *moved, struct ingot_command **out)
 {
 	struct entry from, to;
 	struct stream *stream = target->stream;
@@ -208,7 +229,8 @@ enum ingot_status transfer_run(struct node *node, struct context *target, enum i
 	if (merge == INGOT_MERGE_NONE) {
 		if (!context_find(target, node, &to) || (to.location == from.location && to.offset == from.offset))
 			return INGOT_OK;
-		status = copy_between(stream, to.location->slab, to.location->offset + to.offset, &to.location->hazard, source->stream, &from, bytes, out);
+		status = copy_between(stream, to.location->slab, to.location->offset + to.offset, &to.location->hazard,
+		                      source->stream, &from, bytes, out);
 		if (status)
 			return status;
 		to.location->version = from.location->version;
@@ -224,7 +246,8 @@ enum ingot_status transfer_run(struct node *node, struct context *target, enum i
 	}
 	status = merge_ensure(stream, bytes);
 	if (!status)
-		status = copy_between(stream, stream->merge.owned, 0, &stream->merge.hazard, source->stream, &from, bytes, out);
+		status = copy_between(stream, stream->merge.owned, 0, &stream->merge.hazard, source->stream, &from,
+		                      bytes, out);
 	if (!status) {
 		merge_set(stream, node, NULL, 0, *out);
 		stream->merge.bytes = bytes;
@@ -234,8 +257,9 @@ enum ingot_status transfer_run(struct node *node, struct context *target, enum i
 }
 
 /* Both contexts, with the lock taken. */
-static struct context *contexts_enter(struct ingot_context target, struct ingot_context source, struct ingot_node node_handle, struct context **from,
-				      struct node **node, enum ingot_status *status)
+static struct context *contexts_enter(struct ingot_context target, struct ingot_context source,
+                                      struct ingot_node node_handle, struct context **from, struct node **node,
+                                      enum ingot_status *status)
 {
 	struct context *to = ENTER(context, target, KIND_CONTEXT);
 	*status = INGOT_STALE;
@@ -255,8 +279,9 @@ static struct context *contexts_enter(struct ingot_context target, struct ingot_
 	return NULL;
 }
 
-enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct ingot_context target, enum ingot_merge merge, struct ingot_context source,
-					 bool *moved, struct ingot_event *done)
+enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct ingot_context target,
+                                         enum ingot_merge merge, struct ingot_context source, bool *moved,
+                                         struct ingot_event *done)
 {
 	enum ingot_status status;
 	struct context *from;
@@ -309,8 +334,8 @@ enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct i
 	return status;
 }
 
-enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct ingot_context target, enum ingot_merge merge, struct ingot_context source,
-					 struct ingot_routine *out)
+enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct ingot_context target,
+                                         enum ingot_merge merge, struct ingot_context source, struct ingot_routine *out)
 {
 	enum ingot_status status;
 	struct context *from, *context = NULL;
@@ -358,8 +383,10 @@ enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_me
 	if (!stream)
 		return INGOT_STALE;
 	const struct merge *merge = &stream->merge;
-	*out = (struct ingot_merge_state){ .filled = merge->node != NULL, .streaming = merge->streaming != NULL,
-					   .updating = merge->update && !command_done(merge->update), .owned_bytes = merge->owned ? merge->owned->bytes : 0 };
+	*out = (struct ingot_merge_state){.filled = merge->node != NULL,
+	                                  .streaming = merge->streaming != NULL,
+	                                  .updating = merge->update && !command_done(merge->update),
+	                                  .owned_bytes = merge->owned ? merge->owned->bytes : 0};
 	if (merge->node)
 		out->node = HANDLE(ingot_node, merge->node);
 	leave(handle.runtime);
@@ -368,7 +395,8 @@ enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_me
 
 /* ---- contexts that begin with a value ---- */
 
-enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot_node node_handle, const void *data, uint64_t bytes, struct ingot_context *out)
+enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot_node node_handle, const void *data,
+                                       uint64_t bytes, struct ingot_context *out)
 {
 	struct context *context = ENTER(context, handle, KIND_CONTEXT), *child = NULL;
 	struct entry entry, room;
@@ -383,11 +411,14 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 	enum ingot_status status = stream_room(stream);
 	struct node *node = status ? NULL : FIND(node, runtime, node_handle, KIND_NODE);
 	if (!status)
-		status = !node ? INGOT_STALE : context->finalized ? say(INGOT_STALE, "the context is finalized") : node_bytes(node, &needed);
+		status = !node                ? INGOT_STALE
+		         : context->finalized ? say(INGOT_STALE, "the context is finalized")
+		                              : node_bytes(node, &needed);
 	if (!status && context_find(context, node, &room))
 		status = say(INGOT_PRESENT, "n%u is in the context on %s already", node->id, stream->name);
 	if (!status && (needed != bytes || (!data && bytes)))
-		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes, (unsigned long long)needed, node->id);
+		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
+		             (unsigned long long)needed, node->id);
 	if (!status)
 		status = context_new(stream, context, &child);
 	if (!status)
@@ -399,14 +430,12 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 	else if (!status)
 		*out = HANDLE(ingot_context, child);
 	object_drop(&context->object);
-	leave_after(stream, stream->tail);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
+	leave_dropping(stream, stream->tail);
 	return status;
 }
 
-enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ingot_node node_handle, struct ingot_context source, struct ingot_context *out)
+enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ingot_node node_handle,
+                                         struct ingot_context source, struct ingot_context *out)
 {
 	enum ingot_status status;
 	struct context *from, *child = NULL;

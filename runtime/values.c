@@ -8,7 +8,8 @@ static enum ingot_status host_create(struct ingot_runtime *runtime, struct node 
 	if (status || node->host)
 		return status;
 	if (bytes > SIZE_MAX / 2 || !(node->host = memory_new(runtime, 1, (size_t)bytes)))
-		return say(INGOT_MEMORY, "no memory for the %llu bytes of n%u on the host", (unsigned long long)bytes, node->id);
+		return say(INGOT_MEMORY, "no memory for the %llu bytes of n%u on the host", (unsigned long long)bytes,
+		           node->id);
 	node->host_owned = true;
 	node_count(node, &count);
 	bool margins = false;
@@ -27,7 +28,10 @@ struct walk {
 	bool over;
 };
 
-static int64_t extent(const struct node *node, uint32_t axis) { return node->dims[axis] - node->left[axis] - node->right[axis]; }
+static int64_t extent(const struct node *node, uint32_t axis)
+{
+	return node->dims[axis] - node->left[axis] - node->right[axis];
+}
 
 static uint64_t logical_count(const struct node *node)
 {
@@ -60,7 +64,8 @@ static void walk_next(struct walk *walk)
 	walk->over = true;
 }
 
-enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct ingot_node_options *options, void *data, uint64_t count, struct ingot_node *out)
+enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct ingot_node_options *options,
+                                     void *data, uint64_t count, struct ingot_node *out)
 {
 	if (!runtime || !options || !data || !out)
 		return say(INGOT_INVALID, "ingot_node_reshape: NULL");
@@ -81,8 +86,8 @@ enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct
 	if (count == padded)
 		return ingot_node_wrap(runtime, options, data, bytes, out);
 	if (count != logical)
-		return say(INGOT_MISMATCH, "%llu elements for a node of %llu, or %llu with its margins", (unsigned long long)count,
-			   (unsigned long long)logical, (unsigned long long)padded);
+		return say(INGOT_MISMATCH, "%llu elements for a node of %llu, or %llu with its margins",
+		           (unsigned long long)count, (unsigned long long)logical, (unsigned long long)padded);
 	status = ingot_node_new(runtime, options, &handle);
 	if (status)
 		return status;
@@ -93,7 +98,8 @@ enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct
 		struct walk walk;
 		uint64_t i = 0;
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk), i++)
-			ingot_dtype_set(node_dtype(node), node->host, place(node, walk.index), ingot_dtype_get(node_dtype(node), data, i));
+			ingot_dtype_set(node_dtype(node), node->host, place(node, walk.index),
+			                ingot_dtype_get(node_dtype(node), data, i));
 		node->host_version = ++node->newest;
 		char why[200];
 		if (!ingot_mode_update(&node->mode, INGOT_HOSTED, INGOT_BY_WRAPPED, why))
@@ -159,7 +165,8 @@ static struct context *newest_context(struct ingot_runtime *runtime, struct node
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct context *context = (struct context *)runtime->handles[i].object;
 		struct entry room, *entry;
-		if (!context || context->object.kind != KIND_CONTEXT || context->finalized || !(entry = context_find(context, node, &room)))
+		if (!context || context->object.kind != KIND_CONTEXT || context->finalized ||
+		    !(entry = context_find(context, node, &room)))
 			continue;
 		if (entry->location->version == node->newest)
 			return context;
@@ -175,7 +182,9 @@ static enum ingot_status node_read(struct node *node)
 		return say(INGOT_MISSING, "n%u has no array on the host", node->id);
 	if (inside_task() && hazard_busy(runtime, &node->host_hazard, false))
 		return say(INGOT_WOULD_BLOCK, "a task must not wait for a transfer");
-	struct context *context = runtime->options.automatic_transfers && node->host_version != node->newest ? newest_context(runtime, node) : NULL;
+	struct context *context = runtime->options.automatic_transfers && node->host_version != node->newest
+	                                  ? newest_context(runtime, node)
+	                                  : NULL;
 	if (context) {
 		struct ingot_context from = HANDLE(ingot_context, context);
 		struct ingot_node handle = HANDLE(ingot_node, node);
@@ -210,8 +219,10 @@ static enum ingot_status node_write(struct node *node)
 	host_wait(node, true);
 	/* The first write of a constant is its initialisation. */
 	if (ingot_mode_known_constant(&node->mode) && node->host_version)
-		return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", node->id, node->mode.provenance);
-	if (!ingot_mode_known_constant(&node->mode) && !ingot_mode_update(&node->mode, INGOT_HOSTED_NONCONSTANT, INGOT_BY_SET_VALUES, why))
+		return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", node->id,
+		           node->mode.provenance);
+	if (!ingot_mode_known_constant(&node->mode) &&
+	    !ingot_mode_update(&node->mode, INGOT_HOSTED_NONCONSTANT, INGOT_BY_SET_VALUES, why))
 		return say(INGOT_CONFLICT, "n%u: %s", node->id, why);
 	enum ingot_status status = host_create(runtime, node);
 	if (!status) {
@@ -291,8 +302,9 @@ enum ingot_status ingot_node_set(struct ingot_node handle, const int64_t *index,
 static enum ingot_status count_check(const struct node *node, uint64_t count)
 {
 	uint64_t logical = logical_count(node);
-	return count == logical ? INGOT_OK : say(INGOT_MISMATCH, "%llu values for the %llu elements of n%u", (unsigned long long)count,
-						 (unsigned long long)logical, node->id);
+	return count == logical ? INGOT_OK
+	                        : say(INGOT_MISMATCH, "%llu values for the %llu elements of n%u",
+	                              (unsigned long long)count, (unsigned long long)logical, node->id);
 }
 
 enum ingot_status ingot_node_get_all(struct ingot_node handle, double *values, uint64_t count)
@@ -365,7 +377,8 @@ enum ingot_status ingot_node_reset_margins(struct ingot_node handle, double valu
 	return status;
 }
 
-static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, int64_t y, double *xs, double *ys, uint64_t room, uint64_t *count)
+static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, int64_t y, double *xs, double *ys,
+                                uint64_t room, uint64_t *count)
 {
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	struct walk walk;
@@ -377,7 +390,8 @@ static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, i
 	if (!node->rank || axis >= (int)node->rank)
 		status = say(INGOT_RANGE, "n%u has no axis %d", node->id, axis);
 	else if (x < 0 || x >= extent(node, (uint32_t)axis) || (ys && (y < 0 || y >= extent(node, (uint32_t)axis))))
-		status = say(INGOT_RANGE, "coordinates %lld and %lld of an axis of %lld", (long long)x, (long long)y, (long long)extent(node, (uint32_t)axis));
+		status = say(INGOT_RANGE, "coordinates %lld and %lld of an axis of %lld", (long long)x, (long long)y,
+		             (long long)extent(node, (uint32_t)axis));
 	if (!status)
 		status = node_read(node);
 	if (!status) {
@@ -401,12 +415,14 @@ static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, i
 	return status;
 }
 
-enum ingot_status ingot_node_points_1d(struct ingot_node node, int axis, int64_t x, double *xs, uint64_t room, uint64_t *count)
+enum ingot_status ingot_node_points_1d(struct ingot_node node, int axis, int64_t x, double *xs, uint64_t room,
+                                       uint64_t *count)
 {
 	return points(node, axis, x, x, xs, NULL, room, count);
 }
 
-enum ingot_status ingot_node_points_2d(struct ingot_node node, int axis, int64_t x, int64_t y, double *xs, double *ys, uint64_t room, uint64_t *count)
+enum ingot_status ingot_node_points_2d(struct ingot_node node, int axis, int64_t x, int64_t y, double *xs, double *ys,
+                                       uint64_t room, uint64_t *count)
 {
 	return points(node, axis, x, y, xs, ys, room, count);
 }

@@ -43,6 +43,20 @@ const char *cc_find(struct build *build, const char *named)
 	fail(build, EXIT_ENVIRONMENT, NULL, "no C compiler on the PATH (cc, gcc or clang; $CC names another)");
 }
 
+const char *cxx_find(struct build *build)
+{
+	const char *const usual[] = { "c++", "g++", "clang++" }, *named = getenv("CXX");
+	if (named && *named) {
+		if (!on_path(named))
+			fail(build, EXIT_ENVIRONMENT, NULL, "the C++ compiler \"%s\" is not there", named);
+		return named;
+	}
+	for (size_t i = 0; i < COUNT(usual); i++)
+		if (on_path(usual[i]))
+			return usual[i];
+	fail(build, EXIT_ENVIRONMENT, NULL, "no C++ compiler on the PATH (c++, g++ or clang++; $CXX names another)");
+}
+
 const char *cc_for_target(struct build *build, const struct target *target, const char *named)
 {
 	if (named || !target->cross)

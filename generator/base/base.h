@@ -48,6 +48,7 @@ struct build {
 	enum exit_code code;
 	char message[1024];       /* one line, no newline at its end */
 	char detail[4096];        /* further lines, each with its newline; empty where there is nothing more to say */
+	bool detailed;            /* they belong to the failure to come */
 };
 
 void build_init(struct build *);

@@ -65,6 +65,9 @@ void fail(struct build *build, enum exit_code code, const char *where, const cha
 	vsnprintf(raw + n, sizeof raw - (size_t)n, format, arguments);
 	va_end(arguments);
 	clean(build->message, sizeof build->message, raw, false);
+	if (!build->detailed)
+		build->detail[0] = 0;
+	build->detailed = false;
 	build->code = code;
 	longjmp(*build->out, 1);
 }
@@ -73,6 +76,7 @@ void fail_detail(struct build *build, const char *format, ...)
 {
 	char raw[1024];
 	size_t used = strlen(build->detail);
+	build->detailed = true;
 	if (!format) {
 		build->detail[0] = 0;
 		return;

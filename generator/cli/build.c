@@ -20,22 +20,30 @@ static void body(struct build *build, int argc, char **argv)
 {
 	struct cli cli;
 	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_OUTPUT | TAKES_NAME | TAKES_NO_COMPILE | TAKES_CC | TAKES_JSON | TAKES_TARGET,
-		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.", argc, argv, 1, 1);
-	if (cli.target && strcmp(cli.target, "c"))
-		fail(build, strcmp(cli.target, "cuda") ? EXIT_USAGE : EXIT_UNSUPPORTED, NULL, "--target: \"%s\" is not there; c is", cli.target);
+		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
+		"--target cuda writes NAME.cu, NAME.h and the weights: sources, for NVRTC or nvcc -fmad=false.", argc, argv, 1, 1);
+	bool cuda = cli.target && !strcmp(cli.target, target_cuda.name);
+	if (cli.target && !cuda && strcmp(cli.target, "c"))
+		fail(build, EXIT_USAGE, NULL, "--target: \"%s\" is not there; c and cuda are", cli.target);
+	if (cuda && (cli.cpu || cli.options.threads > 1))
+		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
+	if (cuda)
+		cli.options.target = &target_cuda;
 	struct model *model = model_read(build, &cli.options);
 	model_prepare(model);
 	model_define(model);
+	model->pools_apart = cuda;
 	model_lower(model);
 	const char *directory = cli.output ? cli.output : arena_printf(build->arena, "out/%s", model->name);
 	const char *base = strrchr(cli.options.model, '/');
 	struct emit emit = { .build = build, .arena = build->arena, .target = cli.options.target, .templates = model_templates(model), .name = model->name };
 	struct package package = { .lowered = model->lowered, .name = model->name, .model = base ? base + 1 : cli.options.model,
 		.input_names = model->input_names, .output_names = model->output_names, .threads = cli.options.threads,
-		.options = arena_printf(build->arena, "--cpu %s --threads %d --optimise %s", cli.options.target->name, cli.options.threads,
+		.options = cuda ? arena_printf(build->arena, "--target cuda --optimise %s", cli.options.optimise == OPTIMISE_SIZE ? "size" : "speed")
+			: arena_printf(build->arena, "--cpu %s --threads %d --optimise %s", cli.options.target->name, cli.options.threads,
 			cli.options.optimise == OPTIMISE_SIZE ? "size" : "speed"),
 		.cc = NULL, .jobs = 2, .progress = progress };
-	if (!cli.no_compile)
+	if (!cli.no_compile && !cuda)
 		package.cc = cc_for_target(build, cli.options.target, cli.cc);
 	package_write(&emit, &package, directory);
 	const struct lowered *lowered = model->lowered;

@@ -13,9 +13,9 @@ static const char usage[] =
 	"         [--line-statement-prefix S] [--line-comment-prefix S] [--block-start S] [--block-end S]\n"
 	"         [--variable-start S] [--variable-end S] [--comment-start S] [--comment-end S]\n"
 	"\n"
-	"Renders a Jinja template with the members of a JSON object ('-': standard input).  TEMPLATE is a file, else a name\n"
-	"below one of the --path directories.  Includes and imports are looked for there, then beside TEMPLATE.  BYTES may be\n"
-	"written \\n, \\r\\n or \\r.\n";
+	"Renders a Jinja template with the members of a JSON object ('-': standard input).  TEMPLATE is a file, else\n"
+	"a name below one of the --path directories.  Includes and imports are looked for there, then beside\n"
+	"TEMPLATE.  BYTES may be written \\n, \\r\\n or \\r.\n";
 
 struct paths {
 	VECTOR(const char *) at;
@@ -56,7 +56,8 @@ static struct value read_data(struct build *build, const char *path)
 	bool standard_input = !strcmp(path, "-");
 	if (!standard_input)
 		file_unmap(file_map(build, path));                  /* says what is wrong with the path */
-	json_t *json = standard_input ? json_loadf(stdin, JSON_ALLOW_NUL, &error) : json_load_file(path, JSON_ALLOW_NUL, &error);
+	json_t *json = standard_input ? json_loadf(stdin, JSON_ALLOW_NUL, &error)
+				      : json_load_file(path, JSON_ALLOW_NUL, &error);
 	if (!json)
 		fail(build, EXIT_INVALID, path, "line %d, column %d: %s", error.line, error.column, error.text);
 	if (!json_is_object(json)) {
@@ -70,7 +71,9 @@ static struct value read_data(struct build *build, const char *path)
 
 static const char *newline_of(const char *bytes)
 {
-	static const char *const forms[][2] = { { "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" }, { "\n", "\n" }, { "\r\n", "\r\n" }, { "\r", "\r" } };
+	static const char *const forms[][2] = {
+		{ "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" }, { "\n", "\n" }, { "\r\n", "\r\n" }, { "\r", "\r" },
+	};
 	for (size_t i = 0; i < COUNT(forms); i++)
 		if (!strcmp(bytes, forms[i][0]))
 			return forms[i][1];
@@ -87,9 +90,12 @@ struct request {
 static const struct { const char *name; size_t offset; } strings[] = {
 	{ "line-statement-prefix", offsetof(struct template_settings, line_statement) },
 	{ "line-comment-prefix", offsetof(struct template_settings, line_comment) },
-	{ "block-start", offsetof(struct template_settings, block_start) }, { "block-end", offsetof(struct template_settings, block_end) },
-	{ "variable-start", offsetof(struct template_settings, variable_start) }, { "variable-end", offsetof(struct template_settings, variable_end) },
-	{ "comment-start", offsetof(struct template_settings, comment_start) }, { "comment-end", offsetof(struct template_settings, comment_end) },
+	{ "block-start", offsetof(struct template_settings, block_start) },
+	{ "block-end", offsetof(struct template_settings, block_end) },
+	{ "variable-start", offsetof(struct template_settings, variable_start) },
+	{ "variable-end", offsetof(struct template_settings, variable_end) },
+	{ "comment-start", offsetof(struct template_settings, comment_start) },
+	{ "comment-end", offsetof(struct template_settings, comment_end) },
 };
 
 /* NULL, or what is wrong with the arguments; "" for a plain usage. */
@@ -144,7 +150,8 @@ static const char *read_arguments(struct build *build, struct request *request, 
 			memcpy((char *)&request->settings + strings[option - STRINGS].offset, &optarg, sizeof optarg);
 		}
 	if (argc - optind != 2)
-		return argc - optind < 2 ? "a template and a JSON file are expected" : "one template and one JSON file are expected";
+		return argc - optind < 2 ? "a template and a JSON file are expected"
+					 : "one template and one JSON file are expected";
 	request->template = argv[optind];
 	request->data = argv[optind + 1];
 	return NULL;
@@ -163,7 +170,9 @@ static void locate(struct build *build, struct request *request)
 	} else if (load(&request->paths, build, request->template, &found))
 		file_unmap(found);
 	else
-		fail(build, EXIT_USAGE, request->template, request->paths.at.count ? "there is no such file, nor one below a --path" : "there is no such file");
+		fail(build, EXIT_USAGE, request->template,
+			request->paths.at.count ? "there is no such file, nor one below a --path"
+						: "there is no such file");
 }
 
 static void write_output(struct build *build, const char *path, const struct text *text)
@@ -174,7 +183,9 @@ static void write_output(struct build *build, const char *path, const struct tex
 		return;
 	}
 	const char *slash = strrchr(path, '/');
-	const char *directory = !slash ? "." : slash == path ? "/" : arena_copy(build->arena, path, (size_t)(slash - path));
+	const char *directory = !slash ? "."
+		: slash == path        ? "/"
+				       : arena_copy(build->arena, path, (size_t)(slash - path));
 	struct file_set *files = file_set_new(build, directory);
 	file_set_add(files, slash ? slash + 1 : path, text->count ? text->at : "", text->count);
 	file_set_commit(files);
@@ -197,7 +208,8 @@ int cli_render(int argc, char **argv)
 		else {
 			locate(&build, &request);
 			struct value data = read_data(&build, request.data);
-			struct environment *environment = environment_new(&build, build.arena, &request.settings, load, &request.paths);
+			struct environment *environment =
+				environment_new(&build, build.arena, &request.settings, load, &request.paths);
 			template_render(environment, request.template, data, &text);
 			write_output(&build, request.output, &text);
 		}
@@ -205,7 +217,8 @@ int cli_render(int argc, char **argv)
 	if (build.code)
 		fprintf(stderr, "ingot: %s\n%s", build.message, build.detail);
 	text_release(&text);
-	enum exit_code code = build.code == EXIT_LIMIT ? EXIT_INVALID : build.code;         /* a limit passed is a failed rendering */
+	enum exit_code code =
+		build.code == EXIT_LIMIT ? EXIT_INVALID : build.code; /* a limit passed is a failed rendering */
 	build_release(&build);
 	return code;
 }

@@ -47,8 +47,8 @@ static const char *name_unique(struct program *program, const char *name)
 	return unique;
 }
 
-static struct definition *append(struct program *program, enum source source, const char *name, enum dtype type, int rank,
-	const int64_t *extents)
+static struct definition *append(struct program *program, enum source source, const char *name, enum dtype type,
+                                 int rank, const int64_t *extents)
 {
 	struct definition *definition = new(program->arena, struct definition);
 	definition->source = source;
@@ -62,30 +62,33 @@ static struct definition *append(struct program *program, enum source source, co
 	return definition;
 }
 
-struct definition *define_input(struct program *program, const char *name, enum dtype type, int rank, const int64_t *extents)
+struct definition *define_input(struct program *program, const char *name, enum dtype type, int rank,
+                                const int64_t *extents)
 {
 	struct definition *definition = append(program, SOURCE_INPUT, name, type, rank, extents);
 	push(program->arena, &program->inputs, definition);
 	return definition;
 }
 
-struct definition *define_constant(struct program *program, const char *name, enum dtype type, int rank, const int64_t *extents,
-	const void *data)
+struct definition *define_constant(struct program *program, const char *name, enum dtype type, int rank,
+                                   const int64_t *extents, const void *data)
 {
 	struct definition *definition = append(program, SOURCE_CONSTANT, name, type, rank, extents);
 	definition->data = data;
 	return definition;
 }
 
-struct definition *define_map(struct program *program, const char *name, int rank, const int64_t *extents, const struct expr *body)
+struct definition *define_map(struct program *program, const char *name, int rank, const int64_t *extents,
+                              const struct expr *body)
 {
 	struct definition *definition = append(program, SOURCE_COMPUTED, name, body->type, rank, extents);
 	definition->body = body;
 	return definition;
 }
 
-struct definition *define_reduction(struct program *program, const char *name, int rank, const int64_t *extents, enum reduce reduce,
-	int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body)
+struct definition *define_reduction(struct program *program, const char *name, int rank, const int64_t *extents,
+                                    enum reduce reduce, int reduced, const int64_t *reduced_extents,
+                                    const struct expr *start, const struct expr *body)
 {
 	struct definition *definition = append(program, SOURCE_COMPUTED, name, body->type, rank, extents);
 	definition->reduce = reduce;
@@ -106,7 +109,10 @@ static int64_t product(int count, const int64_t *extents)
 	return n;
 }
 
-int64_t definition_elements(const struct definition *definition) { return product(definition->rank, definition->extents); }
+int64_t definition_elements(const struct definition *definition)
+{
+	return product(definition->rank, definition->extents);
+}
 
 int64_t definition_terms(const struct definition *definition)
 {
@@ -115,7 +121,8 @@ int64_t definition_terms(const struct definition *definition)
 
 static bool is_sum_of_products(const struct definition *definition)
 {
-	return definition->reduce == REDUCE_SUM && definition->body->kind == EXPR_SCALAR && definition->body->row == SCALAR_mul;
+	return definition->reduce == REDUCE_SUM && definition->body->kind == EXPR_SCALAR &&
+	       definition->body->row == SCALAR_mul;
 }
 
 /* Each factor depends on every output variable that varies: nothing is read twice, so there is nothing to block. */
@@ -134,7 +141,8 @@ enum order definition_order(const struct definition *definition)
 {
 	if (definition_terms(definition) < LANE_TERMS)
 		return ORDER_CHAIN;
-	if (is_sum_of_products(definition) && definition_elements(definition) > FEW_OUTPUTS && !factors_depend_on_all(definition))
+	if (is_sum_of_products(definition) && definition_elements(definition) > FEW_OUTPUTS &&
+	    !factors_depend_on_all(definition))
 		return ORDER_CHAIN;
 	return ORDER_LANES;
 }

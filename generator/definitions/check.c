@@ -1,5 +1,5 @@
-/* check.c: what every program promises, asserted: definitions stand before their readers, indices lie inside what they read (given the
- * selects around them), types fit. */
+/* check.c: what every program promises, asserted: definitions stand before their readers, indices lie inside what they
+ * read (given the selects around them), types fit. */
 #include "definitions/definitions.h"
 #include <assert.h>
 
@@ -23,7 +23,8 @@ static void check_index(const struct checking *c, const struct index *index, con
 		if (atom->kind == ATOM_VAR) {
 			const struct definition *d = c->definition;
 			assert(atom->var >= 0 && atom->var < c->vars);
-			assert(atom->high < (atom->var < d->rank ? d->extents[atom->var] : d->reduced_extents[atom->var - d->rank]));
+			assert(atom->high <
+			       (atom->var < d->rank ? d->extents[atom->var] : d->reduced_extents[atom->var - d->rank]));
 		} else if (atom->kind == ATOM_VALUE) {
 			assert(dtypes[atom->value->type].class != CLASS_FLOAT);
 			check_expr(c, atom->value, facts);
@@ -35,7 +36,8 @@ static void check_index(const struct checking *c, const struct index *index, con
 }
 
 /* The range of an index where the facts hold: a fact about an index that differs by a constant is one about this. */
-static void known_range(const struct checking *c, const struct index *index, const struct fact *facts, int64_t *low, int64_t *high)
+static void known_range(const struct checking *c, const struct index *index, const struct fact *facts, int64_t *low,
+                        int64_t *high)
 {
 	index_range(index, low, high);
 	for (; facts; facts = facts->before) {
@@ -61,12 +63,13 @@ static void check_select(const struct checking *c, const struct expr *expr, cons
 		inside = fact;
 	}
 	check_expr(c, expr->arg[0], inside);
-	if (expr->range_count == 1) {                                     /* outside one range is below it or above it */
+	if (expr->range_count == 1) { /* outside one range is below it or above it */
 		const struct range *range = expr->ranges;
 		int64_t low, high;
 		known_range(c, range->at, facts, &low, &high);
 		struct fact *fact = new(c->arena, struct fact);
-		*fact = (struct fact){ range->at, low >= range->from ? range->to : low, high < range->to ? range->from - 1 : high, facts };
+		*fact = (struct fact){range->at, low >= range->from ? range->to : low,
+		                      high < range->to ? range->from - 1 : high, facts};
 		facts = fact;
 	}
 	check_expr(c, expr->arg[1], facts);

@@ -135,7 +135,7 @@ struct program {
 	const char *name;
 	VECTOR(struct definition *) all;      /* inputs, constants and computed ones; each before its readers */
 	VECTOR(struct definition *) inputs;   /* in the order of the graph */
-	VECTOR(struct definition *) outputs;  /* in the order of the graph; an output may be an input or a constant */
+	VECTOR(struct definition *) outputs;  /* in the order of the graph; those of define_graph are computed */
 	VECTOR(const char *) output_names;    /* the graph's names of the outputs */
 	struct program_names *names;          /* build.c: which are taken */
 };

@@ -1,9 +1,10 @@
-/* evaluate.c: one definition -> its elements.  The expression becomes a graph of steps once; then each chunk of up to CHUNK elements
- * that follow each other in the output is computed together, one step after the other, over all terms of the reduction.
+/* evaluate.c: one definition -> its elements.  The expression becomes a graph of steps once; then each chunk of up to
+ * CHUNK elements that follow each other in the output is computed together, one step after the other, over all terms of
+ * the reduction.
  *
- * A value is one number for all lanes (step 0) or one for each.  A step that does not depend on the reduced variables is
- * computed once a chunk.  Where a select holds for some lanes only, both sides run with a mask: what they read for lanes
- * that are not theirs is cut to the tensor and then dropped. */
+ * A value is one number for all lanes (step 0) or one for each.  A step that does not depend on the reduced variables
+ * is computed once a chunk.  Where a select holds for some lanes only, both sides run with a mask: what they read for
+ * lanes that are not theirs is cut to the tensor and then dropped. */
 #include "definitions/evaluate.h"
 #include "definitions/rows.h"
 #include <assert.h>
@@ -11,8 +12,8 @@
 
 struct value { const void *at; int step; };
 
-/* An index over the lanes: fixed (by output variables: computed once a chunk) + moving (by reduced variables alone: one number
- * a term) + mixed (the rest). */
+/* An index over the lanes: fixed (by output variables: computed once a chunk) + moving (by reduced variables alone: one
+ * number a term) + mixed (the rest). */
 enum pattern { PATTERN_SAME, PATTERN_NEXT, PATTERN_ANY };
 struct lanes {
 	const struct index *fixed, *moving, *mixed;
@@ -65,7 +66,8 @@ static bool index_is_moving(const struct index *index, int rank)
 {
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE || (atom->kind == ATOM_VAR ? atom->var < rank : !index_is_moving(atom->of, rank)))
+		if (atom->kind == ATOM_VALUE ||
+		    (atom->kind == ATOM_VAR ? atom->var < rank : !index_is_moving(atom->of, rank)))
 			return false;
 	}
 	return true;
@@ -73,12 +75,13 @@ static bool index_is_moving(const struct index *index, int rank)
 
 static const struct index *pick(struct machine *machine, const struct index *index, int part)
 {
-	struct index *picked = arena_alloc(machine->arena, sizeof *picked + (size_t)index->count * sizeof *picked->terms);
+	struct index *picked =
+	        arena_alloc(machine->arena, sizeof *picked + (size_t)index->count * sizeof *picked->terms);
+	struct index *alone = arena_alloc(machine->arena, sizeof *alone + sizeof *alone->terms);
+	alone->count = 1;
 	for (int i = 0; i < index->count; i++) {
-		struct index one = { .count = 1 };
-		struct { struct index head; struct index_term term; } alone = { one, index->terms[i] };
-		const struct index *term = (const struct index *)&alone;
-		int kind = !index_varies(machine, term) ? 0 : index_is_moving(term, machine->definition->rank) ? 1 : 2;
+		alone->terms[0] = index->terms[i];
+		int kind = !index_varies(machine, alone) ? 0 : index_is_moving(alone, machine->definition->rank) ? 1 : 2;
 		if (kind == part)
 			picked->terms[picked->count++] = index->terms[i];
 	}
@@ -130,7 +133,8 @@ static struct step *compile(struct machine *machine, const struct expr *expr)
 	if (expr->kind == EXPR_LOAD) {
 		step->memory = memory_of(machine->memories, expr->of);
 		step->elements = definition_elements(expr->of);
-		step->index = lanes_new(machine, index_flatten(machine->arena, expr->of->rank, expr->at, expr->of->extents));
+		step->index =
+		        lanes_new(machine, index_flatten(machine->arena, expr->of->rank, expr->at, expr->of->extents));
 	} else if (expr->kind == EXPR_INDEX) {
 		step->index = lanes_new(machine, expr->index);
 	} else if (expr->kind == EXPR_SELECT) {
@@ -240,7 +244,8 @@ static struct value run_load(struct machine *machine, struct step *step)
 	int n = machine->n;
 	if (place.low < 0 || place.high >= step->elements) {
 		if (!machine->mask)
-			fail(machine->arena->build, EXIT_INVALID, machine->definition->name, "reads outside %s", step->expr->of->name);
+			fail(machine->arena->build, EXIT_INVALID, machine->definition->name, "reads outside %s",
+			     step->expr->of->name);
 		if (!step->elements) {
 			memset(step->room, 0, sizeof(int64_t));
 			return (struct value){ step->room, 0 };
@@ -255,11 +260,13 @@ static struct value run_load(struct machine *machine, struct step *step)
 	size_t size = system_bytes(step->system);
 	int64_t first = place.at[0] + place.plus;
 	if (direct && place.pattern != PATTERN_ANY)
-		return (struct value){ (const char *)step->memory.at + (size_t)first * size, place.pattern == PATTERN_NEXT };
+		return (struct value){(const char *)step->memory.at + (size_t)first * size,
+		                      place.pattern == PATTERN_NEXT};
 	if (place.pattern == PATTERN_ANY)
 		values_gather(step->system, step->room, step->memory.at, step->memory.stored, place.at, place.plus, n);
 	else
-		values_load(step->system, step->room, step->memory.at, step->memory.stored, first, place.pattern == PATTERN_SAME ? 1 : n);
+		values_load(step->system, step->room, step->memory.at, step->memory.stored, first,
+		            place.pattern == PATTERN_SAME ? 1 : n);
 	return (struct value){ step->room, place.pattern != PATTERN_SAME };
 }
 
@@ -370,7 +377,8 @@ static struct value run_cast(struct machine *machine, struct step *step)
 {
 	struct step *arg = step->arg[0];
 	struct value value = run(machine, arg);
-	values_cast(arg->system, arg->expr->type, value.at, step->system, step->expr->type, step->room, value.step ? machine->n : 1);
+	values_cast(arg->system, arg->expr->type, value.at, step->system, step->expr->type, step->room,
+	            value.step ? machine->n : 1);
 	return (struct value){ step->room, value.step };
 }
 
@@ -446,12 +454,17 @@ static void accumulate_product(enum system system, void *acc, struct value a, st
 
 static void begin(enum reduce reduce, enum system system, enum dtype type, void *acc, int n)
 {
-	static const double first[] = { [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1 };
+	static const double first[] = {
+	        [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1};
 	float f = (float)first[reduce];
 	int64_t k = reduce == REDUCE_PROD;
 	if (system == SYSTEM_INTEGER && (reduce == REDUCE_MAX || reduce == REDUCE_MIN))
 		values_cast(SYSTEM_DOUBLE, DTYPE_F64, &first[reduce], system, type, &k, 1);
-	values_spread(system, system == SYSTEM_FLOAT ? (void *)&f : system == SYSTEM_DOUBLE ? (void *)&first[reduce] : &k, acc, n);
+	values_spread(system,
+	              system == SYSTEM_FLOAT    ? (void *)&f
+	              : system == SYSTEM_DOUBLE ? (void *)&first[reduce]
+	                                        : &k,
+	              acc, n);
 }
 
 /* The next term's reduced variables, row-major; false after the last. */
@@ -498,7 +511,8 @@ static void reduce_chunk(struct machine *machine, const struct body *body, char 
 	}
 	for (int half = lanes ? SUMS / 2 : 0; half; half /= 2)
 		for (int s = 0; s < half; s++)
-			accumulate(definition->reduce, system, acc + (size_t)s * bytes, (struct value){ acc + (size_t)(s + half) * bytes, 1 }, n);
+			accumulate(definition->reduce, system, acc + (size_t)s * bytes,
+			           (struct value){acc + (size_t)(s + half) * bytes, 1}, n);
 	if (body->start && lanes)
 		accumulate(definition->reduce, system, acc, run(machine, body->start), n);
 }
@@ -523,13 +537,15 @@ static void place_lanes(struct machine *machine, int64_t from)
 	}
 }
 
-void definition_evaluate(struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
+void definition_evaluate(struct arena *scratch, const struct memories *memories, const struct definition *definition,
+                         struct memory into)
 {
 	struct machine *machine = new(scratch, struct machine);
 	struct body body = { NULL, { NULL, NULL }, NULL };
 	enum system system = system_of(definition->type, memories->math);
 	int64_t elements = definition_elements(definition);
-	bool products = definition->reduce == REDUCE_SUM && definition->body->kind == EXPR_SCALAR && definition->body->row == SCALAR_mul;
+	bool products = definition->reduce == REDUCE_SUM && definition->body->kind == EXPR_SCALAR &&
+	                definition->body->row == SCALAR_mul;
 	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = definition };
 	for (int d = 0; d < definition->rank; d++)
 		machine->lane[d] = new_array(scratch, int64_t, CHUNK);

@@ -1,5 +1,6 @@
-/* fold.c: program -> program.  What depends on constants alone becomes a constant, computed strictly: the factors of a norm, for example.
- * What it was stays as its original, for --math double.  A map of numbers that reads nothing stays: it costs no memory. */
+/* fold.c: program -> program.  What depends on constants alone becomes a constant, computed strictly: the factors of a
+ * norm, for example.  What it was stays as its original, for --math double.  A map of numbers that reads nothing stays:
+ * it costs no memory; so does an output, which is copied to where the caller wants it. */
 #include "definitions/definitions.h"
 
 enum { FOLD_BYTES = 1 << 20 };            /* of a result that is larger than all it reads */
@@ -23,13 +24,14 @@ static void read(void *user, const struct expr *load)
 static bool is_worth_folding(const struct definition *definition)
 {
 	struct reads reads = { .constant = true };
-	if (definition->source != SOURCE_COMPUTED || definition->rewrite)
+	if (definition->source != SOURCE_COMPUTED || definition->rewrite || definition->is_output)
 		return false;
 	expr_loads(definition->body, read, &reads);
 	if (definition->start)
 		expr_loads(definition->start, read, &reads);
-	return reads.constant && reads.count && (double)definition_elements(definition) * (double)definition_terms(definition) <= fold_terms
-		&& (bytes_of(definition) <= FOLD_BYTES || bytes_of(definition) <= reads.bytes);
+	return reads.constant && reads.count &&
+	       (double)definition_elements(definition) * (double)definition_terms(definition) <= fold_terms &&
+	       (bytes_of(definition) <= FOLD_BYTES || bytes_of(definition) <= reads.bytes);
 }
 
 void program_fold(struct program *program)
@@ -40,7 +42,8 @@ void program_fold(struct program *program)
 			continue;
 		struct definition *original = new(program->arena, struct definition);
 		*original = *definition;
-		void *data = arena_alloc(program->arena, dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
+		void *data = arena_alloc(program->arena,
+		                         dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
 		interpret_one(program, definition, data);
 		definition->source = SOURCE_CONSTANT;
 		definition->data = data;

@@ -1,7 +1,9 @@
-/* interpret.c: a program -> the values of its outputs.  Definitions run in order; each has memory of its own from its computation to its
- * last reader.  This is the oracle of every target (strict) and the judge of accuracy (double, before any rewrite). */
+/* interpret.c: a program -> the values of its outputs.  Definitions run in order; each has memory of its own from its
+ * computation to its last reader.  This is the oracle of every target (strict) and the judge of accuracy (double,
+ * before any rewrite). */
 #include "definitions/evaluate.h"
 #include <stdlib.h>
+#include <unistd.h>
 
 struct run {
 	struct memories memories;
@@ -23,16 +25,34 @@ static bool is_of(const struct program *program, const struct definition *defini
 	return (size_t)definition->number < program->all.count && program->all.at[definition->number] == definition;
 }
 
-/* A large constant may be borrowed from a file at any address: then its elements are copied to where they can be read. */
+/* A large constant may be borrowed from a file at any address: then it is copied to where it can be read. */
+static bool is_aligned(const struct definition *definition)
+{
+	return (uintptr_t)definition->data % (size_t)(dtypes[definition->type].bits / 8) == 0;
+}
+
+static size_t bytes_of(const struct definition *definition, enum dtype stored)
+{
+	return dtype_bytes(stored, (size_t)definition_elements(definition));
+}
+
+/* More than the machine has is refused at once: asked for, it would be promised and never kept. */
+static void *room_for(struct run *run, const struct definition *definition, enum dtype stored)
+{
+	double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+	size_t bytes = bytes_of(definition, stored);
+	void *room = (double)bytes < have ? malloc(bytes + 1) : NULL;
+	if (!room)
+		fail(run->memories.program->build, EXIT_LIMIT, definition->name, "no memory for %zu bytes", bytes);
+	return run->owned[definition->number] = room;
+}
+
 static struct memory constant_memory(struct run *run, const struct definition *definition)
 {
 	struct memory memory = { (void *)(uintptr_t)definition->data, definition->type };
-	size_t bytes = dtype_bytes(definition->type, (size_t)definition_elements(definition));
-	if ((uintptr_t)definition->data % (size_t)(dtypes[definition->type].bits / 8) == 0)
-		return memory;
-	if (!(memory.at = run->owned[definition->number] = malloc(bytes + 1)))
-		fail(run->memories.program->build, EXIT_LIMIT, definition->name, "no memory for %zu bytes", bytes);
-	memcpy(memory.at, definition->data, bytes);
+	if (!is_aligned(definition))
+		memory.at = memcpy(room_for(run, definition, definition->type), definition->data,
+		                   bytes_of(definition, definition->type));
 	return memory;
 }
 
@@ -43,6 +63,8 @@ struct memory memory_of(const struct memories *memories, const struct definition
 		return memories->at[definition->number];
 	if (definition->source != SOURCE_CONSTANT)
 		fail(memories->program->build, EXIT_INVALID, definition->name, "is read but not computed");
+	if (!is_aligned(definition))
+		memory.at = arena_copy(memories->arena, definition->data, bytes_of(definition, definition->type));
 	return memory;
 }
 
@@ -77,15 +99,12 @@ static void count_readers(struct run *run)
 
 static void compute(struct run *run, const struct definition *definition)
 {
-	struct build *build = run->memories.program->build;
 	const struct definition *what = meaning(definition, run->memories.math);
-	enum dtype stored = system_of(definition->type, run->memories.math) == SYSTEM_DOUBLE ? DTYPE_F64 : definition->type;
-	size_t bytes;
-	if (!size_mul((size_t)definition_elements(definition), (size_t)dtypes[stored].bits / 8, &bytes)
-		|| !(run->owned[definition->number] = malloc(bytes + 1)))
-		fail(build, EXIT_LIMIT, definition->name, "no memory for %lld elements", (long long)definition_elements(definition));
-	run->memories.at[definition->number] = (struct memory){ run->owned[definition->number], stored };
-	definition_evaluate(&run->scratch, &run->memories, what, run->memories.at[definition->number]);
+	enum dtype stored =
+	        system_of(definition->type, run->memories.math) == SYSTEM_DOUBLE ? DTYPE_F64 : definition->type;
+	struct memory *memory = &run->memories.at[definition->number];
+	*memory = (struct memory){ room_for(run, definition, stored), stored };
+	definition_evaluate(&run->scratch, &run->memories, what, *memory);
 	arena_release(&run->scratch);
 }
 
@@ -128,7 +147,8 @@ static void run_all(struct run *run, const void *const *inputs, void *const *out
 	count_readers(run);
 	list_dying(run, count);
 	for (size_t i = 0; i < program->inputs.count; i++)
-		at[program->inputs.at[i]->number] = (struct memory){ (void *)(uintptr_t)inputs[i], program->inputs.at[i]->type };
+		at[program->inputs.at[i]->number] =
+		        (struct memory){(void *)(uintptr_t)inputs[i], program->inputs.at[i]->type};
 	for (int i = 0; i < count; i++) {
 		const struct definition *definition = program->all.at[i];
 		enum source source = meaning(definition, run->memories.math)->source;
@@ -152,6 +172,7 @@ static struct run *run_new(const struct program *program, enum math math)
 	run->memories.math = math;
 	arena_init(&run->arena, program->build);
 	arena_init(&run->scratch, program->build);
+	run->memories.arena = &run->scratch;
 	return run;
 }
 
@@ -182,8 +203,8 @@ static void run_one(struct run *run, const struct definition *definition, void *
 }
 
 /* All of a program, or one definition.  What fails inside passes by here, so that the run's memory goes in any case. */
-static void run_safely(const struct program *program, const struct definition *one, enum math math, const void *const *inputs,
-	void *const *outputs)
+static void run_safely(const struct program *program, const struct definition *one, enum math math,
+                       const void *const *inputs, void *const *outputs)
 {
 	struct build *build = program->build;
 	struct run *const run = run_new(program, math);

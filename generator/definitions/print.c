@@ -1,6 +1,6 @@
 /* print.c: a program as text, one line a definition:
  *
- *     conv float[1,16,32,32] = sum(k0 < 3, k1 < 3, k2 < 16 from b[i1]) x[i0, k2, i2 + k0 - 1, i3 + k1 - 1] * w[i1, k2, k0, k1]
+ *     y float[1,16,32,32] = sum(k0 < 3, k1 < 3, k2 < 16 from b[i1]) x[i0, k2, i2 + k0, i3 + k1] * w[i1, k2, k0, k1]
  *
  * Output variables are named i0, i1 … and reduced ones k0, k1 …: a definition does not remember names. */
 #include "definitions/definitions.h"

@@ -1,6 +1,6 @@
 /* rows.h: the rows of scalars.h over arrays, in the three number systems of the interpreter.
- * y[i] = row(a[i], b[i], c[i]) for i in [0, n); arguments that the row lacks may be NULL.  y may be one of them.  A row that has
- * no meaning in a system is NULL. */
+ * y[i] = row(a[i], b[i], c[i]) for i in [0, n); arguments that the row lacks may be NULL.  y may be one of them.  A row
+ * that has no meaning in a system is NULL. */
 #ifndef DEFINITIONS_ROWS_H
 #define DEFINITIONS_ROWS_H
 #include "tables/tables.h"

@@ -48,7 +48,8 @@ row_double *const rows_double[SCALAR_COUNT] = {
 #undef S
 };
 
-/* A product of two floats is exact in double: nothing is gained by a fused step, which is slow where there is no instruction. */
+/* A product of two floats is exact in double: nothing is gained by a fused step, which is slow where there is no
+ * instruction. */
 void fma_double(int n, const double *a, int a_step, const double *b, int b_step, double *acc)
 {
 	for (int i = 0; i < n; i++)

@@ -1,4 +1,5 @@
-/* rows_integer.c: the rows of scalars.h over 64-bit integers, defined for every input: sums and products wrap around, x / 0 is 0. */
+/* rows_integer.c: the rows of scalars.h over 64-bit integers, defined for every input: sums and products wrap around,
+ * x / 0 is 0. */
 #include "definitions/rows.h"
 
 typedef int64_t integer;

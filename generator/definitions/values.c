@@ -10,11 +10,18 @@ enum system system_of(enum dtype type, enum math math)
 }
 
 /* X(element type, C type): what memory may hold */
-#define STORED(X) \
-	X(F32, float) X(F64, double) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) X(I32, int32_t) X(U32, uint32_t) \
-	X(I64, int64_t) X(U64, uint64_t) X(BOOL, uint8_t)
+#define STORED(X)                                                                                                      \
+	X(F32, float)                                                                                                  \
+	X(F64, double) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) X(I32, int32_t) X(U32, uint32_t)  \
+	        X(I64, int64_t) X(U64, uint64_t) X(BOOL, uint8_t)
 
-#define LOAD_AS(C, Y, PLACE) do { const C *e = elements; Y *y = values; for (int i = 0; i < n; i++) y[i] = (Y)e[PLACE]; } while (0)
+#define LOAD_AS(C, Y, PLACE)                                                                                           \
+	do {                                                                                                           \
+		const C *e = elements;                                                                                 \
+		Y *y = values;                                                                                         \
+		for (int i = 0; i < n; i++)                                                                            \
+			y[i] = (Y)e[PLACE];                                                                            \
+	} while (0)
 
 /* From a float only to floats: a system's values come from elements of its own class. */
 #define LOAD_CASES(C, PLACE) \
@@ -32,7 +39,8 @@ void values_load(enum system system, void *values, const void *elements, enum dt
 	}
 }
 
-void values_gather(enum system system, void *values, const void *elements, enum dtype stored, const int64_t *at, int64_t plus, int n)
+void values_gather(enum system system, void *values, const void *elements, enum dtype stored, const int64_t *at,
+                   int64_t plus, int n)
 {
 	switch (stored) {
 #define X(type, C) case DTYPE_##type: LOAD_CASES(C, at[i] + plus) break;
@@ -42,7 +50,13 @@ void values_gather(enum system system, void *values, const void *elements, enum 
 	}
 }
 
-#define STORE_AS(C, V) do { C *e = elements; const V *v = values; for (int i = 0; i < n; i++) e[first + i] = (C)v[i]; } while (0)
+#define STORE_AS(C, V)                                                                                                 \
+	do {                                                                                                           \
+		C *e = elements;                                                                                       \
+		const V *v = values;                                                                                   \
+		for (int i = 0; i < n; i++)                                                                            \
+			e[first + i] = (C)v[i];                                                                        \
+	} while (0)
 
 void values_store(enum system system, const void *values, void *elements, enum dtype stored, int64_t first, int n)
 {
@@ -58,7 +72,10 @@ void values_store(enum system system, const void *values, void *elements, enum d
 	}
 }
 
-static int64_t lowest(enum dtype type) { return dtypes[type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[type].bits) : 0; }
+static int64_t lowest(enum dtype type)
+{
+	return dtypes[type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[type].bits) : 0;
+}
 static int64_t highest(enum dtype type)
 {
 	int bits = dtypes[type].bits - (dtypes[type].class == CLASS_INT);
@@ -89,7 +106,8 @@ static int64_t cut(double x, enum dtype type)
 	return (int64_t)x;
 }
 
-void values_cast(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, void *y, int n)
+void values_cast(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, void *y,
+                 int n)
 {
 	const float *f = a;
 	const double *d = a;
@@ -98,9 +116,13 @@ void values_cast(enum system from, enum dtype from_type, const void *a, enum sys
 		for (int i = 0; i < n; i++) {
 			double x = from == SYSTEM_FLOAT ? f[i] : from == SYSTEM_DOUBLE ? d[i] : 0;
 			if (to == SYSTEM_DOUBLE)
-				((double *)y)[i] = from != SYSTEM_INTEGER ? x : from_type == DTYPE_U64 ? (double)(uint64_t)k[i] : (double)k[i];
+				((double *)y)[i] = from != SYSTEM_INTEGER   ? x
+				                   : from_type == DTYPE_U64 ? (double)(uint64_t)k[i]
+				                                            : (double)k[i];
 			else
-				((float *)y)[i] = from != SYSTEM_INTEGER ? (float)x : from_type == DTYPE_U64 ? (float)(uint64_t)k[i] : (float)k[i];
+				((float *)y)[i] = from != SYSTEM_INTEGER   ? (float)x
+				                  : from_type == DTYPE_U64 ? (float)(uint64_t)k[i]
+				                                           : (float)k[i];
 		}
 		return;
 	}

@@ -178,12 +178,15 @@ static struct value call_b(struct template_call *call)
 	struct text text;
 	text_init(&text, p->emit->build);
 	text_adds(&text, "w");
+	int64_t step = index_factor(c->b_at, c->column);
 	if (v)
-		text_printf(&text, " + %" PRId64, v * lanes);
+		text_printf(&text, " + %" PRId64, v * lanes * step);
 	for (int t = 0; t < c->terms; t++)
 		text_printf(&text, " + %" PRId64 " * %s", index_factor(c->b_at, c->column + 1 + t), step_name(p, t, u));
 	const char *left = left_of(p, user->tile, v);
-	struct value value = left ? value_printf(p->arena, "vec_load_n(%s, %s, 0.f)", text.at, left) : value_printf(p->arena, "vec_load(%s)", text.at);
+	const char *by = step == 1 ? "load" : "gather", *apart = step == 1 ? "" : arena_printf(p->arena, ", %" PRId64, step);
+	struct value value = left ? value_printf(p->arena, "vec_%s_n(%s%s, %s, 0.f)", by, text.at, apart, left)
+		: value_printf(p->arena, "vec_%s(%s%s)", by, text.at, apart);
 	text_release(&text);
 	return value;
 }
@@ -592,6 +595,7 @@ static struct value gathered_value(struct printing *p, int64_t terms)
 	p->names[SPARE_VEC] = "q";
 	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_dict_set(gathered, "floats", value_int(terms * c->tile_vecs * p->emit->target->lanes));
+	value_dict_set(gathered, "width", value_int(c->tile_vecs));
 	value_dict_set(gathered, "terms", extents_of(p, c->column + 1, c->terms));
 	value_dict_set(gathered, "columns", value_int(c->extents[c->column]));
 	value_dict_set(gathered, "element", value_string(printer_element(&printer, c->b->of, index_substitute(p->arena, c->b_at, with))));
@@ -727,6 +731,12 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
 		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
 	}
+	int64_t scratch = (p->patch.needed ? p->patch.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
+	for (int i = 0; heavy && i < p->tile_count; i++)
+		scratch += (int64_t)p->tiles[i].rows * p->tiles[i].vecs * lanes;
+	if (emit->target->scratch_bytes && scratch > emit->target->scratch_bytes / 4)
+		fail(emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld", (long long)scratch * 4, emit->target->name,
+			(long long)emit->target->scratch_bytes);
 	value_dict_set(globals, "next_lines", value_int(c->next_lines));
 	value_dict_set(globals, "terms", value_int(terms));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
@@ -740,6 +750,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "column", value_string(p->names[c->column]));
 	value_dict_set(globals, "batches", extents_of(p, 0, c->batches));
 	value_dict_set(globals, "outer", outer);
+	value_dict_set(globals, "blocks", value_int(step));
 	value_dict_set(globals, "row", row_value);
 	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
 	value_dict_set(globals, "pool", pool_value(p));

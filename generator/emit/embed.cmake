@@ -1,16 +1,24 @@
-# embed.cmake: the files below FOLDER -> OUTPUT, a C file with the table that emit/embedded.h declares.
+# embed.cmake: the files below FOLDER, and those of EMULATOR as emulator/…, -> OUTPUT, a C file with the table that
+# emit/embedded.h declares.
 file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*)
+file(GLOB emulator RELATIVE ${EMULATOR} ${EMULATOR}/*)
+list(TRANSFORM emulator PREPEND "emulator/")
+list(APPEND files ${emulator})
 list(FILTER files EXCLUDE REGEX "(^|/)\\.|~$")
 list(SORT files)
 set(arrays "")
 set(rows "")
 set(number 0)
 foreach(file ${files})
-  file(READ ${FOLDER}/${file} bytes HEX)
+  set(path ${FOLDER}/${file})
+  if(file MATCHES "^emulator/(.*)")
+    set(path ${EMULATOR}/${CMAKE_MATCH_1})
+  endif()
+  file(READ ${path} bytes HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
   string(APPEND arrays "static const unsigned char file_${number}[] = { ${bytes} 0 };\n")
   string(APPEND rows "\t{ \"${file}\", file_${number}, sizeof file_${number} - 1 },\n")
   math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "/* The files below templates/, by name. */\n#include \"emit/embedded.h\"\n\n${arrays}\n"
+file(WRITE ${OUTPUT} "/* The files below templates/ and the emulator, by name. */\n#include \"emit/embedded.h\"\n\n${arrays}\n"
   "const struct embedded_file embedded_files[] = {\n${rows}\t{ 0, 0, 0 },\n};\nconst size_t embedded_count = ${number};\n")

@@ -26,20 +26,26 @@ static bool climbs(const char *name)
 	return *name == '/' || !*name;
 }
 
+static bool load_own(const struct template_places *places, struct build *build, const char *name, struct mapped *source)
+{
+	struct stat status;
+	if (!places || !places->directory || climbs(name))
+		return false;
+	const char *path = arena_printf(build->arena, "%s/%s", places->directory, name);
+	if (stat(path, &status) || !S_ISREG(status.st_mode))
+		return false;
+	*source = file_map(build, path);
+	return true;
+}
+
 bool load_embedded(void *user, struct build *build, const char *name, struct mapped *source)
 {
-	const struct template_places *places = user;
-	const struct embedded_file *file;
-	struct stat status;
-	if (places && places->directory && !climbs(name)) {
-		const char *path = arena_printf(build->arena, "%s/%s", places->directory, name);
-		if (!stat(path, &status) && S_ISREG(status.st_mode)) {
-			*source = file_map(build, path);
-			return true;
-		}
-	}
-	if (!(file = embedded_find(name)))
-		return false;
-	*source = (struct mapped){ file->at, file->bytes };
-	return true;
+	static const char built_in[] = "built-in/";
+	bool only = !strncmp(name, built_in, sizeof built_in - 1);
+	if (!only && load_own(user, build, name, source))
+		return true;
+	const struct embedded_file *file = embedded_find(only ? name + sizeof built_in - 1 : name);
+	if (file)
+		*source = (struct mapped){ file->at, file->bytes };
+	return file;
 }

@@ -4,7 +4,8 @@
  *     environment = environment_new(build, arena, &template_settings_kernels, load_embedded, &places);
  *
  * A template is looked for below `directory` first, then among the built-in ones, by its name below templates/:
- * "c/convolution.jinja".  So a user overrides one by one. */
+ * "c/convolution.jinja".  So a user overrides one by one; with "built-in/" before its name, a template that overrides
+ * another can include it. */
 #ifndef EMIT_EMBEDDED_H
 #define EMIT_EMBEDDED_H
 

@@ -1,28 +1,14 @@
 /* package.c: a library's files: header, schedule, kernels, weights, manifest, build files; compiled into libNAME.a. */
-#include "emit/emit.h"
+#include "emit/package.h"
 #include "backends/backends.h"
 #include <ctype.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum { KERNELS_IN_A_FILE = 8, PORTABLE_BYTES = 1 << 20 };
 #define VERSION "0.1.0"
-
-struct writing {
-	struct emit *emit;
-	const struct package *package;
-	const struct lowered *lowered;
-	struct file_set *files;
-	struct value globals;             /* what every file's template sees */
-	const char **input_fields, **output_fields;
-	VECTOR(const char *) sources;
-	VECTOR(const char *) clean;       /* scratch files to remove whatever happens */
-	const char *directory;
-	int64_t stack_bytes;
-};
 
 /* ---- names ---- */
 static bool is_keyword(const char *word)
@@ -156,7 +142,7 @@ static struct value kernels_value(struct writing *w)
 }
 
 /* ---- files ---- */
-static void add_rendered(struct writing *w, const char *template, const char *file)
+void package_render(struct writing *w, const char *template, const char *file)
 {
 	struct text text;
 	text_init(&text, w->emit->build);
@@ -190,7 +176,7 @@ static void add_kernels(struct writing *w)
 		value_dict_set(w->globals, "symbols", symbols);
 		value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 		value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
-		add_rendered(w, "package/kernels.jinja", file);
+		package_render(w, "package/kernels.jinja", file);
 		push(arena, &w->sources, file);
 		text_release(&kernels);
 		text_release(&prelude);
@@ -207,37 +193,53 @@ static void add_profile(struct writing *w)
 	text_init(&prelude, w->emit->build);
 	emit_prelude(w->emit, words, sizeof words - 1, &prelude);
 	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
-	add_rendered(w, "package/profile.jinja", file);
+	package_render(w, "package/profile.jinja", file);
 	push(w->emit->arena, &w->sources, file);
 	text_release(&prelude);
 }
 
-static void add_weights(struct writing *w)
+static unsigned char *blob_of(struct writing *w)
 {
 	const struct lowered *lowered = w->lowered;
-	struct arena *arena = w->emit->arena;
 	size_t bytes = (size_t)lowered->weights_bytes;
-	if (!bytes)
-		return;
 	unsigned char *blob = calloc(1, bytes);
 	if (!blob)
 		fail(w->emit->build, EXIT_LIMIT, NULL, "out of memory: %zu bytes of weights", bytes);
 	for (size_t i = 0; i < lowered->constants.count; i++)
 		lowered->constants.at[i].fill(&lowered->constants.at[i], blob + lowered->constants.at[i].of->placed->offset);
-	file_set_add(w->files, arena_printf(arena, "%s_weights.bin", w->package->name), blob, bytes);
+	return blob;
+}
+
+void package_add_blob(struct writing *w)
+{
+	if (!w->lowered->weights_bytes)
+		return;
+	unsigned char *blob = blob_of(w);
+	file_set_add(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name), blob, (size_t)w->lowered->weights_bytes);
+	free(blob);
+}
+
+static void add_weights(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	size_t bytes = (size_t)w->lowered->weights_bytes;
+	if (!bytes)
+		return;
+	package_add_blob(w);
 	if (bytes <= PORTABLE_BYTES) {
+		unsigned char *blob = blob_of(w);
 		struct text rows;
 		text_init(&rows, w->emit->build);
 		for (size_t i = 0; i < bytes; i++)
 			text_printf(&rows, "%s%u,%s", i % 24 ? "" : "\t", blob[i], i % 24 == 23 && i + 1 < bytes ? "\n" : "");
+		free(blob);
 		value_dict_set(w->globals, "bytes", value_int((int64_t)bytes));
 		value_dict_set(w->globals, "rows", value_string_of(rows.at, rows.count));
-		add_rendered(w, "package/weights_c.jinja", arena_printf(arena, "%s_weights.c", w->package->name));
+		package_render(w, "package/weights_c.jinja", arena_printf(arena, "%s_weights.c", w->package->name));
 		text_release(&rows);
 	}
-	free(blob);
 	const char *file = arena_printf(arena, "%s_weights.S", w->package->name);
-	add_rendered(w, "package/weights_s.jinja", file);
+	package_render(w, "package/weights_s.jinja", file);
 	push(arena, &w->sources, file);
 }
 
@@ -257,7 +259,7 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 	return list;
 }
 
-static void add_manifest(struct writing *w)
+json_t *package_manifest(struct writing *w)
 {
 	const struct lowered *lowered = w->lowered;
 	struct arena *arena = w->emit->arena;
@@ -288,13 +290,19 @@ static void add_manifest(struct writing *w)
 		json_object_set_new(manifest, "stack_bytes", json_integer(w->stack_bytes));
 	json_object_set_new(manifest, "libm", json_array());
 	json_object_set_new(manifest, "kernels", kernels);
+	return manifest;
+}
+
+void package_add_manifest(struct writing *w, json_t *manifest)
+{
+	const char *name = w->package->name;
 	char *text = json_dumps(manifest, JSON_INDENT(2));
 	json_decref(manifest);
 	if (!text)
 		fail(w->emit->build, EXIT_INVALID, name, "a name in the model is not UTF-8");
-	char *kept = arena_printf(arena, "%s\n", text);
+	char *kept = arena_printf(w->emit->arena, "%s\n", text);
 	free(text);
-	file_set_add(w->files, arena_printf(arena, "%s.json", name), kept, strlen(kept));
+	file_set_add(w->files, arena_printf(w->emit->arena, "%s.json", name), kept, strlen(kept));
 }
 
 /* ---- compiling ---- */
@@ -385,7 +393,7 @@ static void compile(struct writing *w)
 			push(arena, &w->clean, arena_printf(arena, "%s/%.*ssu", folder, (int)strlen(objects[i]) - 1, objects[i]));
 		}
 		struct cc_job job = { .cc = package->cc, .directory = folder, .sources = w->sources.at, .objects = objects, .count = count, .jobs = package->jobs,
-			.flags = arena_printf(arena, "%s -fPIC -fstack-usage", w->emit->target->cc_flags) };
+			.flags = arena_printf(arena, "%s%s -fstack-usage", w->emit->target->cc_flags, w->emit->target->freestanding ? " -ffreestanding" : " -fPIC") };
 		if (package->progress)
 			package->progress(package->user, "compile", 0, count);
 		cc_compile(build, &job);
@@ -418,63 +426,80 @@ static void compile(struct writing *w)
 		longjmp(*out, 1);
 }
 
-void package_write(struct emit *emit, const struct package *package, const char *directory)
+void package_begin(struct writing *w)
 {
-	struct arena *arena = emit->arena;
-	const struct lowered *lowered = package->lowered;
+	const struct package *package = w->package;
+	const struct lowered *lowered = w->lowered;
 	const struct program *program = lowered->program;
-	struct writing w = { .emit = emit, .package = package, .lowered = lowered, .directory = directory, .globals = value_dict(arena) };
+	struct arena *arena = w->emit->arena;
 	char *upper = arena_copy(arena, package->name, strlen(package->name));
-	struct value inputs = value_list(arena), outputs = value_list(arena), sources = value_list(arena), flags = value_list(arena);
+	struct value inputs = value_list(arena), outputs = value_list(arena), flags = value_list(arena);
 	for (char *p = upper; *p; p++)
 		*p = (char)toupper((unsigned char)*p);
-	w.input_fields = fields_of(arena, package->input_names, program->inputs.count);
-	w.output_fields = fields_of(arena, package->output_names, program->outputs.count);
+	w->globals = value_dict(arena);
+	w->input_fields = fields_of(arena, package->input_names, program->inputs.count);
+	w->output_fields = fields_of(arena, package->output_names, program->outputs.count);
 	for (size_t i = 0; i < program->inputs.count; i++)
-		value_list_add(inputs, tensor_value(arena, program->inputs.at[i], package->input_names[i], w.input_fields[i]));
+		value_list_add(inputs, tensor_value(arena, program->inputs.at[i], package->input_names[i], w->input_fields[i]));
 	for (size_t i = 0; i < program->outputs.count; i++)
-		value_list_add(outputs, tensor_value(arena, program->outputs.at[i], package->output_names[i], w.output_fields[i]));
-	value_dict_set(w.globals, "name", value_string(package->name));
-	value_dict_set(w.globals, "NAME", value_string(upper));
-	value_dict_set(w.globals, "model", value_string(quiet(arena, package->model)));
-	value_dict_set(w.globals, "version", value_string(VERSION));
-	value_dict_set(w.globals, "options", value_string(package->options));
-	value_dict_set(w.globals, "inputs", inputs);
-	value_dict_set(w.globals, "outputs", outputs);
-	value_dict_set(w.globals, "threads", value_int(package->threads));
-	value_dict_set(w.globals, "workspace_bytes", value_int(lowered->workspace_bytes));
-	value_dict_set(w.globals, "workspace_align", value_int(lowered->workspace_align));
-	value_dict_set(w.globals, "weights_bytes", value_int(lowered->weights_bytes));
-	value_dict_set(w.globals, "stack_bytes", value_none());
-	value_dict_set(w.globals, "libm", value_bool(!emit->target->has_fma));
-	value_list_add(flags, value_string(emit->target->cc_flags));
-	value_dict_set(w.globals, "flags", flags);
+		value_list_add(outputs, tensor_value(arena, program->outputs.at[i], package->output_names[i], w->output_fields[i]));
+	value_dict_set(w->globals, "name", value_string(package->name));
+	value_dict_set(w->globals, "NAME", value_string(upper));
+	value_dict_set(w->globals, "model", value_string(quiet(arena, package->model)));
+	value_dict_set(w->globals, "version", value_string(VERSION));
+	value_dict_set(w->globals, "options", value_string(package->options));
+	value_dict_set(w->globals, "inputs", inputs);
+	value_dict_set(w->globals, "outputs", outputs);
+	value_dict_set(w->globals, "threads", value_int(package->threads));
+	value_dict_set(w->globals, "workspace_bytes", value_int(lowered->workspace_bytes));
+	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));
+	value_dict_set(w->globals, "weights_bytes", value_int(lowered->weights_bytes));
+	value_dict_set(w->globals, "stack_bytes", value_none());
+	value_dict_set(w->globals, "libm", value_bool(!w->emit->target->has_fma));
+	value_list_add(flags, value_string(w->emit->target->cc_flags));
+	value_dict_set(w->globals, "flags", flags);
+}
 
+static void add_library(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	const struct package *package = w->package;
+	struct value sources = value_list(arena);
+	push(arena, &w->sources, arena_printf(arena, "%s.c", package->name));
+	add_kernels(w);
+	package_render(w, "package/run.jinja", arena_printf(arena, "%s.c", package->name));
+	package_render(w, "package/header.jinja", arena_printf(arena, "%s.h", package->name));
+	if (package->profile)
+		add_profile(w);
+	add_weights(w);
+	for (size_t i = 0; i < w->sources.count; i++)
+		value_list_add(sources, value_string(w->sources.at[i]));
+	value_dict_set(w->globals, "sources", sources);
+	if (package->cc) {
+		compile(w);
+		if (w->stack_bytes > 0) {
+			value_dict_set(w->globals, "stack_bytes", value_int(w->stack_bytes));
+			value_dict_set(w->globals, "stack_by", value_string(package->cc));
+			package_render(w, "package/header.jinja", arena_printf(arena, "%s.h", package->name));
+		}
+	}
+	package_render(w, "package/cmake.jinja", "CMakeLists.txt");
+	package_render(w, "package/pc.jinja", arena_printf(arena, "%s.pc", package->name));
+	package_add_manifest(w, package_manifest(w));
+}
+
+void package_write(struct emit *emit, const struct package *package, const char *directory)
+{
+	static const struct { const char *family; void (*add)(struct writing *); } writers[] = { { "c", add_library }, { "cuda", package_cuda } };
+	struct writing w = { .emit = emit, .package = package, .lowered = package->lowered, .directory = directory };
+	package_begin(&w);
 	jmp_buf *out = emit->build->out, mine;
 	emit->build->out = &mine;
 	if (setjmp(mine) == 0) {
 		w.files = file_set_new(emit->build, directory);
-		push(arena, &w.sources, arena_printf(arena, "%s.c", package->name));
-		add_kernels(&w);
-		add_rendered(&w, "package/run.jinja", arena_printf(arena, "%s.c", package->name));
-		add_rendered(&w, "package/header.jinja", arena_printf(arena, "%s.h", package->name));
-		if (package->profile)
-			add_profile(&w);
-		add_weights(&w);
-		for (size_t i = 0; i < w.sources.count; i++)
-			value_list_add(sources, value_string(w.sources.at[i]));
-		value_dict_set(w.globals, "sources", sources);
-		if (package->cc) {
-			compile(&w);
-			if (w.stack_bytes > 0) {
-				value_dict_set(w.globals, "stack_bytes", value_int(w.stack_bytes));
-				value_dict_set(w.globals, "stack_by", value_string(package->cc));
-				add_rendered(&w, "package/header.jinja", arena_printf(arena, "%s.h", package->name));
-			}
-		}
-		add_rendered(&w, "package/cmake.jinja", "CMakeLists.txt");
-		add_rendered(&w, "package/pc.jinja", arena_printf(arena, "%s.pc", package->name));
-		add_manifest(&w);
+		for (size_t i = 0; i < COUNT(writers); i++)
+			if (!strcmp(writers[i].family, emit->target->family))
+				writers[i].add(&w);
 		file_set_commit(w.files);
 	}
 	emit->build->out = out;

@@ -21,13 +21,18 @@ static uint64_t number(struct reader *reader, const char *where, const char *key
 		}
 	}
 	if (!value.count)
-		fail(reader->build, EXIT_INVALID, where, "the %s of its external data is no number that fits in 64 bits", key);
+		fail(reader->build, EXIT_INVALID, where,
+		     "the %s of its external data is no number that fits in 64 bits", key);
 	return n;
 }
 
-static bool is(struct bytes bytes, const char *word) { return bytes.count == strlen(word) && !memcmp(bytes.at, word, bytes.count); }
+static bool is(struct bytes bytes, const char *word)
+{
+	return bytes.count == strlen(word) && !memcmp(bytes.at, word, bytes.count);
+}
 
-void external_entry(struct reader *reader, const char *where, struct external *external, struct bytes key, struct bytes value)
+void external_entry(struct reader *reader, const char *where, struct external *external, struct bytes key,
+                    struct bytes value)
 {
 	if (is(key, "location"))
 		external->location = reader_name(reader, value.at, value.count);
@@ -69,8 +74,11 @@ static int walk(struct reader *reader, const char *where, const char *location, 
 		int reason = errno;
 		close(folder);
 		if (next < 0)
-			refuse(reader, where, location, reason == ENOENT ? "is missing" : reason == ENOTDIR || reason == ELOOP
-			       ? "goes through something that is no folder (links are not followed)" : strerror(reason));
+			refuse(reader, where, location,
+			       reason == ENOENT ? "is missing"
+			       : reason == ENOTDIR || reason == ELOOP
+			               ? "goes through something that is no folder (links are not followed)"
+			               : strerror(reason));
 		folder = next;
 		location = rest;
 	}
@@ -132,9 +140,11 @@ void external_data(struct reader *reader, const char *where, struct tensor *tens
 		if (!strncmp(part, "..", 2) && (!part[2] || part[2] == '/'))
 			refuse(reader, where, location, "leads out of the model's folder");
 	struct mapped file = find(reader, where, location);
-	if (external->offset > file.bytes || (external->has_length ? external->length : need) > file.bytes - external->offset)
-		fail(reader->build, EXIT_INVALID, where, "external data \"%.200s\" has %zu bytes; needed are %llu at %llu", location,
-		     file.bytes, (unsigned long long)(external->has_length ? external->length : need),
+	if (external->offset > file.bytes ||
+	    (external->has_length ? external->length : need) > file.bytes - external->offset)
+		fail(reader->build, EXIT_INVALID, where,
+		     "external data \"%.200s\" has %zu bytes; needed are %llu at %llu", location, file.bytes,
+		     (unsigned long long)(external->has_length ? external->length : need),
 		     (unsigned long long)external->offset);
 	reader_data(reader, where, tensor, file.at ? file.at + external->offset : NULL,
 	            external->has_length ? (size_t)external->length : need);

@@ -13,7 +13,8 @@ struct read_options {
 struct graph *graph_read(struct build *, const char *path, const struct read_options *);
 
 /* The same from memory, which must stay as long as the build.  `file` is for messages; external data is refused. */
-struct graph *graph_read_memory(struct build *, const char *file, const void *at, size_t count, const struct read_options *);
+struct graph *graph_read_memory(struct build *, const char *file, const void *at, size_t count,
+                                const struct read_options *);
 
 /* One TensorProto in a file (ONNX's test data, input_0.pb). */
 struct tensor *tensor_read_proto(struct build *, const char *path);

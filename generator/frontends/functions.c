@@ -53,7 +53,8 @@ static struct tensor *mapped(const struct scope *scope, struct tensor *tensor)
 
 static struct scope scope_of(struct inliner *inliner, struct graph *from, const struct scope *outer)
 {
-	struct scope scope = { from, new_array(inliner->reader->build->arena, struct tensor *, from->tensors.count), outer };
+	struct scope scope = { from, new_array(inliner->reader->build->arena, struct tensor *, from->tensors.count),
+	                       outer };
 	for (size_t i = 0; i < from->tensors.count; i++)
 		from->tensors.at[i]->mark = (int)i;
 	inliner->copied += from->tensors.count;
@@ -84,8 +85,8 @@ static const struct attribute *passed(const struct function *function, const str
 static struct node *copy_node(struct inliner *, struct graph *, const struct node *, const struct scope *,
                               const struct function *, const struct node *call);
 
-static struct graph *copy_graph(struct inliner *inliner, struct graph *from, struct graph *outer, const struct scope *around,
-                                const struct function *function, const struct node *call)
+static struct graph *copy_graph(struct inliner *inliner, struct graph *from, struct graph *outer,
+                                const struct scope *around, const struct function *function, const struct node *call)
 {
 	struct build *build = inliner->reader->build;
 	struct graph *graph = graph_new(build, from->name, from->file, outer);
@@ -106,8 +107,8 @@ static struct graph *copy_graph(struct inliner *inliner, struct graph *from, str
 	return graph;
 }
 
-static void copy_attribute(struct inliner *inliner, struct node *node, const struct attribute *from, const struct scope *scope,
-                           const struct function *function, const struct node *call)
+static void copy_attribute(struct inliner *inliner, struct node *node, const struct attribute *from,
+                           const struct scope *scope, const struct function *function, const struct node *call)
 {
 	struct build *build = inliner->reader->build;
 	struct attribute a = *from;
@@ -116,8 +117,8 @@ static void copy_attribute(struct inliner *inliner, struct node *node, const str
 		if (!given)
 			return;                               /* not passed: absent here too */
 		if (a.kind && a.kind != given->kind)
-			fail(build, EXIT_INVALID, call->where, "attribute %.60s is of another type than function %.60s wants", a.ref,
-			     function->name);
+			fail(build, EXIT_INVALID, call->where,
+			     "attribute %.60s is of another type than function %.60s wants", a.ref, function->name);
 		a = *given;
 		a.name = from->name;
 	}
@@ -133,8 +134,8 @@ static void copy_attribute(struct inliner *inliner, struct node *node, const str
 }
 
 /* The copy stands at the end of the graph's nodes. */
-static struct node *copy_node(struct inliner *inliner, struct graph *graph, const struct node *from, const struct scope *scope,
-                              const struct function *function, const struct node *call)
+static struct node *copy_node(struct inliner *inliner, struct graph *graph, const struct node *from,
+                              const struct scope *scope, const struct function *function, const struct node *call)
 {
 	struct build *build = inliner->reader->build;
 	const char *name = from->name;
@@ -147,7 +148,8 @@ static struct node *copy_node(struct inliner *inliner, struct graph *graph, cons
 	node->since = from->since;
 	inliner->copied += 1 + (size_t)from->ins + (size_t)from->outs + (size_t)from->attribute_count;
 	if (inliner->copied > EXPANSION_LIMIT)
-		fail(build, EXIT_LIMIT, call->where, "model functions expand to more than %d nodes and operands", EXPANSION_LIMIT);
+		fail(build, EXIT_LIMIT, call->where, "model functions expand to more than %d nodes and operands",
+		     EXPANSION_LIMIT);
 	for (int i = 0; i < from->ins; i++)
 		node->in[i] = mapped(scope, from->in[i]);
 	for (int i = 0; i < from->outs; i++)
@@ -193,8 +195,8 @@ static void expand(struct inliner *inliner, struct function *function, struct no
 	if (++inliner->depth > MAX_DEPTH)
 		fail(build, EXIT_LIMIT, call->where, "functions call each other deeper than %d", MAX_DEPTH);
 	if ((size_t)call->ins > body->inputs.count || (size_t)call->outs > body->outputs.count)
-		fail(build, EXIT_INVALID, call->where, "function %.60s has %zu inputs and %zu outputs, not %d and %d", function->name,
-		     body->inputs.count, body->outputs.count, call->ins, call->outs);
+		fail(build, EXIT_INVALID, call->where, "function %.60s has %zu inputs and %zu outputs, not %d and %d",
+		     function->name, body->inputs.count, body->outputs.count, call->ins, call->outs);
 	function->open = true;
 	merge_opsets(inliner, body);
 	struct scope scope = scope_of(inliner, body, NULL);
@@ -252,7 +254,8 @@ void functions_inline(struct reader *reader, struct graph *graph)
 	for (size_t i = 0; i < reader->functions.count; i++) {
 		struct function *function = reader->functions.at[i], **slot;
 		if (find(&inliner, function->domain, function->name, function->overload))
-			fail(reader->build, EXIT_INVALID, reader_where(reader, "function", function->name), "is there twice");
+			fail(reader->build, EXIT_INVALID, reader_where(reader, "function", function->name),
+			     "is there twice");
 		slot = &inliner.index[slot_of(&inliner, function->domain, function->name, function->overload)];
 		function->next = *slot;
 		*slot = function;

@@ -29,7 +29,8 @@ static void read_shape(struct reader *reader, struct wire w, const char *where, 
 			if (d.number == 1) {
 				extent = wire_int(&d);
 				if (extent < -1 && strict)
-					fail(reader->build, EXIT_INVALID, where, "dimension %d is %lld", tensor->rank, (long long)extent);
+					fail(reader->build, EXIT_INVALID, where, "dimension %d is %lld", tensor->rank,
+					     (long long)extent);
 				extent = extent < 0 ? -1 : extent;
 			} else if (d.number == 2 && wire_left(wire_bytes(&d))) {
 				symbol = text_of(reader, &d);
@@ -42,11 +43,13 @@ static enum dtype read_dtype(struct reader *reader, const struct wire_field *f, 
 {
 	int64_t type = wire_int(f);
 	if (type < 0 || type >= DTYPE_COUNT)
-		fail(reader->build, EXIT_UNSUPPORTED, where, "its element type has the number %lld, which is not known", (long long)type);
+		fail(reader->build, EXIT_UNSUPPORTED, where, "its element type has the number %lld, which is not known",
+		     (long long)type);
 	return (enum dtype)type;
 }
 
-static void read_tensor_type(struct reader *reader, struct wire w, const char *where, struct tensor *tensor, bool strict)
+static void read_tensor_type(struct reader *reader, struct wire w, const char *where, struct tensor *tensor,
+                             bool strict)
 {
 	for (struct wire_field f; wire_next(&w, &f);)
 		if (f.number == 1)
@@ -56,7 +59,8 @@ static void read_tensor_type(struct reader *reader, struct wire w, const char *w
 }
 
 /* Type and shape of a tensor; returns NULL, or the word for a type that is no tensor. */
-static const char *read_type(struct reader *reader, struct wire w, const char *where, struct tensor *tensor, bool strict)
+static const char *read_type(struct reader *reader, struct wire w, const char *where, struct tensor *tensor,
+                             bool strict)
 {
 	const char *word = NULL;
 	for (struct wire_field f; wire_next(&w, &f);) {
@@ -93,7 +97,8 @@ static const char *type_text(struct reader *reader, struct wire w, const char *w
 			for (struct wire_field t; wire_next(&map, &t);)
 				if (t.number == 1)
 					key = read_dtype(reader, &t, where);
-			text = arena_printf(arena, "map(%s, %s)", dtypes[key].text, inner_type(reader, f.bytes, 2, where, depth + 1));
+			text = arena_printf(arena, "map(%s, %s)", dtypes[key].text,
+			                    inner_type(reader, f.bytes, 2, where, depth + 1));
 		} else if (f.number == 7) {
 			struct wire opaque = wire_bytes(&f);
 			for (struct wire_field t; wire_next(&opaque, &t);)
@@ -118,10 +123,11 @@ static const char *inner_type(struct reader *reader, struct wire w, uint32_t fie
 
 /* ---- attributes ---- */
 static const struct { uint32_t field; enum attribute_kind kind; } attribute_fields[] = {
-	{ 2, ATTRIBUTE_FLOAT }, { 3, ATTRIBUTE_INT }, { 4, ATTRIBUTE_STRING }, { 5, ATTRIBUTE_TENSOR }, { 6, ATTRIBUTE_GRAPH },
-	{ 7, ATTRIBUTE_FLOATS }, { 8, ATTRIBUTE_INTS }, { 9, ATTRIBUTE_STRINGS }, { 10, ATTRIBUTE_TENSORS },
-	{ 11, ATTRIBUTE_GRAPHS }, { 22, ATTRIBUTE_SPARSE_TENSOR }, { 23, ATTRIBUTE_SPARSE_TENSORS }, { 14, ATTRIBUTE_TYPE },
-	{ 15, ATTRIBUTE_TYPES },
+	{ 2, ATTRIBUTE_FLOAT },           { 3, ATTRIBUTE_INT },      { 4, ATTRIBUTE_STRING },
+	{ 5, ATTRIBUTE_TENSOR },          { 6, ATTRIBUTE_GRAPH },    { 7, ATTRIBUTE_FLOATS },
+	{ 8, ATTRIBUTE_INTS },            { 9, ATTRIBUTE_STRINGS },  { 10, ATTRIBUTE_TENSORS },
+	{ 11, ATTRIBUTE_GRAPHS },         { 14, ATTRIBUTE_TYPE },    { 15, ATTRIBUTE_TYPES },
+	{ 22, ATTRIBUTE_SPARSE_TENSOR },  { 23, ATTRIBUTE_SPARSE_TENSORS },
 };
 
 static void read_graph(struct reader *, struct wire, struct graph *);
@@ -235,7 +241,8 @@ static uint32_t value_field(struct reader *reader, struct wire w, const char *wh
 		for (size_t i = 0; i < COUNT(attribute_fields); i++)
 			if (attribute_fields[i].field == f.number && f.number != seen) {
 				if (seen)
-					fail(reader->build, EXIT_INVALID, where, "attribute %.60s has two values", a->name ? a->name : "");
+					fail(reader->build, EXIT_INVALID, where, "attribute %.60s has two values",
+					     a->name ? a->name : "");
 				seen = f.number;
 			}
 	}
@@ -245,27 +252,29 @@ static uint32_t value_field(struct reader *reader, struct wire w, const char *wh
 		if (type ? (int64_t)attribute_fields[i].kind == type : attribute_fields[i].field == seen) {
 			a->kind = attribute_fields[i].kind;
 			if (seen && attribute_fields[i].field != seen)
-				fail(reader->build, EXIT_INVALID, where, "attribute %.60s says that it is of another type than its value",
-				     a->name);
+				fail(reader->build, EXIT_INVALID, where,
+				     "attribute %.60s says that it is of another type than its value", a->name);
 			return attribute_fields[i].field;
 		}
 	if (!a->ref)
-		fail(reader->build, EXIT_INVALID, where, "attribute %.60s has %s", a->name, type ? "an unknown type" : "no value");
+		fail(reader->build, EXIT_INVALID, where, "attribute %.60s has %s", a->name,
+		     type ? "an unknown type" : "no value");
 	return 0;
 }
 
 static void read_attribute(struct reader *reader, struct wire w, struct node *node, struct attribute *a)
 {
 	static const bool is_list[] = {
-		[ATTRIBUTE_FLOATS] = true, [ATTRIBUTE_INTS] = true, [ATTRIBUTE_STRINGS] = true, [ATTRIBUTE_TENSORS] = true,
-		[ATTRIBUTE_GRAPHS] = true, [ATTRIBUTE_TYPES] = true,
+		[ATTRIBUTE_FLOATS] = true,  [ATTRIBUTE_INTS] = true,   [ATTRIBUTE_STRINGS] = true,
+		[ATTRIBUTE_TENSORS] = true, [ATTRIBUTE_GRAPHS] = true, [ATTRIBUTE_TYPES] = true,
 	};
 	a->s.at = "";
 	uint32_t field = value_field(reader, w, node->where, a);
 	if (a->ref)
 		return;
 	if (a->kind == ATTRIBUTE_SPARSE_TENSORS)
-		fail(reader->build, EXIT_UNSUPPORTED, node->where, "attribute %.60s is a list of sparse tensors", a->name);
+		fail(reader->build, EXIT_UNSUPPORTED, node->where, "attribute %.60s is a list of sparse tensors",
+		     a->name);
 	if (a->kind < (int)COUNT(is_list) && is_list[a->kind]) {
 		read_lists(reader, w, node, a, field);
 		return;
@@ -273,7 +282,8 @@ static void read_attribute(struct reader *reader, struct wire w, struct node *no
 	for (struct wire_field f; wire_next(&w, &f);)
 		if (f.number == field)
 			read_value(reader, &f, node, a);
-	if (((a->kind == ATTRIBUTE_TENSOR || a->kind == ATTRIBUTE_SPARSE_TENSOR) && !a->t) || (a->kind == ATTRIBUTE_GRAPH && !a->g))
+	if (((a->kind == ATTRIBUTE_TENSOR || a->kind == ATTRIBUTE_SPARSE_TENSOR) && !a->t) ||
+	    (a->kind == ATTRIBUTE_GRAPH && !a->g))
 		fail(reader->build, EXIT_INVALID, node->where, "attribute %.60s has no value", a->name);
 	/* A sparse tensor is dense from here on, also for Constant, the one node of ONNX that has such an attribute. */
 	if (a->kind == ATTRIBUTE_SPARSE_TENSOR) {
@@ -350,22 +360,29 @@ static struct tensor read_declared(struct reader *reader, struct wire w, const c
 	return declared;
 }
 
+static void constant(struct reader *reader, struct graph *graph, struct tensor value)
+{
+	reader_constant(reader, graph, &value);
+}
+
 static void read_graph(struct reader *reader, struct wire w, struct graph *graph)
 {
 	struct wire walk = w;
 	struct tensor declared;
 	size_t k = 0;
 	for (struct wire_field f; wire_next(&walk, &f);)
-		if (f.number == 2)
+		if (f.number == 2) {
 			graph->name = text_of(reader, &f);
-		else if (f.number == 11)
-			declared = read_declared(reader, wire_bytes(&f), "input", true), reader_input(reader, graph, &declared);
+		} else if (f.number == 11) {
+			declared = read_declared(reader, wire_bytes(&f), "input", true);
+			reader_input(reader, graph, &declared);
+		}
 	walk = w;
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 5)
-			declared = proto_tensor(reader, wire_bytes(&f), NULL), reader_constant(reader, graph, &declared);
+			constant(reader, graph, proto_tensor(reader, wire_bytes(&f), NULL));
 		else if (f.number == 15)
-			declared = proto_sparse(reader, wire_bytes(&f), NULL), reader_constant(reader, graph, &declared);
+			constant(reader, graph, proto_sparse(reader, wire_bytes(&f), NULL));
 	walk = w;
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 1)
@@ -398,7 +415,7 @@ static void read_opset(struct reader *reader, struct wire w)
 static struct function *read_function(struct reader *reader, struct wire w)
 {
 	const char *domain = "", *name = "", *overload = "";
-	__typeof__(reader->opsets) outer = reader->opsets;                    /* the function's own are in force inside */
+	__typeof__(reader->opsets) outer = reader->opsets; /* the function's own are in force inside */
 	memset(&reader->opsets, 0, sizeof reader->opsets);
 	size_t k = 0;
 	struct wire walk = w;

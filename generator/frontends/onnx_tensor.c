@@ -1,9 +1,9 @@
-/* onnx_tensor.c: TensorProto and SparseTensorProto -> constants.  raw_data, external data and packed floats are borrowed
- * where they lie; everything else is decoded into the arena. */
+/* onnx_tensor.c: TensorProto and SparseTensorProto -> constants.  raw_data, external data and packed floats are
+ * borrowed where they lie; everything else is decoded into the arena. */
 #include "frontends/onnx_wire.h"
 #include "frontends/reader.h"
 
-enum { SPARSE_LIMIT = 1 << 28 };                      /* bytes that a sparse tensor may fill: a few numbers may ask for any */
+enum { SPARSE_LIMIT = 1 << 28 }; /* bytes that a sparse tensor may fill: a few numbers may ask for any */
 
 /* Where the elements of a type stand, when not in raw_data: a field of numbers, each of `bytes` once decoded. */
 struct encoding { uint32_t field; enum wire_type type; int bytes; };
@@ -20,7 +20,7 @@ static struct encoding encoding_of(enum dtype type)
 		return (struct encoding){ 7, WIRE_VARINT, 8 };
 	case DTYPE_U32: case DTYPE_U64:
 		return (struct encoding){ 11, WIRE_VARINT, bits / 8 };
-	default:                                          /* 2 and 4 bits: a number is a byte of several elements; 6: one element */
+	default: /* 2 and 4 bits: a number is a byte of several elements; 6: one element */
 		return (struct encoding){ 5, WIRE_VARINT, bits < 8 ? 1 : bits / 8 };
 	}
 }
@@ -34,7 +34,8 @@ static const char *decode(struct reader *reader, struct wire w, const char *wher
 	int64_t high = encoding.bytes < 8 ? (int64_t)1 << 8 * encoding.bytes : INT64_MAX;
 	for (uint64_t value; wire_number(&numbers, &value); to += encoding.bytes) {
 		/* Writers differ in the sign of small types: 255 and -1 are both a byte of ones. */
-		if (encoding.type == WIRE_VARINT && encoding.bytes < 8 && ((int64_t)value >= high || (int64_t)value < -high / 2))
+		if (encoding.type == WIRE_VARINT && encoding.bytes < 8 &&
+		    ((int64_t)value >= high || (int64_t)value < -high / 2))
 			fail(reader->build, EXIT_INVALID, where, "element %td does not fit its type: %lld",
 			     (to - data) / encoding.bytes, (long long)value);
 		memcpy(to, &value, (size_t)encoding.bytes);
@@ -83,14 +84,17 @@ static void read_numbers(struct reader *reader, struct wire w, const char *where
 	if (!size_mul(count, (size_t)encoding.bytes, &bytes))
 		fail(reader->build, EXIT_LIMIT, where, "too many elements");
 	size_t elements = (size_t)tensor_elements(reader->build, tensor);
-	bool fits = count == (dtypes[tensor->type].bits == 6 ? elements : dtype_bytes(tensor->type, elements) / (size_t)encoding.bytes);
+	bool fits = count == (dtypes[tensor->type].bits == 6
+	                              ? elements
+	                              : dtype_bytes(tensor->type, elements) / (size_t)encoding.bytes);
 	if (places == 1 && once.at && encoding.type != WIRE_VARINT)
 		reader_data(reader, where, tensor, once.at, bytes);
 	else if (fits)
-		reader_data(reader, where, tensor, decode(reader, w, where, tensor->type, bytes), dtype_bytes(tensor->type, elements));
+		reader_data(reader, where, tensor, decode(reader, w, where, tensor->type, bytes),
+		            dtype_bytes(tensor->type, elements));
 	else
-		fail(reader->build, EXIT_INVALID, where, "holds %zu numbers where %zu elements of %s belong", count, elements,
-		     dtypes[tensor->type].text);
+		fail(reader->build, EXIT_INVALID, where, "holds %zu numbers where %zu elements of %s belong", count,
+		     elements, dtypes[tensor->type].text);
 }
 
 /* Fields of TensorProto that hold elements; a tensor uses one. */
@@ -120,7 +124,8 @@ static void read_dims(struct reader *reader, struct wire w, uint32_t number, con
 	tensor->rank = 0;
 	for (uint64_t extent; wire_number(&dims, &extent);) {
 		if ((int64_t)extent < 0)
-			fail(reader->build, EXIT_INVALID, where, "dimension %d is %lld", tensor->rank, (long long)extent);
+			fail(reader->build, EXIT_INVALID, where, "dimension %d is %lld", tensor->rank,
+			     (long long)extent);
 		reader_dim(reader, where, tensor, (int64_t)extent, NULL);
 	}
 }
@@ -146,21 +151,24 @@ struct tensor proto_tensor(struct reader *reader, struct wire w, const char *whe
 		/* An empty raw_data or packed field is what some writers leave of a field they did not use. */
 		if (holds_data(f.number) && (f.type != WIRE_BYTES || f.number == 6 || wire_left(f.bytes))) {
 			if (data && data != f.number)
-				fail(build, EXIT_INVALID, reader->file, "tensor %.100s has its data twice", tensor.name);
+				fail(build, EXIT_INVALID, reader->file, "tensor %.100s has its data twice",
+				     tensor.name);
 			data = f.number;
 		}
 	}
 	if (!where)
 		where = reader_where(reader, "tensor", tensor.name);
 	if (type <= 0 || type >= DTYPE_COUNT)
-		fail(build, type > 0 ? EXIT_UNSUPPORTED : EXIT_INVALID, where, "its element type has the number %lld, which is not known",
-		     (long long)type);
+		fail(build, type > 0 ? EXIT_UNSUPPORTED : EXIT_INVALID, where,
+		     "its element type has the number %lld, which is not known", (long long)type);
 	tensor.type = (enum dtype)type;
 	read_dims(reader, w, 1, where, &tensor);
 	if (location == 1 && (data || tensor.type == DTYPE_STRING))
-		fail(build, EXIT_INVALID, where, data ? "has data both inside and outside of the file" : "strings cannot be external");
+		fail(build, EXIT_INVALID, where,
+		     data ? "has data both inside and outside of the file" : "strings cannot be external");
 	if (data && data != 9 && data != (tensor.type == DTYPE_STRING ? 6 : encoding_of(tensor.type).field))
-		fail(build, EXIT_INVALID, where, "field %u does not hold elements of %s", data, dtypes[tensor.type].text);
+		fail(build, EXIT_INVALID, where, "field %u does not hold elements of %s", data,
+		     dtypes[tensor.type].text);
 	if (location == 1)
 		read_external(reader, w, where, &tensor);
 	else if (tensor.type == DTYPE_STRING)
@@ -187,7 +195,8 @@ static void fill(struct reader *reader, const char *where, const struct tensor *
 			position = inside ? position * tensor->dims[k].extent + at : 0;
 		}
 		if (!inside || position < 0 || position >= tensor_elements(reader->build, tensor))
-			fail(reader->build, EXIT_INVALID, where, "index %zu of a sparse tensor lies outside of its shape", i);
+			fail(reader->build, EXIT_INVALID, where,
+			     "index %zu of a sparse tensor lies outside of its shape", i);
 		if (position <= before)
 			fail(reader->build, EXIT_INVALID, where, "index %zu of a sparse tensor is out of order", i);
 		before = position;
@@ -206,7 +215,8 @@ struct tensor proto_sparse(struct reader *reader, struct wire w, const char *whe
 		else if (f.number == 2)
 			indices = proto_tensor(reader, wire_bytes(&f), where);
 	if (values.rank != 1 || indices.type != DTYPE_I64)
-		fail(build, EXIT_INVALID, where ? where : reader->file, "a sparse tensor needs a list of values and int64 indices");
+		fail(build, EXIT_INVALID, where ? where : reader->file,
+		     "a sparse tensor needs a list of values and int64 indices");
 	tensor = values;
 	if (!where)
 		where = reader_where(reader, "sparse tensor", tensor.name);

@@ -1,13 +1,13 @@
 /* onnx_text.c: ONNX's textual syntax -> graph.  The syntax is that of onnx.parser, with what graph/print.c adds.
  *
  *     model    = "<" key ":" value, ... ">" graph function*
- *     graph    = name "(" value ["=" data], ... ")" "=>" "(" value, ... ")" ["<" value ["=" data], ... ">"] "{" node* "}"
- *     value    = [type] name
- *     node     = ["[" label "]"] name, ... "=" [domain "."] op [":" overload] ["@" version] [attributes] "(" name, ... ")" [attributes]
- *     attributes = "<" name [":" kind] "=" (item | "[" item, ... "]"), ... ">"
+ *     graph    = name "(" value ["=" data], ... ")" "=>" "(" value, ... ")" ["<" value ["=" data], ... ">"] "{" node*
+ * "}" value    = [type] name node     = ["[" label "]"] name, ... "=" [domain "."] op [":" overload] ["@" version]
+ * [attributes] "(" name, ... ")" [attributes] attributes = "<" name [":" kind] "=" (item | "[" item, ... "]"), ... ">"
  *     item     = int | float | string | type | type data | graph | "@" name
  *     data     = "{" element, ... "}" | "[" key ":" value, ... "]"           the latter: external
- *     function = "<" key ":" value, ... ">" name ["<" name | attribute, ... ">"] "(" ... ")" "=>" "(" ... ")" ["<" ... ">"] "{" node* "}"
+ *     function = "<" key ":" value, ... ">" name ["<" name | attribute, ... ">"] "(" ... ")" "=>" "(" ... ")" ["<" ...
+ * ">"] "{" node* "}"
  *
  * Names are identifiers or in quotes; # begins a comment. */
 #include "frontends/reader.h"
@@ -66,7 +66,8 @@ static void parse_dims(struct scan *s, struct tensor *tensor)
 	scan_want(s, ']');
 }
 
-/* A type; `tensor` gets that of a tensor.  Returns NULL for a tensor, else the text of the type, as print.c would print it. */
+/* A type; `tensor` gets that of a tensor.  Returns NULL for a tensor, else the text of the type, as print.c would print
+ * it. */
 static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 {
 	struct build *build = s->reader->build;
@@ -142,8 +143,8 @@ static void parse_element(struct scan *s, const char *where, enum dtype type, vo
 	default:
 		value.i = scan_int(s);
 		if (bits < 64 && (value.i >= (int64_t)1 << bits || value.i < -((int64_t)1 << (bits - 1))))
-			fail(s->reader->build, EXIT_INVALID, where, "element %zu does not fit %s: %lld", i, dtypes[type].text,
-			     (long long)value.i);
+			fail(s->reader->build, EXIT_INVALID, where, "element %zu does not fit %s: %lld", i,
+			     dtypes[type].text, (long long)value.i);
 		if (bits < 8)
 			put_bits(data, i, (unsigned)bits, (unsigned)value.u & ((1u << bits) - 1));
 		else
@@ -151,7 +152,8 @@ static void parse_element(struct scan *s, const char *where, enum dtype type, vo
 	}
 }
 
-/* Elements cannot be more than the commas that follow, so a shape of the file's own making allocates no more than that. */
+/* Elements cannot be more than the commas that follow, so a shape of the file's own making allocates no more than that.
+ */
 static size_t commas_ahead(const struct scan *s)
 {
 	size_t n = 1;
@@ -167,7 +169,8 @@ static void parse_data(struct scan *s, struct tensor *tensor, const char *what)
 	if (!tensor_is_known(tensor))
 		fail(build, EXIT_INVALID, where, "a constant needs an element type and a shape of numbers");
 	size_t count = (size_t)tensor_elements(build, tensor), n = 0;
-	bool is_complex = tensor->type == DTYPE_C64 || tensor->type == DTYPE_C128, is_string = tensor->type == DTYPE_STRING;
+	bool is_complex = tensor->type == DTYPE_C64 || tensor->type == DTYPE_C128,
+	     is_string = tensor->type == DTYPE_STRING;
 	count *= is_complex ? 2 : 1;
 	tensor->is_initializer = true;
 	if (scan_take(s, '[')) {
@@ -280,7 +283,8 @@ static void parse_list(struct scan *s, struct graph *graph, struct attribute *li
 			if (item.ref)
 				scan_refuse(s, "a list cannot hold a reference");
 			/* [1, 2.5] is a list of floats. */
-			if (!item_kind && items.count && item.kind == ATTRIBUTE_FLOAT && items.at[0].kind == ATTRIBUTE_INT)
+			if (!item_kind && items.count && item.kind == ATTRIBUTE_FLOAT &&
+			    items.at[0].kind == ATTRIBUTE_INT)
 				for (size_t i = 0; i < items.count; i++)
 					as_kind(s, &items.at[i], ATTRIBUTE_FLOAT);
 			as_kind(s, &item, item_kind ? item_kind : items.count ? items.at[0].kind : item.kind);
@@ -322,7 +326,8 @@ static struct attribute parse_attribute(struct scan *s, struct graph *graph, con
 	if (scan_take(s, ':')) {
 		struct bytes word = scan_word(s);
 		for (size_t i = 0; i < COUNT(kind_words); i++)
-			if (word.count == strlen(kind_words[i].word) && !memcmp(word.at, kind_words[i].word, word.count)) {
+			if (word.count == strlen(kind_words[i].word) &&
+			    !memcmp(word.at, kind_words[i].word, word.count)) {
 				kind = kind_words[i].kind;
 				item = kind_words[i].item;
 			}
@@ -434,7 +439,8 @@ static struct tensor parse_value(struct scan *s, const char *kind)
 }
 
 /* Values in brackets: `values` gets those without data, in a list of inputs all; constants go to the graph. */
-static void parse_values(struct scan *s, char close, const char *kind, struct graph *graph, bool inputs, value_list *values)
+static void parse_values(struct scan *s, char close, const char *kind, struct graph *graph, bool inputs,
+                         value_list *values)
 {
 	if (scan_take(s, close))
 		return;
@@ -516,7 +522,10 @@ static void skip_pairs(struct scan *s)
 	scan_want(s, ']');
 }
 
-static bool is(struct bytes word, const char *text) { return word.count == strlen(text) && !memcmp(word.at, text, word.count); }
+static bool is(struct bytes word, const char *text)
+{
+	return word.count == strlen(text) && !memcmp(word.at, text, word.count);
+}
 
 struct header { int64_t ir_version; const char *domain, *overload; };
 
@@ -534,7 +543,8 @@ static struct header parse_header(struct scan *s)
 			parse_opsets(s);
 		} else if (is(key, "domain") || is(key, "overload")) {
 			struct bytes value = scan_string(s);
-			*(is(key, "domain") ? &header.domain : &header.overload) = reader_name(s->reader, value.at, value.count);
+			*(is(key, "domain") ? &header.domain : &header.overload) =
+			        reader_name(s->reader, value.at, value.count);
 		} else if (is(key, "metadata_props")) {
 			skip_pairs(s);
 		} else if (is(key, "model_version")) {
@@ -574,7 +584,7 @@ static struct function *parse_function(struct scan *s)
 {
 	struct reader *reader = s->reader;
 	value_list outputs = { 0 }, hints = { 0 };
-	__typeof__(reader->opsets) outer = reader->opsets;                    /* the function's own are in force inside */
+	__typeof__(reader->opsets) outer = reader->opsets; /* the function's own are in force inside */
 	memset(&reader->opsets, 0, sizeof reader->opsets);
 	struct header header = parse_header(s);
 	if (!reader->opsets.count)

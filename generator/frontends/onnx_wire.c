@@ -75,8 +75,8 @@ bool wire_next(struct wire *w, struct wire_field *f)
 static void want(const struct wire_field *f, enum wire_type type)
 {
 	if (f->type != type)
-		fail(f->file->build, EXIT_INVALID, f->file->name, "field %u has wire type %d where %d belongs", f->number,
-		     (int)f->type, (int)type);
+		fail(f->file->build, EXIT_INVALID, f->file->name, "field %u has wire type %d where %d belongs",
+		     f->number, (int)f->type, (int)type);
 }
 
 struct wire wire_bytes(const struct wire_field *f) { return want(f, WIRE_BYTES), f->bytes; }

@@ -1,6 +1,6 @@
-/* onnx_wire.h: protobuf's wire format over a range of bytes.  Copies nothing, allocates nothing, reads nothing outside the
- * range: a length is compared with what is left before it is used.  What is broken ends the build with EXIT_INVALID and
- * the byte where it stands.
+/* onnx_wire.h: protobuf's wire format over a range of bytes.  Copies nothing, allocates nothing, reads nothing outside
+ * the range: a length is compared with what is left before it is used.  What is broken ends the build with EXIT_INVALID
+ * and the byte where it stands.
  *
  *     struct wire w = wire_of(&file, data, size);
  *     for (struct wire_field f; wire_next(&w, &f);)

@@ -11,7 +11,8 @@ static const struct { const char *start, *what; } strangers[] = {
 	{ "\xfd" "7zXZ", "is compressed (xz): unpack it first" },
 };
 
-/* Text begins with <, after blanks and comments; no protobuf does: '<' would end a group that nothing began, '#' begin one. */
+/* Text begins with <, after blanks and comments; no protobuf does: '<' would end a group that nothing began, '#' begin
+ * one. */
 static bool is_text(const char *at, size_t count)
 {
 	size_t i = 0;

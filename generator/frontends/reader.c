@@ -23,8 +23,8 @@ void reader_ir(struct reader *reader, int64_t version)
 	if (version < 1)
 		fail(reader->build, EXIT_INVALID, reader->file, "ir_version is missing or below 1");
 	if (version > NEWEST_IR)
-		fail(reader->build, EXIT_UNSUPPORTED, reader->file, "ir_version %lld is newer than %d, the newest known",
-		     (long long)version, NEWEST_IR);
+		fail(reader->build, EXIT_UNSUPPORTED, reader->file,
+		     "ir_version %lld is newer than %d, the newest known", (long long)version, NEWEST_IR);
 	reader->ir_version = version;
 }
 
@@ -33,15 +33,16 @@ void reader_opset(struct reader *reader, const char *domain, int64_t version)
 	struct build *build = reader->build;
 	domain = name_is(build->names, !strcmp(domain, "ai.onnx") ? "" : domain);
 	if (version < 1 || version > INT32_MAX)
-		fail(build, EXIT_INVALID, reader->file, "opset_import: version %lld of domain \"%.60s\"", (long long)version,
-		     domain);
+		fail(build, EXIT_INVALID, reader->file, "opset_import: version %lld of domain \"%.60s\"",
+		     (long long)version, domain);
 	if (!*domain && version > NEWEST_OPSET)
-		fail(build, EXIT_UNSUPPORTED, reader->file, "opset %lld is newer than %d, the newest known", (long long)version,
-		     NEWEST_OPSET);
+		fail(build, EXIT_UNSUPPORTED, reader->file, "opset %lld is newer than %d, the newest known",
+		     (long long)version, NEWEST_OPSET);
 	for (size_t i = 0; i < reader->opsets.count; i++)
 		if (reader->opsets.at[i].domain == domain) {
 			if (reader->opsets.at[i].version != version)
-				fail(build, EXIT_INVALID, reader->file, "opset_import names the domain \"%.60s\" twice", domain);
+				fail(build, EXIT_INVALID, reader->file, "opset_import names the domain \"%.60s\" twice",
+				     domain);
 			return;
 		}
 	if (reader->opsets.count == MAX_DOMAINS)
@@ -86,8 +87,8 @@ void reader_data(struct reader *reader, const char *where, struct tensor *tensor
 	size_t elements = (size_t)tensor_elements(reader->build, tensor), want = dtype_bytes(tensor->type, elements);
 	size_t align = (size_t)dtypes[tensor->type].bits / 8;
 	if (bytes != want)
-		fail(reader->build, EXIT_INVALID, where, "holds %zu bytes where %zu elements of %s take %zu", bytes, elements,
-		     dtypes[tensor->type].text, want);
+		fail(reader->build, EXIT_INVALID, where, "holds %zu bytes where %zu elements of %s take %zu", bytes,
+		     elements, dtypes[tensor->type].text, want);
 	if (tensor->type == DTYPE_BOOL)
 		check_bools(reader, where, at, bytes);
 	align = align > 8 ? 8 : align ? align : 1;
@@ -150,14 +151,15 @@ static void check_default(struct reader *reader, const struct tensor *input, con
 {
 	const char *where = reader_where(reader, "initialiser", input->name);
 	if (input->type != DTYPE_NONE && input->type != value->type)
-		fail(reader->build, EXIT_INVALID, where, "is %s, but the input of that name is %s", dtypes[value->type].text,
-		     dtypes[input->type].text);
+		fail(reader->build, EXIT_INVALID, where, "is %s, but the input of that name is %s",
+		     dtypes[value->type].text, dtypes[input->type].text);
 	if (input->rank >= 0 && input->rank != value->rank)
-		fail(reader->build, EXIT_INVALID, where, "has %d dimensions, but the input of that name has %d", value->rank,
-		     input->rank);
+		fail(reader->build, EXIT_INVALID, where, "has %d dimensions, but the input of that name has %d",
+		     value->rank, input->rank);
 	for (int i = 0; i < input->rank; i++)
 		if (input->dims[i].extent >= 0 && input->dims[i].extent != value->dims[i].extent)
-			fail(reader->build, EXIT_INVALID, where, "is %lld wide in dimension %d, but the input of that name is %lld",
+			fail(reader->build, EXIT_INVALID, where,
+			     "is %lld wide in dimension %d, but the input of that name is %lld",
 			     (long long)value->dims[i].extent, i, (long long)input->dims[i].extent);
 }
 

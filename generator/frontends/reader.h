@@ -52,8 +52,8 @@ void reader_attributes(struct reader *, const char *where, size_t count);
 /* A dimension of an input or a constant is added: EXIT_INVALID where it is negative, EXIT_LIMIT beyond MAX_RANK. */
 void reader_dim(struct reader *, const char *where, struct tensor *, int64_t extent, const char *symbol);
 
-/* Gives a tensor of known type and shape its data, `bytes` of them in the encoding of raw_data: the count must be right.
- * The data is borrowed, or copied where it is small and not aligned. */
+/* Gives a tensor of known type and shape its data, `bytes` of them in the encoding of raw_data: the count must be
+ * right. The data is borrowed, or copied where it is small and not aligned. */
 void reader_data(struct reader *, const char *where, struct tensor *, const void *at, size_t bytes);
 
 /* Element i of packed data, which begins as zeros. */
@@ -66,9 +66,9 @@ static inline void put_bits(unsigned char *data, size_t i, unsigned bits, unsign
 }
 
 /* A graph's parts, each checked: names there and not twice, an initialiser as its input was declared.  `declared` holds
- * name, type and shape, of which only the name must be known; a constant holds its data.  First the inputs, then constants
- * and nodes, then reader_outputs and each output, then hints: declared types of what has none yet. */
-struct graph *reader_graph(struct reader *, const char *name);        /* a main graph or a body, with the opsets in force */
+ * name, type and shape, of which only the name must be known; a constant holds its data.  First the inputs, then
+ * constants and nodes, then reader_outputs and each output, then hints: declared types of what has none yet. */
+struct graph *reader_graph(struct reader *, const char *name); /* a main graph or a body, with the opsets in force */
 void reader_input(struct reader *, struct graph *, const struct tensor *declared);
 void reader_constant(struct reader *, struct graph *, const struct tensor *value);
 void reader_outputs(struct graph *, size_t count);
@@ -100,7 +100,7 @@ struct graph *read_model(struct reader *, const void *at, size_t bytes);
 struct graph *read_text(struct reader *, const char *text, size_t count);
 
 /* ---- functions.c ---- */
-/* Replaces every call of a model function by its body, as often as needed, in subgraphs too.  EXIT_INVALID where functions
- * call each other in a circle; EXIT_LIMIT where the expansion has no sane size. */
+/* Replaces every call of a model function by its body, as often as needed, in subgraphs too.  EXIT_INVALID where
+ * functions call each other in a circle; EXIT_LIMIT where the expansion has no sane size. */
 void functions_inline(struct reader *, struct graph *);
 #endif

@@ -25,7 +25,8 @@ void scan_fail(struct scan *s, const char *what)
 	while (s->at + n < s->end && n < 20 && s->at[n] != '\n' && s->at[n])
 		n++;
 	if (!n)
-		fail(s->reader->build, EXIT_INVALID, place(s), "%s, not the end of %s", what, s->at < s->end ? "the line" : "the file");
+		fail(s->reader->build, EXIT_INVALID, place(s), "%s, not the end of %s", what,
+		     s->at < s->end ? "the line" : "the file");
 	fail(s->reader->build, EXIT_INVALID, place(s), "%s, not \"%.*s\"", what, (int)n, s->at);
 }
 
@@ -144,7 +145,8 @@ struct number scan_number(struct scan *s)
 		number.is_float = true;
 	} else {
 		const char *digits = s->at;
-		for (; s->at < s->end && (is_digit(*s->at) || (*s->at == '.' && !number.is_float && s->at > digits)); s->at++)
+		for (; s->at < s->end && (is_digit(*s->at) || (*s->at == '.' && !number.is_float && s->at > digits));
+		     s->at++)
 			number.is_float |= *s->at == '.';
 		if (s->at == digits) {
 			s->at = from;
@@ -180,7 +182,10 @@ static locale_t plain_locale(struct scan *s)
 	return plain;
 }
 
-float number_float(struct scan *s, const struct number *number) { return strtof_l(number->text, NULL, plain_locale(s)); }
+float number_float(struct scan *s, const struct number *number)
+{
+	return strtof_l(number->text, NULL, plain_locale(s));
+}
 
 float scan_float(struct scan *s)
 {

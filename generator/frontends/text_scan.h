@@ -1,5 +1,5 @@
-/* text_scan.h: the words of ONNX's textual syntax: names, numbers, strings, marks; blanks and comments are skipped before
- * each.  What does not belong fails with EXIT_INVALID and line and column. */
+/* text_scan.h: the words of ONNX's textual syntax: names, numbers, strings, marks; blanks and comments are skipped
+ * before each.  What does not belong fails with EXIT_INVALID and line and column. */
 #ifndef FRONTENDS_TEXT_SCAN_H
 #define FRONTENDS_TEXT_SCAN_H
 #include "frontends/reader.h"
@@ -14,7 +14,7 @@ void          scan_want(struct scan *, char);
 
 struct bytes  scan_peek_word(struct scan *);                     /* an identifier; empty where none is there */
 struct bytes  scan_word(struct scan *);                          /* fails where none is there */
-const char   *scan_name(struct scan *);                          /* an identifier or a quoted name, interned; NULL: none there */
+const char *scan_name(struct scan *); /* an identifier or a quoted name, interned; NULL: none there */
 struct bytes  scan_string(struct scan *);                        /* in quotes; \x stands for x */
 
 /* An integer or a float: its text.  nan, inf and infinity are floats, with a sign or without. */

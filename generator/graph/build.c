@@ -151,8 +151,9 @@ int64_t tensor_elements(struct build *build, const struct tensor *tensor)
 	for (int i = 0; i < tensor->rank; i++)
 		if (__builtin_mul_overflow(n, tensor->dims[i].extent, &n))
 			fail(build, EXIT_LIMIT, place_of(build, tensor), "more elements than 64 bits count");
-	if (__builtin_mul_overflow(n, 128, &bits))                            /* the widest type: bits must not overflow */
-		fail(build, EXIT_LIMIT, place_of(build, tensor), "%lld elements are more than can be addressed", (long long)n);
+	if (__builtin_mul_overflow(n, 128, &bits)) /* the widest type: bits must not overflow */
+		fail(build, EXIT_LIMIT, place_of(build, tensor), "%lld elements are more than can be addressed",
+		     (long long)n);
 	return n;
 }
 
@@ -192,7 +193,8 @@ double tensor_float(const struct tensor *tensor, size_t i)
 }
 
 /* ---- nodes ---- */
-struct node *graph_node_new(struct graph *graph, const char *domain, const char *type, const char *name, int ins, int outs)
+struct node *graph_node_new(struct graph *graph, const char *domain, const char *type, const char *name, int ins,
+                            int outs)
 {
 	struct build *build = graph->build;
 	struct node *node = new(build->arena, struct node);
@@ -201,8 +203,9 @@ struct node *graph_node_new(struct graph *graph, const char *domain, const char 
 	node->type = name_is(build->names, type);
 	node->name = name_is(build->names, name);
 	node->overload = name_is(build->names, "");
-	node->where = *name ? arena_printf(build->arena, "%s: node %.100s (%.60s)", graph->file, name, type)
-	                    : arena_printf(build->arena, "%s: node #%zu (%.60s)", graph->file, graph->nodes.count, type);
+	node->where =
+	        *name ? arena_printf(build->arena, "%s: node %.100s (%.60s)", graph->file, name, type)
+	              : arena_printf(build->arena, "%s: node #%zu (%.60s)", graph->file, graph->nodes.count, type);
 	node->graph = graph;
 	node->in = new_array(build->arena, struct tensor *, (size_t)ins);
 	node->out = new_array(build->arena, struct tensor *, (size_t)outs);
@@ -223,7 +226,9 @@ struct tensor *node_output(struct node *node, int k, const char *name)
 	struct tensor *old = index_find(graph, name_is(graph->build->names, name));
 	if (old)
 		fail(graph->build, EXIT_INVALID, node->where, "output %s is already %s", name,
-		     old->is_input ? "an input of the graph" : old->producer ? "the output of another node" : "an initialiser");
+		     old->is_input   ? "an input of the graph"
+		     : old->producer ? "the output of another node"
+		                     : "an initialiser");
 	node->out[k] = graph_tensor_new(graph, name);
 	node->out[k]->producer = node;
 	return node->out[k];
@@ -260,7 +265,8 @@ const struct attribute *node_attribute(const struct node *node, const char *name
 	return NULL;
 }
 
-static const struct attribute *of_kind(const struct node *node, const char *name, enum attribute_kind kind, const char *word)
+static const struct attribute *of_kind(const struct node *node, const char *name, enum attribute_kind kind,
+                                       const char *word)
 {
 	const struct attribute *attribute = node_attribute(node, name);
 	if (attribute && attribute->kind != kind)

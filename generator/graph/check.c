@@ -1,5 +1,6 @@
-/* check.c: is the graph well-formed?  What a file can get wrong is EXIT_INVALID; what only we can get wrong (a producer that
- * does not produce) is an assert.  Nodes are put into topological order, those that stand right keep their order. */
+/* check.c: is the graph well-formed?  What a file can get wrong is EXIT_INVALID; what only we can get wrong (a producer
+ * that does not produce) is an assert.  Nodes are put into topological order, those that stand right keep their order.
+ */
 #include "graph/graph.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@ static void check_attribute(const struct node *node, const struct attribute *a)
 {
 	struct build *build = node->graph->build;
 	if (a->ref)
-		fail(build, EXIT_INVALID, node->where, "attribute %.60s refers to %.60s, outside of a function", a->name, a->ref);
+		fail(build, EXIT_INVALID, node->where, "attribute %.60s refers to %.60s, outside of a function",
+		     a->name, a->ref);
 	assert(a->kind >= ATTRIBUTE_FLOAT && a->kind <= ATTRIBUTE_TYPES);
 	assert(a->kind != ATTRIBUTE_TENSOR || a->t);
 	assert((a->kind == ATTRIBUTE_GRAPH) == (a->g != NULL));
@@ -123,7 +125,8 @@ static void sort(struct graph *graph)
 				needs(node, graph, &waiting);
 				push(arena, &stack, (struct frame){ node, from, waiting.count });
 			} else if (node && node->mark == OPEN) {
-				fail(graph->build, EXIT_INVALID, node->where, "needs what it makes itself, directly or by others");
+				fail(graph->build, EXIT_INVALID, node->where,
+				     "needs what it makes itself, directly or by others");
 			}
 			node = NULL;
 			if (!stack.count)

@@ -73,7 +73,8 @@ const char *name_text(struct build *build, const char *name)
 /* A graph in an attribute cannot be in quotes: there a string would be read.  Its name means nothing. */
 static void print_graph_name(struct text *out, const char *name)
 {
-	bool word = is_type_word(name) || !strcasecmp(name, "nan") || !strcasecmp(name, "inf") || !strcasecmp(name, "infinity");
+	bool word = is_type_word(name) || !strcasecmp(name, "nan") || !strcasecmp(name, "inf") ||
+	            !strcasecmp(name, "infinity");
 	if (word || !is_letter(*name))
 		text_addc(out, '_');
 	for (; *name; name++)
@@ -100,13 +101,15 @@ const char *type_of_tensor(struct build *build, const struct tensor *tensor)
 		if (dim->extent >= 0) {
 			text = arena_printf(build->arena, "%s%s%lld", text, before, (long long)dim->extent);
 		} else {
-			text = arena_printf(build->arena, "%s%s%s", text, before, dim->symbol ? name_text(build, dim->symbol) : "?");
+			text = arena_printf(build->arena, "%s%s%s", text, before,
+			                    dim->symbol ? name_text(build, dim->symbol) : "?");
 		}
 	}
 	return arena_printf(build->arena, "%s]", text);
 }
 
-/* The fewest digits, from 6 (15) on, that read back as the same number; always with a mark of a float.  NaN keeps its sign only. */
+/* The fewest digits, from 6 (15) on, that read back as the same number; always with a mark of a float.  NaN keeps its
+ * sign only. */
 static void print_float(struct text *out, double value, bool is_double)
 {
 	char number[40];
@@ -385,7 +388,8 @@ static void print_graph(const struct printer *p, const struct graph *graph, int 
 		text_adds(p->out, ">\n");
 	}
 	print_indent(p, indent);
-	text_adds(p->out, "{\n");
+	text_addc(p->out, '{');
+	text_addc(p->out, '\n');
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		print_node(p, graph->nodes.at[i], indent + 1);
 	print_indent(p, indent);

@@ -60,9 +60,17 @@ bool winograd_arrange(struct arena *arena, struct contraction *c)
 	c->x = rows.of;
 	c->x_image = index_factor(rows.first, 0);
 	c->x_channel = t->extents[1] > 1 ? index_factor(rows.first, 1) : 1;
-	c->x_row = (rows.most - rows.least) / (c->rewrite->m + 1);
 	c->x_pixel = index_factor(rows.first, 4);
-	c->x_base = rows.least + c->rewrite->pad_top * c->x_row + c->rewrite->pad_left * c->x_pixel;
+	/* A row that lies outside the image in every tile has no load. */
+	int64_t from = c->rewrite->m + 2, to = -1;
+	for (int64_t r = 0; r < c->rewrite->m + 2; r++)
+		for (int64_t tile = 0; tile < t->extents[2]; tile++) {
+			int64_t row = tile * c->rewrite->m + r - c->rewrite->pad_top;
+			if (row >= 0 && row < c->rewrite->x->extents[2])
+				from = r < from ? r : from, to = r;
+		}
+	c->x_row = to > from ? (rows.most - rows.least) / (to - from) : 0;
+	c->x_base = rows.least - (from - c->rewrite->pad_top) * c->x_row + c->rewrite->pad_left * c->x_pixel;
 	c->out_at = placed_address(arena, c->result, c->store_at);
 	affine.all &= index_is_affine(c->out_at);
 	c->start = c->root->original->start;

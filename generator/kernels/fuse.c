@@ -191,7 +191,9 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;
 		}
-		int outer = open ? shared_outer(open, d) : -1;
+		/* The parts of a rewrite are large, and read across tiles: each is a kernel. */
+		bool alone = lowered->target->parts && (d->rewrite || (open && open->root->rewrite));
+		int outer = open && !alone ? shared_outer(open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;
 			push(lowered->arena, &open->members, d);
@@ -252,7 +254,7 @@ void fuse(struct lowered *lowered)
 		struct definition *d = program->all.at[i];
 		if (d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->placed->generic || d->placed->contraction)
 			continue;
-		d->placed->contraction = d->rewrite ? winograd_match(lowered, d) : contraction_match(lowered->arena, d);
+		d->placed->contraction = d->rewrite && !lowered->target->parts ? winograd_match(lowered, d) : contraction_match(lowered->arena, d);
 		for (size_t p = 0; d->placed->contraction && p < d->placed->contraction->parts.count; p++) {
 			struct placed *part = d->placed->contraction->parts.at[p]->placed;
 			part->contraction = d->placed->contraction;

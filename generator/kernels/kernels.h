@@ -12,6 +12,7 @@ struct target {
 	const char *prelude;              /* template of its words: "c/prelude_avx512.jinja" */
 	const char *family;               /* folder of its kernel templates: "c", "cuda" */
 	const char *cc_flags;             /* what the compiler needs to be told; NULL: nothing is compiled here */
+	bool freestanding;                /* no operating system: no position-independent code */
 	const char *cross;                /* the cross compiler on a machine of another architecture; NULL: the machine's own */
 	int lanes;                        /* floats in a vector; 1: scalar code */
 	int registers;                    /* vector registers */
@@ -19,10 +20,15 @@ struct target {
 	int load_bytes, store_bytes;      /* a cycle, from and to L1 */
 	int64_t l1_bytes, l2_bytes, l3_bytes;
 	bool has_fma;                     /* else fma_soft */
+	int64_t scratch_bytes;            /* that the arrays of one kernel may take together; 0: as much as they need */
+	int workers;                      /* tiles of a contraction that there should be at least, where smaller ones make more; 0: any */
+	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a worker; 0: 2048 */
+	bool parts;                       /* what a rewrite made (Winograd) runs as kernels of its own, through the workspace */
 };
 const struct target *target_find(const char *name);               /* NULL: no such target */
 const struct target *target_native(void);                         /* by CPUID feature bits; its name is that of the row it comes from */
 const struct target *target_at(int);                              /* row by row; NULL after the last */
+extern const struct target target_cuda;                           /* backends/cuda/target.c: a warp as a vector of 32 lanes */
 
 /* ---- place.c, layout.c ---- */
 enum mode {

@@ -86,11 +86,11 @@ static bool follows_product(const struct definition *d)
 	return l.found;
 }
 
-static bool should_be_virtual(const struct definition *d)
+static bool should_be_virtual(const struct lowered *lowered, const struct definition *d)
 {
 	bool moves = d->body->kind == EXPR_LOAD, all_maps = true, into_product = false;
-	if (d->reduce != REDUCE_NONE || d->is_output || d->placed->readers.count == 0 || d->rewrite)
-		return false;                                 /* what a rewrite made is one kernel's own affair */
+	if (d->reduce != REDUCE_NONE || d->is_output || d->placed->readers.count == 0 || (d->rewrite && !lowered->target->parts))
+		return false;                                 /* what a rewrite made is one kernel's own affair, unless it runs in parts */
 	if (moves || has_no_loads(d->body))
 		return true;
 	for (size_t i = 0; i < d->placed->readers.count; i++) {
@@ -143,7 +143,7 @@ void place(struct lowered *lowered)
 			d->placed->mode = MODE_HOSTED;
 		else if (d->source == SOURCE_CONSTANT)
 			d->placed->mode = MODE_CONSTANT;
-		else if (should_be_virtual(d)) {
+		else if (should_be_virtual(lowered, d)) {
 			d->placed->mode = MODE_VIRTUAL;
 			inline_into_readers(lowered->arena, d);
 		} else

@@ -132,6 +132,45 @@ static void fill_packed(const struct constant_item *item, void *out)
 		pack_any(p, from, out);
 }
 
+/* Floats of the part of a that a tile of `rows` reads, with its padding: as many as the terms, and the rows' window where they share one. */
+static double patch_floats(const struct contraction *c, int64_t rows)
+{
+	int row = c->rows ? c->batches + c->rows - 1 : -1;
+	double floats = 1;
+	bool windowed = row < 0;
+	for (int v = c->column + 1; v <= c->column + c->terms; v++) {
+		int64_t extent = c->extents[v];
+		for (int i = 0; i < c->pad_count && row >= 0; i++)
+			if (index_uses(c->arranged_pads[i].at, v) && index_uses(c->arranged_pads[i].at, row)) {
+				extent = (rows - 1) * index_factor(c->arranged_pads[i].at, row) + (extent - 1) * index_factor(c->arranged_pads[i].at, v) + 1;
+				windowed = true;
+			}
+		floats *= (double)extent;
+	}
+	return windowed ? floats : floats * (double)rows * 4;         /* no term shares the rows' pad: their stride is at most a few */
+}
+
+/* Where scratch is short, a third each is for the patch, for b packed on the fly and for the sums of heavy epilogues. */
+static void fit_scratch(const struct target *target, const struct contraction *c, double terms, int *tile_rows, int *tile_vecs)
+{
+	double third = (double)target->scratch_bytes / 3 / 4;
+	while (c->pad_count && *tile_rows > 1 && patch_floats(c, *tile_rows) > third)
+		--*tile_rows;
+	while (c->b->of->source != SOURCE_CONSTANT && *tile_vecs > 1 && terms * *tile_vecs * target->lanes > third)
+		--*tile_vecs;
+}
+
+/* Where workers wait for tiles: narrower ones first, since b streams through any. */
+static void spread(const struct target *target, int64_t rows, int64_t columns, double others, int *tile_rows, int *tile_vecs)
+{
+	int64_t vecs = ceil_div(columns, target->lanes);
+	while ((double)(ceil_div(rows, *tile_rows) * ceil_div(vecs, *tile_vecs)) * others < target->workers && *tile_rows * *tile_vecs > 1)
+		if (*tile_vecs > 1)
+			*tile_vecs = (*tile_vecs + 1) / 2;
+		else
+			*tile_rows = (*tile_rows + 1) / 2;
+}
+
 static int64_t pooled_rows(const struct contraction *c)
 {
 	for (int v = 0; v < c->pool.d->rank; v++)
@@ -153,6 +192,9 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	tile_choose(target, rows, columns, terms, &c->tile_rows, &c->tile_vecs);
+	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
+	if (target->scratch_bytes)
+		fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
 	int64_t vecs = ceil_div(columns, target->lanes);
 	c->row_blocks = ceil_div(rows, c->tile_rows);
 	c->panels = ceil_div(vecs, c->tile_vecs);
@@ -174,12 +216,14 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		struct packing *packing = new(lowered->arena, struct packing);
 		*packing = (struct packing){ c, target->lanes };
 		c->b_mode = B_PACKED;
-		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway. */
+		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway,
+		 * and where there are many workers, others run meanwhile. */
 		int64_t bytes = batches * vecs * target->lanes * terms * 4, blocks = c->group < outer * c->row_blocks ? c->group : outer * c->row_blocks;
-		if (bytes > target->l2_bytes && rows * outer > 2)
+		if (!target->workers && bytes > target->l2_bytes && rows * outer > 2)
 			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), blocks);
 		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
 			batches * vecs * target->lanes * terms, fill_packed, packing);
 	} else
-		c->b_mode = index_factor(c->b_at, c->column) == 1 ? B_DIRECT : B_GATHERED;
+		c->b_mode = index_factor(c->b_at, c->column) == 1 || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12)
+			? B_DIRECT : B_GATHERED;                      /* too long for scratch: lanes read b where it is */
 }

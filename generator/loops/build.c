@@ -4,10 +4,8 @@
 #include "loops/loops.h"
 #include <assert.h>
 
-enum {
-	BLOCK_WORK = 2048,                /* elements or terms below which a block is not worth a thread */
-	CHUNK_LEAST = 1024, CHUNK_MOST = 8192,       /* elements of a block of a map that is one loop */
-};
+enum { BLOCK_WORK = 2048 };                  /* elements or terms below which a block is not worth a thread */
+static int64_t block_work(const struct loops *loops) { return loops->target->block_work ? loops->target->block_work : BLOCK_WORK; }
 
 struct building {
 	struct loops *loops;
@@ -298,9 +296,9 @@ static const char *names_of(struct loops *loops, const struct definition *d, con
 	return names ? names : "all";
 }
 
-/* The loops order[0 … count-1] over blocks.  `named`: each variable is computed by an INDEX, else it is a quotient inside the
+/* The loops order[0 … count-1] over blocks of `together` rounds, which run side by side.  `named`: each variable is computed by an INDEX, else it is a quotient inside the
  * addresses, which add up again where the buffers are dense. */
-static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count, bool named,
+static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count, int64_t together, bool named,
 	const struct index **with)
 {
 	struct loops *loops = b->loops;
@@ -310,9 +308,18 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 		extents[n] = d->extents[order[n]];
 		blocks *= extents[n];
 	}
-	struct stmt *loop = block_loop(loops, blocks);
+	struct stmt *loop = block_loop(loops, blocks / together);
+	const struct index *flat = index_scale(loops->arena, index_var(loops->arena, loop->var, blocks / together), together);
 	loops->blocks_of = names_of(loops, d, order, count);
-	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), count, extents, at);
+	if (together > 1) {
+		struct stmt *rows = for_new(loops, var_new(loops, "r", together), together, ROLE_MAP);
+		rows->together = true;
+		block_add(loops, &loop->body, rows);
+		flat = index_add(loops->arena, flat, index_var(loops->arena, rows->var, together));
+		loops->blocks_of = arena_printf(loops->arena, "%lld of %s", (long long)together, loops->blocks_of);
+		loop = rows;
+	}
+	index_unflatten(loops->arena, flat, count, extents, at);
 	for (int n = 0; n < count; n++) {
 		int64_t value;
 		if (named && !index_is_constant(at[n], &value) && !index_is_var(at[n], &(int){ 0 })) {
@@ -328,15 +335,39 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 }
 
 /* How many of the loops, outermost first, a block is one round of.  `inside` of them stay: lanes, and neighbours for tiles. */
-static int outer_count(const struct definition *d, double work, const int *order, int count, int inside)
+static int outer_count(const struct loops *loops, const struct definition *d, double work, const int *order, int count, int inside)
 {
 	int taken = 0;
-	while (taken < count - inside && work / (double)d->extents[order[taken]] >= BLOCK_WORK)
+	while (taken < count - inside && work / (double)d->extents[order[taken]] >= (double)block_work(loops))
 		work /= (double)d->extents[order[taken++]];
 	return taken;
 }
 
 static double work_of(const struct definition *d) { return (double)definition_elements(d) * (double)definition_terms(d); }
+
+/* How many rows run side by side: short ones wait for their own sums, one after the other. */
+enum { ROW_MOST = 512, CHAINS_TOGETHER = 8 };
+static int64_t rows_together(const struct building *b, int64_t rows)
+{
+	const struct target *target = b->loops->target;
+	int64_t most = 1, largest = 1;
+	for (size_t i = 0; i < b->kernel->members.count; i++) {
+		const struct definition *d = b->kernel->members.at[i];
+		int64_t size = local_size(d, b->outer);
+		largest = size > largest ? size : largest;
+		if (d->reduce == REDUCE_NONE)
+			continue;
+		if (size > 1)
+			return 1;
+		int64_t registers = SUMS / target->lanes, fit = d->order == ORDER_CHAIN ? CHAINS_TOGETHER : target->registers / 2 / registers;
+		most = most == 1 || fit < most ? fit : most;
+	}
+	if (largest > ROW_MOST || target->lanes == 1)
+		return 1;
+	while (most > 1 && rows % most)
+		most--;
+	return most < 1 ? 1 : most;
+}
 
 /* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones. */
 static struct loops *build_members(struct building *b, bool named)
@@ -356,9 +387,10 @@ static struct loops *build_members(struct building *b, bool named)
 			inside = d->order == ORDER_CHAIN ? 2 : inside;
 	}
 	count = by_stride(last, 0, kernel->outer, order);
-	int taken = own ? count : outer_count(last, work, order, count, inside);
+	int taken = own ? count : outer_count(loops, last, work, order, count, inside);
 	const struct index *with[MAX_VARS] = { 0 };
-	struct block *out = outer_loops(b, last, order, taken, named, with);
+	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]]) : 1;
+	struct block *out = outer_loops(b, last, order, taken, together, named, with);
 	for (int n = taken; n < count; n++)
 		out = add_map(b, last, order[n], with, out);
 	for (size_t i = 0; i < kernel->members.count; i++) {
@@ -451,19 +483,19 @@ static struct loops *build_alone(struct building *b, bool named)
 	if (across >= 0 && !named)
 		return build_crossed(b, across, order, count);
 	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
-	int taken = outer_count(d, work_of(d), order, count, inside);
-	struct block *out = outer_loops(b, d, order, taken, named, with);
+	int taken = outer_count(b->loops, d, work_of(d), order, count, inside);
+	struct block *out = outer_loops(b, d, order, taken, 1, named, with);
 	define(b, d, with, out);
 	return b->loops;
 }
 
 /* A map whose loops are all one, by address: blocks of `chunk` elements, the last one shorter where it must be. */
-static int64_t chunk_of(int64_t elements)
+static int64_t chunk_of(int64_t elements, int64_t most)
 {
-	for (int64_t chunk = CHUNK_MOST; chunk >= CHUNK_LEAST; chunk -= 64)
+	for (int64_t chunk = most; chunk >= most / 8; chunk -= 64)
 		if (elements % chunk == 0)
 			return chunk;
-	return CHUNK_MOST / 2;
+	return most / 2;
 }
 
 static struct loops *build_flat(struct building *b)
@@ -475,7 +507,8 @@ static struct loops *build_flat(struct building *b)
 	add_cells(b);
 	for (int n = 0; n < count; n++)
 		extents[n] = d->extents[order[n]];
-	int64_t chunk = elements > CHUNK_MOST ? chunk_of(elements) : elements, blocks = (elements + chunk - 1) / chunk, whole_blocks = elements / chunk;
+	int64_t most = 4 * block_work(loops);            /* of a map that is one loop */
+	int64_t chunk = elements > most ? chunk_of(elements, most) : elements, blocks = (elements + chunk - 1) / chunk, whole_blocks = elements / chunk;
 	struct stmt *loop = block_loop(loops, blocks);
 	loops->blocks_of = arena_printf(loops->arena, "%lld elements", (long long)chunk);
 	struct block *out = &loop->body;

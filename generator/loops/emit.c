@@ -7,6 +7,8 @@ struct emitting {
 	struct arena *arena;
 	const char **names;               /* of variables */
 	bool *changes;                    /* by number of cell: a register that is set again, a buffer or array that is stored to */
+	bool *common;                     /* by number of cell: what one lane stores, another may load: where lanes are threads */
+	int64_t scratch;                  /* bytes of common arrays */
 	struct printer printer;
 };
 
@@ -32,6 +34,26 @@ static void note_changes(struct emitting *e, const struct block *block)
 			e->changes[stmt->cell->of.number] = true;
 		note_changes(e, &stmt->body);
 		note_changes(e, &stmt->other);
+	}
+}
+
+/* Where a lane is a thread, an array is each thread's own unless vectors lie in it, or it is too large for that; buffers that the kernel
+ * reads again are everyone's.  Templates of such targets let the threads meet around stores to them. */
+enum { OWN_MOST = 64 };
+static void note_common(struct emitting *e, const struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		const struct stmt *stmt = block->at[i];
+		const struct cell *cell = stmt->cell;
+		if (stmt->kind == STMT_STORE && cell->kind == CELL_ARRAY && !cell->vector && stmt->lane >= 0)
+			e->common[cell->of.number] = true;
+		if (stmt->kind == STMT_ARRAY && !cell->vector && cell->size > OWN_MOST)
+			e->common[cell->of.number] = true;
+		const struct definition *owner = cell ? e->loops->owners.at[cell->of.number] : NULL;
+		for (size_t r = 0; stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner && r < owner->placed->readers.count; r++)
+			e->common[cell->of.number] |= owner->placed->readers.at[r]->placed->kernel == e->loops->kernel;
+		note_common(e, &stmt->body);
+		note_common(e, &stmt->other);
 	}
 }
 
@@ -78,6 +100,7 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 	put(store, "to", factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at));
 	put(store, "value", value);
 	put(store, "type", type_of(cell));
+	value_dict_set(store, "common", value_bool(e->common[cell->of.number]));
 	if (factor > 1 || factor < 0)
 		value_dict_set(store, "step", value_int(factor));
 	if (stmt->left)
@@ -169,6 +192,9 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		put(made, "type", type_of(stmt->cell));
 		put(made, "name", stmt->cell->of.name);
 		value_dict_set(made, "extent", value_int(stmt->cell->size));
+		value_dict_set(made, "common", value_bool(e->common[stmt->cell->of.number]));
+		if (e->common[stmt->cell->of.number])
+			e->scratch += stmt->cell->size * (int64_t)dtypes[stmt->cell->of.type].bits / 8;
 		value_dict_set(made, "align", value_int(stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || e->loops->target->lanes == 1 ? 0
 			: 4 * e->loops->target->lanes));
 		break;
@@ -216,17 +242,23 @@ void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 	struct loops *loops = loops_lower(emit->build, &arena, emit->target, kernel);
 	loops_name(loops);
 	struct emitting e = { .loops = loops, .arena = &arena, .names = new_array(&arena, const char *, loops->vars.count + 1),
-		.changes = new_array(&arena, bool, loops->cells.count + 1) };
+		.changes = new_array(&arena, bool, loops->cells.count + 1), .common = new_array(&arena, bool, loops->cells.count + 1) };
 	for (size_t i = 0; i < loops->vars.count; i++)
 		e.names[i] = loops->vars.at[i].name;
 	note_changes(&e, &loops->body);
+	note_common(&e, &loops->body);
 	e.printer = (struct printer){ .arena = &arena, .target = emit->target, .lane = -1, .names = e.names, .buffer = name_of_buffer,
 		.held = held_by_cell, .user = &e };
 	struct value globals = value_dict(&arena);
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "unused", unused_of(&e));
 	value_dict_set(globals, "body", emit_block(&e, &loops->body));
-	template_render(emit->templates, "c/loops.jinja", globals, out);
+	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {
+		arena_release(&arena);
+		fail(emit->build, EXIT_LIMIT, kernel->root->name, "its rows take %lld bytes of scratch; %s has %lld", (long long)e.scratch, emit->target->name,
+			(long long)emit->target->scratch_bytes);
+	}
+	template_render(emit->templates, kernel->template_name, globals, out);
 	arena_release(&arena);
 }
 
@@ -256,5 +288,5 @@ void loops_prepare(struct arena *arena, struct kernel *kernel, const struct targ
 	kernel->blocks = loops->blocks;
 	kernel->blocks_of = loops->blocks_of;
 	kernel->tile = loops->tile ? loops->tile : target->lanes > 1 ? arena_printf(arena, "%d lanes", target->lanes) : "scalar";
-	kernel->template_name = "c/loops.jinja";
+	kernel->template_name = arena_printf(arena, "%s/loops.jinja", target->family);
 }

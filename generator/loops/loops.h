@@ -61,6 +61,7 @@ struct stmt {
 	int var;
 	int64_t extent, step;
 	enum role role;
+	bool together;                    /* FOR of ROLE_MAP: all its rounds run side by side in the end */
 	struct cell *sums[SUMS_MAX];      /* FOR of ROLE_LANES: scalar registers that the loop makes and body sets */
 	enum reduce reduce[SUMS_MAX];     /* … and how; reduce[0] also for JOIN */
 	int sum_count;

@@ -1,11 +1,12 @@
 /* split.c: cuts loops where a select on their variable changes its mind.  In each part the select is decided, and
  * expr_select drops it: pads, concats and borders cost nothing inside.  The variables of blocks are cut by IF. */
 #include "loops/loops.h"
+#include <math.h>
 
 enum {
-	PARTS_MOST = 40,                  /* of one loop */
+	PARTS_MOST = 160,                 /* of one loop */
 	LEAVES_MOST = 3000,               /* statements that a cut may make */
-	EXTENT_MOST = 1 << 20,            /* longer loops are not tried */
+	EXTENT_MOST = 1 << 16,            /* where each round must be tried: quotients */
 };
 
 /* ---- where the selects on one variable change ---- */
@@ -44,12 +45,30 @@ static bool only_of(const struct index *index, int var)         /* a function of
 	return index->count > 0;
 }
 
+static int64_t down(int64_t a, int64_t b) { return a / b - (a % b < 0); }     /* b > 0 */
+static int64_t up(int64_t a, int64_t b) { return -down(-a, b); }
+
 static void cuts_of_range(struct cutting *c, const struct range *range)
 {
 	int64_t *vars;
 	bool was = false;
 	if (!only_of(range->at, c->var))
 		return;
+	if (index_is_affine(range->at)) {
+		/* from <= f*v + k < to */
+		int64_t f = range->at->terms[0].factor, k = range->at->constant;
+		int64_t low = f > 0 ? up(range->from - k, f) : down(k - range->to, -f) + 1;
+		int64_t high = f > 0 ? up(range->to - k, f) : down(k - range->from, -f) + 1;
+		if (low > 0 && low < c->extent)
+			add_cut(c, low);
+		if (high > 0 && high < c->extent)
+			add_cut(c, high);
+		return;
+	}
+	if (c->extent > EXTENT_MOST) {
+		c->too_many = true;
+		return;
+	}
 	vars = new_array(c->loops->arena, int64_t, c->loops->vars.count);
 	for (int64_t v = 0; v < c->extent && !c->too_many; v++) {
 		vars[c->var] = v;
@@ -86,8 +105,6 @@ static size_t cuts_of_block(struct cutting *c, const struct block *block, size_t
 
 static bool find_cuts(struct cutting *c, const struct block *block, size_t from)
 {
-	if (c->extent > EXTENT_MOST)
-		return false;
 	size_t leaves = cuts_of_block(c, block, from);
 	return c->count && !c->too_many && leaves * (size_t)(c->count + 1) <= LEAVES_MOST;
 }
@@ -179,4 +196,31 @@ static void split_block(struct loops *loops, struct block *block)
 	}
 }
 
-void loops_split(struct loops *loops) { split_block(loops, &loops->body); }
+/* A term outside that cannot win: the maximum of a sum and -inf is the sum, whatever it is. */
+static bool is_idle(const struct stmt *stmt)
+{
+	const struct expr *value = stmt->value;
+	if (stmt->kind != STMT_SET || stmt->declare || value->kind != EXPR_SCALAR || (value->row != SCALAR_max && value->row != SCALAR_min))
+		return false;
+	const struct expr *term = value->arg[0], *sum = value->arg[1];
+	return term->kind == EXPR_NUMBER && dtypes[term->type].class == CLASS_FLOAT && isinf(term->number)
+		&& (term->number < 0) == (value->row == SCALAR_max) && sum->kind == EXPR_LOAD && sum->of == &stmt->cell->of;
+}
+
+static void drop_idle(struct block *block)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < block->count; i++) {
+		drop_idle(&block->at[i]->body);
+		drop_idle(&block->at[i]->other);
+		if (!is_idle(block->at[i]))
+			block->at[kept++] = block->at[i];
+	}
+	block->count = kept;
+}
+
+void loops_split(struct loops *loops)
+{
+	split_block(loops, &loops->body);
+	drop_idle(&loops->body);
+}

@@ -253,6 +253,11 @@ static void tile_block(struct loops *loops, struct block *block)
 	memset(block, 0, sizeof *block);
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
+		if (stmt->kind == STMT_FOR && stmt->together && stmt->step == 1) {
+			tile_block(loops, &stmt->body);
+			add_straight(loops, stmt, 0, (int)stmt->extent, block);
+			continue;
+		}
 		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP) {
 			tile_loop(loops, stmt, block);
 			continue;

@@ -18,7 +18,8 @@ void infer_constant_node(struct node *node, const struct op *op)
 	const struct attribute *value = NULL;
 	for (int i = 0; i < node->attribute_count; i++) {
 		if (value)
-			node_fail(node, EXIT_INVALID, "Constant has %s and %s, one is right", value->name, node->attributes[i].name);
+			node_fail(node, EXIT_INVALID, "Constant has %s and %s, one is right", value->name,
+			          node->attributes[i].name);
 		value = &node->attributes[i];
 	}
 	if (!value)
@@ -49,7 +50,7 @@ void infer_constant_node(struct node *node, const struct op *op)
 
 void define_constant_node(struct definer *definer, const struct op *op)
 {
-	(void)definer, (void)op;                                          /* inference made a tensor of it; who reads it finds that */
+	(void)definer, (void)op; /* inference made a tensor of it; who reads it finds that */
 }
 
 /* ---- ConstantOfShape ---- */
@@ -77,10 +78,12 @@ void infer_constant_of_shape(struct node *node, const struct op *op)
 		return;
 	}
 	if (count > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "ConstantOfShape of %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
+		node_fail(node, EXIT_LIMIT, "ConstantOfShape of %" PRId64 " dimensions, at most %d are supported",
+		          count, MAX_RANK);
 	for (int64_t d = 0; d < count; d++) {
 		if (shape[d] < 0)
-			node_fail(node, EXIT_INVALID, "ConstantOfShape: %" PRId64 " in dimension %" PRId64, shape[d], d);
+			node_fail(node, EXIT_INVALID, "ConstantOfShape: %" PRId64 " in dimension %" PRId64, shape[d],
+			          d);
 		dims[d] = dim_of(shape[d]);
 	}
 	infer_output(node, 0, type, (int)count, dims);
@@ -95,7 +98,8 @@ void define_constant_of_shape(struct definer *definer, const struct op *op)
 		return;
 	}
 	int64_t zero[MAX_RANK] = { 0 };
-	struct definition *one = define_constant(definer->program, definer_name(definer, "value"), fill->type, 0, zero, fill->data);
+	struct definition *one =
+	        define_constant(definer->program, definer_name(definer, "value"), fill->type, 0, zero, fill->data);
 	definer_out_map(definer, 0, expr_load(definer->arena, one, NULL));
 }
 
@@ -131,5 +135,6 @@ void define_shape(struct definer *definer, const struct op *op)
 {
 	(void)op;
 	if (!definer->node->out[0]->data)
-		node_fail(definer->node, EXIT_USAGE, "Shape of %s, whose dimensions are not all bound: use --dim", definer->node->in[0]->name);
+		node_fail(definer->node, EXIT_USAGE, "Shape of %s, whose dimensions are not all bound: use --dim",
+		          definer->node->in[0]->name);
 }

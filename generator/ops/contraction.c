@@ -1,5 +1,5 @@
-/* contraction.c: sums of products: Conv, MatMul, Gemm.  The order of a sum's terms is part of its meaning: ascending k; for a
- * convolution kh, kw, then the channel. */
+/* contraction.c: sums of products: Conv, MatMul, Gemm.  The order of a sum's terms is part of its meaning: ascending k;
+ * for a convolution kh, kw, then the channel. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -20,7 +20,8 @@ static void convolution_of(const struct node *node, struct convolution *conv)
 		node_fail(node, EXIT_INVALID, "Conv: group is %" PRId64 ", at least 1 is right", conv->group);
 	int64_t channels = x->dims[1].extent, outs = w->dims[0].extent, each = w->dims[1].extent;
 	if (outs >= 0 && outs % conv->group)
-		node_fail(node, EXIT_INVALID, "Conv: %" PRId64 " output channels do not divide into %" PRId64 " groups", outs, conv->group);
+		node_fail(node, EXIT_INVALID, "Conv: %" PRId64 " output channels do not divide into %" PRId64 " groups",
+		          outs, conv->group);
 	if (channels >= 0 && each >= 0 && (channels % conv->group || channels / conv->group != each))
 		node_fail(node, EXIT_INVALID, "Conv: the weights have %" PRId64 " input channels in each of %" PRId64
 			" groups, data has %" PRId64 " in all", each, conv->group, channels);
@@ -31,8 +32,9 @@ static void infer_bias(const struct node *node, int i, struct dim outs)
 	const struct tensor *bias = node_in(node, i);
 	if (bias && bias->rank >= 0 && (bias->rank != 1
 		|| (dim_is_known(outs) && dim_is_known(bias->dims[0]) && bias->dims[0].extent != outs.extent)))
-		node_fail(node, EXIT_INVALID, "%s: the bias has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", node->type,
-			bias->rank, bias->rank ? bias->dims[0].extent : 0, outs.extent);
+		node_fail(node, EXIT_INVALID,
+		          "%s: the bias has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", node->type,
+		          bias->rank, bias->rank ? bias->dims[0].extent : 0, outs.extent);
 }
 
 void infer_convolution(struct node *node, const struct op *op)
@@ -78,11 +80,14 @@ void define_convolution(struct definer *definer, const struct op *op)
 	x_at[0] = at[0];
 	x_at[1] = channel;
 	if (conv.group > 1 && extents[1])
-		x_at[1] = index_add(arena, channel, index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
+		x_at[1] =
+		        index_add(arena, channel,
+		                  index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
 	const struct expr *data = window_load(definer, &conv.window, x, x_at, 2, rank, expr_number(arena, x->type, 0));
 	const struct expr *start = bias ? expr_load(arena, bias, &at[1]) : NULL;
-	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, count + 1, reduced,
-		start, expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at))));
+	definer_out(definer, 0,
+	            definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, count + 1,
+	                              reduced, start, expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at))));
 }
 
 /* ---- MatMul: NumPy's, a vector is a row on the left, a column on the right ---- */
@@ -116,7 +121,8 @@ void infer_matmul(struct node *node, const struct op *op)
 	struct matmul m = matmul_of(a->rank, b->rank);
 	struct dim k = a->dims[a->rank - 1], l = b->dims[m.b_vector ? 0 : b->rank - 2];
 	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
-		node_fail(node, EXIT_INVALID, "MatMul: rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
+		node_fail(node, EXIT_INVALID, "MatMul: rows of %" PRId64 " against columns of %" PRId64, k.extent,
+		          l.extent);
 	for (int d = 0; d < (batch[0].rank = m.a_batch); d++)
 		batch[0].dims[d] = a->dims[d];
 	for (int d = 0; d < (batch[1].rank = m.b_batch); d++)
@@ -152,8 +158,10 @@ void define_matmul(struct definer *definer, const struct op *op)
 	if (!m.b_vector)
 		b_at[b->rank - 1] = at[rank - 1];
 	const struct expr *start = bias ? expr_load(arena, bias, &at[rank - 1]) : NULL;
-	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
-		expr2(definer, SCALAR_mul, definer_load(definer, a, a->rank, a_at), definer_load(definer, b, b->rank, b_at))));
+	definer_out(definer, 0,
+	            definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
+	                              expr2(definer, SCALAR_mul, definer_load(definer, a, a->rank, a_at),
+	                                    definer_load(definer, b, b->rank, b_at))));
 }
 
 /* ---- Gemm: alpha A' B' + beta C ---- */
@@ -168,17 +176,22 @@ void infer_gemm(struct node *node, const struct op *op)
 	bool a_turned = node_int(node, "transA", 0) != 0, b_turned = node_int(node, "transB", 0) != 0;
 	if ((a->rank >= 0 && a->rank != 2) || (b->rank >= 0 && b->rank != 2))
 		node_fail(node, EXIT_INVALID, "Gemm: A has %d dimensions, B has %d, 2 are right", a->rank, b->rank);
-	struct dim m = a->rank == 2 ? a->dims[a_turned] : dim_unknown, k = a->rank == 2 ? a->dims[!a_turned] : dim_unknown;
-	struct dim l = b->rank == 2 ? b->dims[b_turned] : dim_unknown, n = b->rank == 2 ? b->dims[!b_turned] : dim_unknown;
+	struct dim m = a->rank == 2 ? a->dims[a_turned] : dim_unknown,
+	           k = a->rank == 2 ? a->dims[!a_turned] : dim_unknown;
+	struct dim l = b->rank == 2 ? b->dims[b_turned] : dim_unknown,
+	           n = b->rank == 2 ? b->dims[!b_turned] : dim_unknown;
 	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
-		node_fail(node, EXIT_INVALID, "Gemm: rows of %" PRId64 " against columns of %" PRId64, k.extent, l.extent);
+		node_fail(node, EXIT_INVALID, "Gemm: rows of %" PRId64 " against columns of %" PRId64, k.extent,
+		          l.extent);
 	struct dim dims[2] = { m, n };
 	if (c && c->rank > 2)
 		node_fail(node, EXIT_INVALID, "Gemm: C has %d dimensions, at most 2 are right", c->rank);
 	for (int d = 0; c && d < c->rank; d++) {
 		struct dim want = dims[2 - c->rank + d];
-		if (dim_is_known(want) && dim_is_known(c->dims[d]) && c->dims[d].extent != want.extent && c->dims[d].extent != 1)
-			node_fail(node, EXIT_INVALID, "Gemm: C has %" PRId64 " where %" PRId64 " or 1 is right", c->dims[d].extent, want.extent);
+		if (dim_is_known(want) && dim_is_known(c->dims[d]) && c->dims[d].extent != want.extent &&
+		    c->dims[d].extent != 1)
+			node_fail(node, EXIT_INVALID, "Gemm: C has %" PRId64 " where %" PRId64 " or 1 is right",
+			          c->dims[d].extent, want.extent);
 	}
 	infer_output(node, 0, type, 2, dims);
 }
@@ -195,7 +208,8 @@ void define_gemm(struct definer *definer, const struct op *op)
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct index *k = index_var(arena, rank, terms);
-	const struct index *a_at[2] = { a_turned ? k : at[0], a_turned ? at[0] : k }, *b_at[2] = { b_turned ? at[1] : k, b_turned ? k : at[1] };
+	const struct index *a_at[2] = {a_turned ? k : at[0], a_turned ? at[0] : k},
+	                   *b_at[2] = {b_turned ? at[1] : k, b_turned ? k : at[1]};
 	const struct expr *start = NULL;
 	if (c && beta != 0) {
 		start = definer_load(definer, c, rank, at);
@@ -204,8 +218,8 @@ void define_gemm(struct definer *definer, const struct op *op)
 	}
 	const struct expr *product = expr2(definer, SCALAR_mul, expr_load(arena, a, a_at), expr_load(arena, b, b_at));
 	const char *name = node->out[0]->name;
-	struct definition *sum = definer_reduction(definer, alpha == 1 ? name : definer_name(definer, "product"), rank, extents, REDUCE_SUM, 1,
-		&terms, alpha == 1 ? start : NULL, product);
+	struct definition *sum = definer_reduction(definer, alpha == 1 ? name : definer_name(definer, "product"), rank,
+	                                           extents, REDUCE_SUM, 1, &terms, alpha == 1 ? start : NULL, product);
 	if (alpha == 1) {
 		definer_out(definer, 0, sum);
 		return;

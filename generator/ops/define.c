@@ -1,7 +1,8 @@
-/* define.c: graph -> program.  Walks the nodes in order; each writes the definitions of its outputs.  Also the words that
- * define_ functions share. */
+/* define.c: graph -> program.  Walks the nodes in order; each writes the definitions of its outputs.  Also the words
+ * that define_ functions share. */
 #include "ops/ops.h"
 #include <inttypes.h>
+#include <math.h>
 
 /* ---- which tensor is which definition: a hash table of pointers, at most half full ---- */
 struct defined {
@@ -48,10 +49,11 @@ static void known_extents(struct definer *definer, const struct tensor *tensor, 
 	for (int d = 0; d < tensor->rank; d++) {
 		extents[d] = tensor->dims[d].extent;
 		if (extents[d] < 0 && tensor->dims[d].symbol)
-			fail(definer->build, EXIT_USAGE, where, "dimension %d of %s is not bound: use --dim %s=NUMBER", d, tensor->name,
-				tensor->dims[d].symbol);
+			fail(definer->build, EXIT_USAGE, where, "dimension %d of %s is not bound: use --dim %s=NUMBER",
+			     d, tensor->name, tensor->dims[d].symbol);
 		if (extents[d] < 0)
-			fail(definer->build, EXIT_UNSUPPORTED, where, "dimension %d of %s depends on data", d, tensor->name);
+			fail(definer->build, EXIT_UNSUPPORTED, where, "dimension %d of %s depends on data", d,
+			     tensor->name);
 	}
 }
 
@@ -84,7 +86,8 @@ static struct definition *definition_of(struct definer *definer, const struct te
 	if (dtypes[type].bits && dtypes[type].bits < 8)
 		data = unpacked(definer, tensor, (size_t)tensor_elements(definer->build, tensor), &type);
 	if (!dtype_is_supported(type))
-		fail(definer->build, EXIT_UNSUPPORTED, where, "%s of %s is not supported", tensor->name, dtypes[type].text);
+		fail(definer->build, EXIT_UNSUPPORTED, where, "%s of %s is not supported", tensor->name,
+		     dtypes[type].text);
 	definition = define_constant(definer->program, tensor->name, type, tensor->rank, extents, data);
 	remember(definer, tensor, definition);
 	return definition;
@@ -124,7 +127,8 @@ const char *definer_name(struct definer *definer, const char *part)
 }
 
 /* What has no elements reads nothing: an index into an empty tensor has no value. */
-static const struct expr *body_or_zero(struct definer *definer, int rank, const int64_t *extents, const struct expr *body)
+static const struct expr *body_or_zero(struct definer *definer, int rank, const int64_t *extents,
+                                       const struct expr *body)
 {
 	for (int d = 0; d < rank; d++)
 		if (extents[d] == 0)
@@ -132,7 +136,8 @@ static const struct expr *body_or_zero(struct definer *definer, int rank, const 
 	return body;
 }
 
-struct definition *definer_map(struct definer *definer, const char *name, int rank, const int64_t *extents, const struct expr *body)
+struct definition *definer_map(struct definer *definer, const char *name, int rank, const int64_t *extents,
+                               const struct expr *body)
 {
 	struct definition *definition = define_map(definer->program, name, rank, extents,
 		body_or_zero(definer, rank, extents, body));
@@ -140,12 +145,19 @@ struct definition *definer_map(struct definer *definer, const char *name, int ra
 	return definition;
 }
 
-struct definition *definer_reduction(struct definer *definer, const char *name, int rank, const int64_t *extents, enum reduce reduce,
-	int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body)
+struct definition *definer_reduction(struct definer *definer, const char *name, int rank, const int64_t *extents,
+                                     enum reduce reduce, int reduced, const int64_t *reduced_extents,
+                                     const struct expr *start, const struct expr *body)
 {
-	body = body_or_zero(definer, rank, extents, body_or_zero(definer, reduced, reduced_extents, body));
-	struct definition *definition = define_reduction(definer->program, name, rank, extents, reduce, reduced, reduced_extents,
-		start, body);
+	static const double nothing[] = {
+	        [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1};
+	for (int d = 0; d < reduced; d++)
+		if (reduced_extents[d] == 0)                              /* of no terms: where it would have begun */
+			return definer_map(definer, name, rank, extents, start ? start
+				: expr_number(definer->arena, body->type, nothing[reduce]));
+	body = body_or_zero(definer, rank, extents, body);
+	struct definition *definition =
+	        define_reduction(definer->program, name, rank, extents, reduce, reduced, reduced_extents, start, body);
 	definition->node = definer->node;
 	return definition;
 }
@@ -182,7 +194,8 @@ const struct expr *expr2(struct definer *definer, enum scalar row, const struct 
 	return expr_scalar(definer->arena, row, a, b, NULL);
 }
 
-const struct expr *expr3(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b, const struct expr *c)
+const struct expr *expr3(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b,
+                         const struct expr *c)
 {
 	return expr_scalar(definer->arena, row, a, b, c);
 }
@@ -200,6 +213,25 @@ static void add_output(struct definer *definer, const struct tensor *tensor, con
 	push(definer->arena, &definer->program->output_names, tensor->name);
 }
 
+/* Every output of a graph is computed, each by a definition of its own: what is an input, a constant or an output
+ * already is copied. */
+static void compute_output(struct definer *definer, size_t i)
+{
+	struct program *program = definer->program;
+	struct definition *definition = program->outputs.at[i];
+	const struct index *at[MAX_RANK];
+	if (definition->source == SOURCE_COMPUTED && !definition->is_output) {
+		definition->is_output = true;
+		return;
+	}
+	for (int d = 0; d < definition->rank; d++)
+		at[d] = index_var(definer->arena, d, definition->extents[d]);
+	definer->node = NULL;
+	program->outputs.at[i] = definer_map(definer, program->output_names.at[i], definition->rank,
+	                                     definition->extents, expr_load(definer->arena, definition, at));
+	program->outputs.at[i]->is_output = true;
+}
+
 struct program *define_graph(struct graph *graph)
 {
 	struct definer definer;
@@ -209,8 +241,10 @@ struct program *define_graph(struct graph *graph)
 		int64_t extents[MAX_RANK];
 		known_extents(&definer, tensor, graph->file, extents);
 		if (!dtype_is_supported(tensor->type))
-			fail(graph->build, EXIT_UNSUPPORTED, graph->file, "input %s of %s is not supported", tensor->name, dtypes[tensor->type].text);
-		remember(&definer, tensor, define_input(definer.program, tensor->name, tensor->type, tensor->rank, extents));
+			fail(graph->build, EXIT_UNSUPPORTED, graph->file, "input %s of %s is not supported",
+			     tensor->name, dtypes[tensor->type].text);
+		remember(&definer, tensor,
+		         define_input(definer.program, tensor->name, tensor->type, tensor->rank, extents));
 	}
 	for (size_t i = 0; i < graph->nodes.count; i++) {
 		const struct op *op = op_of(graph->nodes.at[i]);
@@ -220,7 +254,7 @@ struct program *define_graph(struct graph *graph)
 	for (size_t i = 0; i < graph->outputs.count; i++)
 		add_output(&definer, graph->outputs.at[i], graph->file);
 	for (size_t i = 0; i < definer.program->outputs.count; i++)
-		definer.program->outputs.at[i]->is_output = true;
+		compute_output(&definer, i);
 	program_remove_dead(definer.program);
 	program_fold(definer.program);
 	return definer.program;

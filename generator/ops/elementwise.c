@@ -9,7 +9,8 @@ static enum dtype type_for(const struct node *node, int i, const struct op *op)
 	if (type == DTYPE_BOOL)
 		node_fail(node, EXIT_INVALID, "%s: input %d is bool, a number is right", node->type, i);
 	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && op->scalar >= 0 && !scalars[op->scalar].ints)
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i, dtypes[type].text);
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i,
+		          dtypes[type].text);
 	return type;
 }
 
@@ -30,7 +31,8 @@ void define_unary(struct definer *definer, const struct op *op)
 }
 
 /* ---- binary ----
- * Up to opset 6 only b may broadcast, only where `broadcast` says so; its dims then stand at `axis` of a, or at the end. */
+ * Up to opset 6 only b may broadcast, only where `broadcast` says so; its dims then stand at `axis` of a, or at the
+ * end. */
 enum { BROADCAST_BOTH_WAYS = 7 };
 
 static int64_t old_axis(const struct node *node)
@@ -39,8 +41,8 @@ static int64_t old_axis(const struct node *node)
 	int64_t axis = node_int(node, "axis", a->rank - b->rank);
 	axis = axis < 0 ? axis + a->rank : axis;
 	if (axis < 0 || axis + b->rank > a->rank)
-		node_fail(node, EXIT_INVALID, "%s: %d dimensions at axis %" PRId64 " of %d do not broadcast", node->type, b->rank, axis,
-			a->rank);
+		node_fail(node, EXIT_INVALID, "%s: %d dimensions at axis %" PRId64 " of %d do not broadcast",
+		          node->type, b->rank, axis, a->rank);
 	return axis;
 }
 
@@ -53,10 +55,12 @@ static void infer_old_broadcast(struct node *node)
 		for (int d = 0; d < b->rank; d++) {
 			int64_t have = b->dims[d].extent, want = a->dims[axis + d].extent;
 			if (have >= 0 && want >= 0 && have != want && !(broadcast && have == 1))
-				node_fail(node, EXIT_INVALID, "%s: %" PRId64 " against %" PRId64 " in dimension %d", node->type, have, want, d);
+				node_fail(node, EXIT_INVALID, "%s: %" PRId64 " against %" PRId64 " in dimension %d",
+				          node->type, have, want, d);
 		}
 		if (!broadcast && a->rank != b->rank)
-			node_fail(node, EXIT_INVALID, "%s: %d dimensions against %d without broadcast = 1", node->type, b->rank, a->rank);
+			node_fail(node, EXIT_INVALID, "%s: %d dimensions against %d without broadcast = 1", node->type,
+			          b->rank, a->rank);
 	}
 	infer_output_like(node, 0, a);
 }
@@ -122,9 +126,11 @@ void infer_variadic(struct node *node, const struct op *op)
 	}
 	for (int i = 0; i < node->ins && node->since < VARIADIC_BROADCASTS; i++)
 		for (int d = 0; d < rank; d++)
-			if (node->in[i]->rank != rank || (dim_is_known(node->in[i]->dims[d]) && node->in[i]->dims[d].extent != dims[d].extent))
-				node_fail(node, EXIT_INVALID, "%s of opset %d does not broadcast; input %d differs in shape", node->type,
-					node->since, i);
+			if (node->in[i]->rank != rank ||
+			    (dim_is_known(node->in[i]->dims[d]) && node->in[i]->dims[d].extent != dims[d].extent))
+				node_fail(node, EXIT_INVALID,
+				          "%s of opset %d does not broadcast; input %d differs in shape", node->type,
+				          node->since, i);
 	infer_output(node, 0, type, rank, dims);
 }
 
@@ -208,7 +214,8 @@ void define_elu(struct definer *definer, const struct op *op)
 {
 	const struct expr *x = load_one(definer), *zero = expr_number(definer->arena, x->type, 0);
 	const struct expr *alpha = expr_number(definer->arena, x->type, node_float(definer->node, "alpha", 1));
-	const struct expr *less_one = expr2(definer, SCALAR_sub, expr1(definer, SCALAR_exp, x), expr_number(definer->arena, x->type, 1));
+	const struct expr *less_one =
+	        expr2(definer, SCALAR_sub, expr1(definer, SCALAR_exp, x), expr_number(definer->arena, x->type, 1));
 	(void)op;
 	definer_out_map(definer, 0, expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, x, zero),
 		expr2(definer, SCALAR_mul, alpha, less_one), x));
@@ -241,8 +248,9 @@ void define_gelu(struct definer *definer, const struct op *op)
 	struct arena *arena = definer->arena;
 	const struct expr *half = expr2(definer, SCALAR_mul, x, expr_number(arena, x->type, 0.5));
 	const struct expr *cube = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, x, x), x);
-	const struct expr *inner = expr2(definer, SCALAR_mul, expr3(definer, SCALAR_fma, cube, expr_number(arena, x->type, 0.044715), x),
-		expr_number(arena, x->type, 0.79788456080286535588));
+	const struct expr *inner =
+	        expr2(definer, SCALAR_mul, expr3(definer, SCALAR_fma, cube, expr_number(arena, x->type, 0.044715), x),
+	              expr_number(arena, x->type, 0.79788456080286535588));
 	definer_out_map(definer, 0, expr3(definer, SCALAR_fma, half, expr1(definer, SCALAR_tanh, inner), half));
 }
 
@@ -254,10 +262,12 @@ static enum dtype cast_to(const struct node *node)
 	if (!to)
 		node_fail(node, EXIT_INVALID, "Cast lacks the attribute \"to\"");
 	if (node->since < 6) {                                            /* its name: "FLOAT", "INT64" … */
-		static const struct { const char *name; enum dtype type; } names[] = {
-			{ "FLOAT", DTYPE_F32 }, { "DOUBLE", DTYPE_F64 }, { "INT8", DTYPE_I8 }, { "INT16", DTYPE_I16 }, { "INT32", DTYPE_I32 },
-			{ "INT64", DTYPE_I64 }, { "UINT8", DTYPE_U8 }, { "UINT16", DTYPE_U16 }, { "UINT32", DTYPE_U32 },
-			{ "UINT64", DTYPE_U64 }, { "BOOL", DTYPE_BOOL }, { "FLOAT16", DTYPE_F16 }, { "STRING", DTYPE_STRING },
+		static const struct { const char *name; enum dtype type;
+		} names[] = {
+		        {"FLOAT", DTYPE_F32},     {"DOUBLE", DTYPE_F64}, {"INT8", DTYPE_I8},   {"INT16", DTYPE_I16},
+		        {"INT32", DTYPE_I32},     {"INT64", DTYPE_I64},  {"UINT8", DTYPE_U8},  {"UINT16", DTYPE_U16},
+		        {"UINT32", DTYPE_U32},    {"UINT64", DTYPE_U64}, {"BOOL", DTYPE_BOOL}, {"FLOAT16", DTYPE_F16},
+		        {"STRING", DTYPE_STRING},
 		};
 		const char *name = node_string(node, "to", "");
 		for (size_t i = 0; i < COUNT(names); i++)

@@ -1,5 +1,5 @@
-/* gather.c: elements at indices that are data: Gather.  A negative index counts from the end.  One outside the data is refused
- * where it is constant; else it is cut to the data, so that nothing outside is ever read. */
+/* gather.c: elements at indices that are data: Gather.  A negative index counts from the end.  One outside the data is
+ * refused where it is constant; else it is cut to the data, so that nothing outside is ever read. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -32,9 +32,11 @@ void infer_gather(struct node *node, const struct op *op)
 	}
 	int axis = gather_axis(node);
 	int64_t extent = x->dims[axis].extent;
-	for (int64_t i = 0, count = at->data && extent >= 0 ? tensor_elements(node->graph->build, at) : 0; i < count; i++)
+	for (int64_t i = 0, count = at->data && extent >= 0 ? tensor_elements(node->graph->build, at) : 0; i < count;
+	     i++)
 		if (constant_at(at, i) < -extent || constant_at(at, i) >= extent)
-			node_fail(node, EXIT_INVALID, "Gather: index %" PRId64 " of %" PRId64, constant_at(at, i), extent);
+			node_fail(node, EXIT_INVALID, "Gather: index %" PRId64 " of %" PRId64, constant_at(at, i),
+			          extent);
 	for (int d = 0; d < x->rank; d++)
 		if (d != axis)
 			dims[n++] = x->dims[d];
@@ -57,7 +59,8 @@ void define_gather(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
 		return;
 	}
-	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *last = expr_integer(arena, DTYPE_I64, x->extents[axis] - 1);
+	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0),
+	                  *last = expr_integer(arena, DTYPE_I64, x->extents[axis] - 1);
 	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, at + axis));
 	index = expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, zero),
 		expr_integer(arena, DTYPE_I64, x->extents[axis])));

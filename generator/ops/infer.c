@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const int64_t ELEMENTS_MOST = (int64_t)1 << 36;             /* of one tensor: 256 GiB of float */
+static const int64_t ELEMENTS_MOST = (int64_t)1 << 33;             /* of one tensor: 32 GiB of float */
 
 const struct dim dim_unknown = { -1, NULL };
 struct dim dim_of(int64_t extent) { return (struct dim){ extent, NULL }; }
@@ -38,7 +38,8 @@ void infer_counts(const struct node *node, int least, int most, int outs)
 bool dtype_is_supported(enum dtype type)
 {
 	const struct dtype_row *row = &dtypes[type];
-	return row->class == CLASS_FLOAT ? row->bits >= 32 : row->class != CLASS_OTHER && row->bits >= 8 && type != DTYPE_U64;
+	return row->class == CLASS_FLOAT ? row->bits >= 32
+	                                 : row->class != CLASS_OTHER && row->bits >= 8 && type != DTYPE_U64;
 }
 
 enum dtype infer_number_type(const struct node *node, int i)
@@ -47,7 +48,8 @@ enum dtype infer_number_type(const struct node *node, int i)
 	if (!tensor || tensor->type == DTYPE_NONE)
 		return DTYPE_NONE;
 	if (tensor->type == DTYPE_STRING)
-		node_fail(node, EXIT_INVALID, "%s of input %d (%s): a string is no number", node->type, i, tensor->name);
+		node_fail(node, EXIT_INVALID, "%s of input %d (%s): a string is no number", node->type, i,
+		          tensor->name);
 	if (!dtype_is_supported(tensor->type))
 		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[tensor->type].text);
 	return tensor->type;
@@ -57,7 +59,8 @@ enum dtype infer_float_type(const struct node *node, int i)
 {
 	enum dtype type = infer_number_type(node, i);
 	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT)
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i, dtypes[type].text);
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i,
+		          dtypes[type].text);
 	return type;
 }
 
@@ -65,8 +68,8 @@ void infer_same_type(const struct node *node, int i, enum dtype type)
 {
 	const struct tensor *tensor = node_in(node, i);
 	if (tensor && type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type)
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, %s is right", node->type, i, dtypes[tensor->type].text,
-			dtypes[type].text);
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, %s is right", node->type, i,
+		          dtypes[tensor->type].text, dtypes[type].text);
 }
 
 static struct dim merge(const struct node *node, const struct tensor *tensor, int d, struct dim inferred)
@@ -75,8 +78,8 @@ static struct dim merge(const struct node *node, const struct tensor *tensor, in
 	if (!dim_is_known(declared))
 		return dim_is_known(inferred) || inferred.symbol ? inferred : declared;
 	if (dim_is_known(inferred) && inferred.extent != declared.extent)
-		node_fail(node, EXIT_INVALID, "dimension %d of %s is declared as %" PRId64 ", but it is %" PRId64, d, tensor->name,
-			declared.extent, inferred.extent);
+		node_fail(node, EXIT_INVALID, "dimension %d of %s is declared as %" PRId64 ", but it is %" PRId64, d,
+		          tensor->name, declared.extent, inferred.extent);
 	return declared;
 }
 
@@ -86,8 +89,8 @@ static struct tensor *typed(struct node *node, int i, enum dtype type)
 		return NULL;
 	struct tensor *tensor = node->out[i];
 	if (type != DTYPE_NONE && tensor->type != DTYPE_NONE && tensor->type != type)
-		node_fail(node, EXIT_INVALID, "%s is declared as %s, but it is %s", tensor->name, dtypes[tensor->type].text,
-			dtypes[type].text);
+		node_fail(node, EXIT_INVALID, "%s is declared as %s, but it is %s", tensor->name,
+		          dtypes[tensor->type].text, dtypes[type].text);
 	if (type != DTYPE_NONE)
 		tensor->type = type;
 	return tensor;
@@ -99,9 +102,11 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 	if (!tensor)
 		return;
 	if (rank > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "%s has %d dimensions, at most %d are supported", tensor->name, rank, MAX_RANK);
+		node_fail(node, EXIT_LIMIT, "%s has %d dimensions, at most %d are supported", tensor->name, rank,
+		          MAX_RANK);
 	if (tensor->rank >= 0 && tensor->rank != rank)
-		node_fail(node, EXIT_INVALID, "%s is declared with %d dimensions, but it has %d", tensor->name, tensor->rank, rank);
+		node_fail(node, EXIT_INVALID, "%s is declared with %d dimensions, but it has %d", tensor->name,
+		          tensor->rank, rank);
 	if (tensor->rank < 0)
 		for (int d = 0; d < rank; d++)
 			tensor->dims[d] = dim_unknown;
@@ -110,8 +115,8 @@ void infer_output(struct node *node, int i, enum dtype type, int rank, const str
 		tensor->dims[d] = merge(node, tensor, d, dims[d]);
 	int64_t elements = tensor_elements(node->graph->build, tensor);
 	if (elements > ELEMENTS_MOST)
-		node_fail(node, EXIT_LIMIT, "%s: %s has %" PRId64 " elements, ingot takes at most %" PRId64, node->type, tensor->name, elements,
-			ELEMENTS_MOST);
+		node_fail(node, EXIT_LIMIT, "%s: %s has %" PRId64 " elements, ingot takes at most %" PRId64, node->type,
+		          tensor->name, elements, ELEMENTS_MOST);
 }
 
 void infer_output_unknown(struct node *node, int i, enum dtype type) { typed(node, i, type); }
@@ -131,9 +136,11 @@ const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 	if (!tensor || !tensor->data)
 		return NULL;
 	if (tensor->type != DTYPE_I64 && tensor->type != DTYPE_I32)
-		node_fail(node, EXIT_INVALID, "%s: input %d is %s, int64 is right", node->type, i, dtypes[tensor->type].text);
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, int64 is right", node->type, i,
+		          dtypes[tensor->type].text);
 	if (tensor->rank > 1)
-		node_fail(node, EXIT_INVALID, "%s: input %d has %d dimensions, 1 is right", node->type, i, tensor->rank);
+		node_fail(node, EXIT_INVALID, "%s: input %d has %d dimensions, 1 is right", node->type, i,
+		          tensor->rank);
 	*count = tensor_elements(node->graph->build, tensor);
 	int64_t *ints = new_array(node->graph->build->arena, int64_t, (size_t)*count + 1);
 	for (int64_t k = 0; k < *count; k++)
@@ -150,7 +157,8 @@ const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 int64_t node_axis(const struct node *node, int64_t axis, int rank)
 {
 	if (axis < -rank || axis >= rank)
-		node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " of %d dimensions, [%d, %d) is right", node->type, axis, rank, -rank, rank);
+		node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " of %d dimensions, [%d, %d) is right", node->type,
+		          axis, rank, -rank, rank);
 	return axis < 0 ? axis + rank : axis;
 }
 
@@ -159,8 +167,9 @@ static struct dim broadcast_dim(const struct node *node, int d, struct dim a, st
 {
 	if (dim_is_known(a) && dim_is_known(b)) {
 		if (a.extent != b.extent && a.extent != 1 && b.extent != 1)
-			node_fail(node, EXIT_INVALID, "%s: %" PRId64 " and %" PRId64 " in dimension %d do not broadcast", node->type,
-				a.extent, b.extent, d);
+			node_fail(node, EXIT_INVALID,
+			          "%s: %" PRId64 " and %" PRId64 " in dimension %d do not broadcast", node->type,
+			          a.extent, b.extent, d);
 		return a.extent == 1 ? b : a;
 	}
 	if (dim_is_known(a))

@@ -20,7 +20,8 @@ void infer_batch_normalization(struct node *node, const struct op *op)
 	if (node->since < 9 && !node_int(node, "spatial", 1))
 		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization with spatial = 0 is not supported");
 	if (in_training(node) && node->since < 14)
-		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization of opset %d in training is not supported", node->since);
+		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization of opset %d in training is not supported",
+		          node->since);
 	for (int i = 1; node->outs > 1 && !in_training(node) && i < node->outs; i++)
 		if (node_has_out(node, i))
 			node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization: output %d exists only in training", i);
@@ -31,11 +32,13 @@ void infer_batch_normalization(struct node *node, const struct op *op)
 		else
 			infer_float_type(node, i);
 		if (tensor->rank >= 0 && tensor->rank != 1)
-			node_fail(node, EXIT_INVALID, "BatchNormalization: %s has %d dimensions, 1 is right", names[i], tensor->rank);
+			node_fail(node, EXIT_INVALID, "BatchNormalization: %s has %d dimensions, 1 is right", names[i],
+			          tensor->rank);
 		if (x->rank >= 2 && tensor->rank == 1 && dim_is_known(tensor->dims[0]) && dim_is_known(x->dims[1])
 			&& tensor->dims[0].extent != x->dims[1].extent)
-			node_fail(node, EXIT_INVALID, "BatchNormalization: %s has %" PRId64 " channels, data has %" PRId64, names[i],
-				tensor->dims[0].extent, x->dims[1].extent);
+			node_fail(node, EXIT_INVALID,
+			          "BatchNormalization: %s has %" PRId64 " channels, data has %" PRId64, names[i],
+			          tensor->dims[0].extent, x->dims[1].extent);
 	}
 	if (x->rank == 0)
 		node_fail(node, EXIT_INVALID, "BatchNormalization: data is a scalar");
@@ -70,15 +73,15 @@ static struct statistics batch_statistics(struct definer *definer, struct defini
 		}
 	}
 	const struct expr *each = expr_number(arena, x->type, 1 / count);
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), 1, &x->extents[1], REDUCE_SUM, n, terms, NULL,
-		expr_load(arena, x, at));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), 1, &x->extents[1], REDUCE_SUM,
+	                                           n, terms, NULL, expr_load(arena, x, at));
 	is.mean = definer_map(definer, definer_name(definer, "mean"), 1, &x->extents[1], expr2(definer, SCALAR_mul,
 		expr_load(arena, sum, &c), each));
 	const struct expr *d = expr2(definer, SCALAR_sub, expr_load(arena, x, at), expr_load(arena, is.mean, &c));
-	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), 1, &x->extents[1], REDUCE_SUM, n, terms,
-		NULL, expr2(definer, SCALAR_mul, d, d));
-	is.variance = definer_map(definer, definer_name(definer, "variance"), 1, &x->extents[1], expr2(definer, SCALAR_mul,
-		expr_load(arena, squares, &c), each));
+	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), 1, &x->extents[1],
+	                                               REDUCE_SUM, n, terms, NULL, expr2(definer, SCALAR_mul, d, d));
+	is.variance = definer_map(definer, definer_name(definer, "variance"), 1, &x->extents[1],
+	                          expr2(definer, SCALAR_mul, expr_load(arena, squares, &c), each));
 	return is;
 }
 
@@ -109,10 +112,13 @@ void define_batch_normalization(struct definer *definer, const struct op *op)
 		variance = expr_load(arena, is.variance, &c);
 	}
 	const struct expr *epsilon = expr_number(arena, type, node_float(definer->node, "epsilon", 1e-5f));
-	struct definition *factor = definer_map(definer, definer_name(definer, "factor"), 1, &channels, expr2(definer, SCALAR_div,
-		statistic(definer, 1, type, &c), expr1(definer, SCALAR_sqrt, expr2(definer, SCALAR_add, variance, epsilon))));
-	struct definition *offset = definer_map(definer, definer_name(definer, "offset"), 1, &channels, expr3(definer, SCALAR_fma,
-		expr1(definer, SCALAR_neg, mean), expr_load(arena, factor, &c), statistic(definer, 2, type, &c)));
+	struct definition *factor =
+	        definer_map(definer, definer_name(definer, "factor"), 1, &channels,
+	                    expr2(definer, SCALAR_div, statistic(definer, 1, type, &c),
+	                          expr1(definer, SCALAR_sqrt, expr2(definer, SCALAR_add, variance, epsilon))));
+	struct definition *offset = definer_map(definer, definer_name(definer, "offset"), 1, &channels,
+	                                        expr3(definer, SCALAR_fma, expr1(definer, SCALAR_neg, mean),
+	                                              expr_load(arena, factor, &c), statistic(definer, 2, type, &c)));
 	definer_out_map(definer, 0, expr3(definer, SCALAR_fma, expr_load(arena, x, at), expr_load(arena, factor, &own),
 		expr_load(arena, offset, &own)));
 }
@@ -142,10 +148,12 @@ void infer_layer_normalization(struct node *node, const struct op *op)
 		struct tensor *const both[2] = { node->in[0], node->in[i] };
 		int rank = infer_broadcast(node, 2, both, dims);
 		if (rank > x->rank)
-			node_fail(node, EXIT_INVALID, "LayerNormalization: input %d has %d dimensions, data has %d", i, tensor->rank, x->rank);
+			node_fail(node, EXIT_INVALID, "LayerNormalization: input %d has %d dimensions, data has %d", i,
+			          tensor->rank, x->rank);
 		for (int d = 0; d < rank; d++)
 			if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && dims[d].extent != x->dims[d].extent)
-				node_fail(node, EXIT_INVALID, "LayerNormalization: input %d does not broadcast to the data", i);
+				node_fail(node, EXIT_INVALID,
+				          "LayerNormalization: input %d does not broadcast to the data", i);
 	}
 	for (int d = 0; d < x->rank; d++)
 		dims[d] = d < axis ? x->dims[d] : dim_of(1);
@@ -172,23 +180,28 @@ void define_layer_normalization(struct definer *definer, const struct op *op)
 		}
 	}
 	const struct expr *each = expr_number(arena, x->type, 1 / count);
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM, rank - axis, terms,
-		NULL, expr_load(arena, x, term_at));
-	struct definition *mean = definer_map(definer, definer_name(definer, "mean"), rank, row_extents, expr2(definer, SCALAR_mul,
-		definer_load(definer, sum, rank, at), each));
-	struct definition *centred = definer_map(definer, definer_name(definer, "centred"), rank, extents, expr2(definer, SCALAR_sub,
-		expr_load(arena, x, at), definer_load(definer, mean, rank, at)));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM,
+	                                           rank - axis, terms, NULL, expr_load(arena, x, term_at));
+	struct definition *mean = definer_map(definer, definer_name(definer, "mean"), rank, row_extents,
+	                                      expr2(definer, SCALAR_mul, definer_load(definer, sum, rank, at), each));
+	struct definition *centred =
+	        definer_map(definer, definer_name(definer, "centred"), rank, extents,
+	                    expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, mean, rank, at)));
 	const struct expr *d = expr_load(arena, centred, term_at);
-	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), rank, row_extents, REDUCE_SUM, rank - axis,
-		terms, NULL, expr2(definer, SCALAR_mul, d, d));
+	struct definition *squares =
+	        definer_reduction(definer, definer_name(definer, "squares"), rank, row_extents, REDUCE_SUM, rank - axis,
+	                          terms, NULL, expr2(definer, SCALAR_mul, d, d));
 	const struct expr *variance = expr3(definer, SCALAR_fma, definer_load(definer, squares, rank, at), each,
 		expr_number(arena, x->type, node_float(definer->node, "epsilon", 1e-5f)));
-	struct definition *inverse = definer_map(definer, definer_name(definer, "inverse"), rank, row_extents, expr2(definer, SCALAR_div,
-		expr_number(arena, x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
-	const struct expr *normal = expr2(definer, SCALAR_mul, expr_load(arena, centred, at), definer_load(definer, inverse, rank, at));
+	struct definition *inverse = definer_map(
+	        definer, definer_name(definer, "inverse"), rank, row_extents,
+	        expr2(definer, SCALAR_div, expr_number(arena, x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
+	const struct expr *normal =
+	        expr2(definer, SCALAR_mul, expr_load(arena, centred, at), definer_load(definer, inverse, rank, at));
 	const struct expr *factor = definer_load(definer, scale, rank, at);
-	definer_out_map(definer, 0, bias ? expr3(definer, SCALAR_fma, normal, factor, definer_load(definer, bias, rank, at))
-		: expr2(definer, SCALAR_mul, normal, factor));
+	definer_out_map(definer, 0,
+	                bias ? expr3(definer, SCALAR_fma, normal, factor, definer_load(definer, bias, rank, at))
+	                     : expr2(definer, SCALAR_mul, normal, factor));
 	definer_out(definer, 1, mean);
 	definer_out(definer, 2, inverse);
 }

@@ -43,9 +43,11 @@ const struct op *op_of(const struct node *node)
 {
 	const struct op *op = op_find(node->domain, node->type);
 	if (!op)
-		node_fail(node, EXIT_UNSUPPORTED, "op %s%s%s is not supported", node->domain, *node->domain ? "." : "", node->type);
+		node_fail(node, EXIT_UNSUPPORTED, "op %s%s%s is not supported", node->domain, *node->domain ? "." : "",
+		          node->type);
 	if (node->since < op->since)
-		node_fail(node, EXIT_INVALID, "%s came with opset %d, the model imports %d", op->name, op->since, node->since);
+		node_fail(node, EXIT_INVALID, "%s came with opset %d, the model imports %d", op->name, op->since,
+		          node->since);
 	for (int i = 0; i < node->attribute_count; i++)
 		if (!allowed(op->attributes, node->attributes[i].name, node->since))
 			node_fail(node, EXIT_INVALID, "%s of opset %d has no attribute \"%s\"", op->name, node->since,

@@ -1,5 +1,6 @@
-/* ops.h: what each ONNX op means.  A family has two functions in its file: infer_FAMILY sets the types and shapes of a node's
- * outputs (and refuses what is wrong), define_FAMILY writes the definitions of its outputs.  The table of ops is tables/ops.h. */
+/* ops.h: what each ONNX op means.  A family has two functions in its file: infer_FAMILY sets the types and shapes of a
+ * node's outputs (and refuses what is wrong), define_FAMILY writes the definitions of its outputs.  The table of ops is
+ * tables/ops.h. */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 #include "definitions/definitions.h"
@@ -19,15 +20,17 @@ extern const int op_count;
 
 /* ---- ops.c ---- */
 const struct op *op_find(const char *domain, const char *name);        /* NULL: not known */
-/* The op of a node; EXIT_UNSUPPORTED where ingot does not know it, EXIT_INVALID where an attribute is not of its version. */
+/* The op of a node; EXIT_UNSUPPORTED where ingot does not know it, EXIT_INVALID where an attribute is not of its
+ * version. */
 const struct op *op_of(const struct node *);
 
 /* ---- infer.c: words for infer_ functions.  A message begins with the node; what fails is EXIT_INVALID. ---- */
 NORETURN void node_fail(const struct node *, enum exit_code, const char *format, ...) PRINTF(3, 4);
-void infer_counts(const struct node *, int least, int most, int outs);   /* inputs: the first `least` present; at most `outs` outputs */
+void infer_counts(const struct node *, int least, int most,
+                  int outs); /* inputs: the first `least` present; at most `outs` outputs */
 struct tensor *node_in(const struct node *, int i);                      /* NULL: absent */
 bool node_has_out(const struct node *, int i);
-bool dtype_is_supported(enum dtype);                                     /* can be computed with, and held by a definition */
+bool dtype_is_supported(enum dtype); /* can be computed with, and held by a definition */
 /* The type of input i, one that ingot computes with; EXIT_UNSUPPORTED (16-bit floats …) or EXIT_INVALID (strings) else.
  * DTYPE_NONE where it is not known yet. */
 enum dtype infer_number_type(const struct node *, int i);
@@ -55,10 +58,10 @@ struct window {
 };
 /* kernel: of the weights, or NULL where kernel_shape must say it. */
 void window_of(const struct node *, const struct tensor *data, const int64_t *kernel, struct window *);
-/* x at (…, at[d] = i*stride + k*dilation - before) with `outside` where that falls into a pad.  i: output variables from
- * `first_out`, k: reduced variables from `first_reduced`.  at[]: the other indices are there already. */
-const struct expr *window_load(struct definer *, const struct window *, struct definition *x, const struct index **at, int first_out,
-	int first_reduced, const struct expr *outside);
+/* x at (…, at[d] = i*stride + k*dilation - before) with `outside` where that falls into a pad.  i: output variables
+ * from `first_out`, k: reduced variables from `first_reduced`.  at[]: the other indices are there already. */
+const struct expr *window_load(struct definer *, const struct window *, struct definition *x, const struct index **at,
+                               int first_out, int first_reduced, const struct expr *outside);
 
 /* ---- define.c: from nodes to definitions ---- */
 struct definer {
@@ -78,9 +81,11 @@ void definer_out(struct definer *, int i, struct definition *);          /* noth
 /* Extents of output i and its variables: at[d] is index_var(d). */
 int  definer_shape(struct definer *, int i, int64_t *extents, const struct index **at);
 const char *definer_name(struct definer *, const char *part);            /* "<first output>_part" */
-struct definition *definer_map(struct definer *, const char *name, int rank, const int64_t *extents, const struct expr *body);
-struct definition *definer_reduction(struct definer *, const char *name, int rank, const int64_t *extents, enum reduce, int reduced,
-	const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
+struct definition *definer_map(struct definer *, const char *name, int rank, const int64_t *extents,
+                               const struct expr *body);
+struct definition *definer_reduction(struct definer *, const char *name, int rank, const int64_t *extents, enum reduce,
+                                     int reduced, const int64_t *reduced_extents, const struct expr *start,
+                                     const struct expr *body);
 /* Output i as a map of this body; where the output has no elements the body is not kept. */
 void definer_out_map(struct definer *, int i, const struct expr *body);
 /* `of` at the last of `rank` indices, index 0 where its extent is 1: broadcasting. */

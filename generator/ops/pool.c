@@ -22,22 +22,27 @@ static bool infer_window(struct node *node, enum dtype type, int outs)
 }
 
 /* The window's reduction of x over its taps, the value `outside` in the pads. */
-static struct definition *reduce_window(struct definer *definer, const struct window *window, const char *name, enum reduce reduce, double outside)
+static struct definition *reduce_window(struct definer *definer, const struct window *window, const char *name,
+                                        enum reduce reduce, double outside)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *pad = dtypes[x->type].class == CLASS_FLOAT ? expr_number(arena, x->type, outside)
-		: expr_integer(arena, x->type, dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits) : 0);
+	const struct expr *pad =
+	        dtypes[x->type].class == CLASS_FLOAT
+	                ? expr_number(arena, x->type, outside)
+	                : expr_integer(arena, x->type,
+	                               dtypes[x->type].class == CLASS_INT ? INT64_MIN >> (64 - dtypes[x->type].bits)
+	                                                                  : 0);
 	return definer_reduction(definer, name, rank, extents, reduce, window->count, window->kernel, NULL,
 		window_load(definer, window, x, at, 2, rank, pad));
 }
 
 /* ---- MaxPool ----
- * Indices: where the maximum was found, in the flattened data; the first of equals.  storage_order = 1 counts the spatial
- * dimensions column by column. */
+ * Indices: where the maximum was found, in the flattened data; the first of equals.  storage_order = 1 counts the
+ * spatial dimensions column by column. */
 void infer_max_pool(struct node *node, const struct op *op)
 {
 	(void)op;
@@ -52,7 +57,8 @@ void infer_max_pool(struct node *node, const struct op *op)
 }
 
 /* The position that a load of x stands for. */
-static const struct index *flat_position(struct definer *definer, const struct definition *x, const struct index *const *at)
+static const struct index *flat_position(struct definer *definer, const struct definition *x,
+                                         const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
 	if (!node_int(definer->node, "storage_order", 0))
@@ -73,16 +79,20 @@ static void define_indices(struct definer *definer, const struct window *window,
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 1, extents, at);
 	memcpy(own, at, sizeof own);
-	/* a load whose pads are the largest integer: its place is what is wanted, so only the select around it is kept */
+	/* a load whose pads are the largest integer: its place is what is wanted, so only the select around it is kept
+	 */
 	const struct expr *none = expr_integer(arena, DTYPE_I64, INT64_MAX), *load = expr_load(arena, x, at);
 	const struct expr *padded = window_load(definer, window, x, at, 2, rank, expr_number(arena, x->type, 0));
 	load = padded->kind == EXPR_SELECT ? padded->arg[0] : padded;
-	const struct expr *found = expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_equal, load, expr_load(arena, largest, own)));
-	const struct expr *place = expr3(definer, SCALAR_where, found, expr_index(arena, flat_position(definer, x, at)), none);
+	const struct expr *found =
+	        expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_equal, load, expr_load(arena, largest, own)));
+	const struct expr *place =
+	        expr3(definer, SCALAR_where, found, expr_index(arena, flat_position(definer, x, at)), none);
 	if (padded->kind == EXPR_SELECT)
 		place = expr_select(arena, padded->ranges, padded->range_count, place, none);
-	definer_out(definer, 1, definer_reduction(definer, definer->node->out[1]->name, rank, extents, REDUCE_MIN, window->count,
-		window->kernel, NULL, place));
+	definer_out(definer, 1,
+	            definer_reduction(definer, definer->node->out[1]->name, rank, extents, REDUCE_MIN, window->count,
+	                              window->kernel, NULL, place));
 }
 
 void define_max_pool(struct definer *definer, const struct op *op)
@@ -98,26 +108,33 @@ void define_max_pool(struct definer *definer, const struct op *op)
 }
 
 /* ---- AveragePool ----
- * The divisor is the number of taps inside the data, or inside data and pads where count_include_pad says so.  A tap beyond the
- * pads, where ceil_mode lets a window hang over, never counts.  It is a product of one count for each dimension. */
+ * The divisor is the number of taps inside the data, or inside data and pads where count_include_pad says so.  A tap
+ * beyond the pads, where ceil_mode lets a window hang over, never counts.  It is a product of one count for each
+ * dimension. */
 void infer_average_pool(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_window(node, infer_float_type(node, 0), 1);
 }
 
+static int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }                 /* b > 0; rounds up */
+
+/* How many k in [0, kernel) have from <= i*stride + k*dilation - before < to. */
 static int64_t taps_inside(const struct window *window, int d, int64_t i, bool with_pads)
 {
-	int64_t from = with_pads ? -window->before[d] : 0, to = window->in[d] + (with_pads ? window->after[d] : 0), taps = 0;
-	for (int64_t k = 0; k < window->kernel[d]; k++) {
-		int64_t at = i * window->stride[d] + k * window->dilation[d] - window->before[d];
-		taps += from <= at && at < to;
-	}
-	return taps;
+	int64_t first = i * window->stride[d] - window->before[d], step = window->dilation[d];
+	int64_t from = with_pads ? -window->before[d] : 0, to = window->in[d] + (with_pads ? window->after[d] : 0);
+	int64_t low = ceil_div(from - first, step), high = ceil_div(to - first, step);
+	low = low < 0 ? 0 : low;
+	high = high > window->kernel[d] ? window->kernel[d] : high;
+	return high > low ? high - low : 0;
 }
 
+enum { POSITIONS_MOST = 1 << 26 };        /* of a dimension whose counts differ */
+
 /* One dimension's counts: whole (the same everywhere) or a constant over the positions. */
-static const struct expr *counts(struct definer *definer, const struct window *window, int d, bool with_pads, enum dtype type, int64_t *whole)
+static const struct expr *counts(struct definer *definer, const struct window *window, int d, bool with_pads,
+                                 enum dtype type, int64_t *whole)
 {
 	struct arena *arena = definer->arena;
 	int64_t n = window->out[d], reach = (window->kernel[d] - 1) * window->dilation[d] + 1;
@@ -126,8 +143,9 @@ static const struct expr *counts(struct definer *definer, const struct window *w
 	if ((with_pads || (window->before[d] == 0 && window->after[d] == 0))
 		&& (n - 1) * window->stride[d] + reach <= window->in[d] + window->before[d] + window->after[d])
 		return NULL;                                              /* no window hangs over: nothing to count */
-	if (n > INT32_MAX / 8 || window->kernel[d] > INT32_MAX / (n + 1))
-		node_fail(definer->node, EXIT_LIMIT, "AveragePool of %" PRId64 " windows of %" PRId64, n, window->kernel[d]);
+	if (n > POSITIONS_MOST)
+		node_fail(definer->node, EXIT_LIMIT,
+		          "AveragePool of %" PRId64 " windows with pads, at most %d are supported", n, POSITIONS_MOST);
 	float *count = new_array(arena, float, (size_t)n + 1);
 	double *wide = new_array(arena, double, (size_t)n + 1);
 	for (int64_t i = 0; i < n; i++) {
@@ -139,8 +157,9 @@ static const struct expr *counts(struct definer *definer, const struct window *w
 		return NULL;
 	}
 	*whole = 1;
-	struct definition *constant = define_constant(definer->program, definer_name(definer, arena_printf(arena, "taps%d", d)), type, 1,
-		&n, type == DTYPE_F64 ? (void *)wide : count);
+	struct definition *constant =
+	        define_constant(definer->program, definer_name(definer, arena_printf(arena, "taps%d", d)), type, 1, &n,
+	                        type == DTYPE_F64 ? (void *)wide : count);
 	const struct index *at = index_var(arena, 2 + d, n);
 	return expr_load(arena, constant, &at);
 }
@@ -166,7 +185,8 @@ void define_average_pool(struct definer *definer, const struct op *op)
 			divisor = divisor ? expr2(definer, SCALAR_mul, divisor, varying) : varying;
 	}
 	if (!divisor) {
-		definer_out_map(definer, 0, expr2(definer, SCALAR_mul, total, expr_number(arena, sum->type, 1 / whole)));
+		definer_out_map(definer, 0,
+		                expr2(definer, SCALAR_mul, total, expr_number(arena, sum->type, 1 / whole)));
 		return;
 	}
 	if (whole != 1)
@@ -187,7 +207,8 @@ void infer_global_average_pool(struct node *node, const struct op *op)
 		return;
 	}
 	if (x->rank < 2)
-		node_fail(node, EXIT_INVALID, "GlobalAveragePool: data has %d dimensions, at least 2 are right", x->rank);
+		node_fail(node, EXIT_INVALID, "GlobalAveragePool: data has %d dimensions, at least 2 are right",
+		          x->rank);
 	for (int d = 0; d < x->rank; d++)
 		dims[d] = d < 2 ? x->dims[d] : dim_of(1);
 	infer_output(node, 0, type, x->rank, dims);
@@ -207,8 +228,9 @@ void define_global_average_pool(struct definer *definer, const struct op *op)
 		reduced[d - 2] = x->extents[d];
 		at[d] = index_var(arena, rank + d - 2, x->extents[d]);
 	}
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, rank - 2, reduced, NULL,
-		expr_load(arena, x, at));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM,
+	                                           rank - 2, reduced, NULL, expr_load(arena, x, at));
 	definer_shape(definer, 0, extents, at);
-	definer_out_map(definer, 0, expr2(definer, SCALAR_mul, expr_load(arena, sum, at), expr_number(arena, x->type, 1 / terms)));
+	definer_out_map(definer, 0,
+	                expr2(definer, SCALAR_mul, expr_load(arena, sum, at), expr_number(arena, x->type, 1 / terms)));
 }

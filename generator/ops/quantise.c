@@ -1,11 +1,13 @@
-/* quantise.c: DequantizeLinear: (x - zero point) * scale, one scale for all, for each place on an axis, or for blocks of it. */
+/* quantise.c: DequantizeLinear: (x - zero point) * scale, one scale for all, for each place on an axis, or for blocks
+ * of it. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
 static bool is_quantised(enum dtype type)
 {
-	static const bool yes[DTYPE_COUNT] = { [DTYPE_I8] = true, [DTYPE_U8] = true, [DTYPE_I16] = true, [DTYPE_U16] = true,
-		[DTYPE_I32] = true, [DTYPE_I4] = true, [DTYPE_U4] = true };
+	static const bool yes[DTYPE_COUNT] = {
+	        [DTYPE_I8] = true,  [DTYPE_U8] = true, [DTYPE_I16] = true, [DTYPE_U16] = true,
+	        [DTYPE_I32] = true, [DTYPE_I4] = true, [DTYPE_U4] = true};
 	return yes[type];
 }
 
@@ -17,14 +19,16 @@ void infer_dequantise(struct node *node, const struct op *op)
 	if (x->type != DTYPE_NONE && !is_quantised(x->type))
 		node_fail(node, EXIT_UNSUPPORTED, "DequantizeLinear of %s is not supported", dtypes[x->type].text);
 	if (scale->type != DTYPE_NONE && scale->type != DTYPE_F32)
-		node_fail(node, EXIT_UNSUPPORTED, "DequantizeLinear with a scale of %s is not supported", dtypes[scale->type].text);
+		node_fail(node, EXIT_UNSUPPORTED, "DequantizeLinear with a scale of %s is not supported",
+		          dtypes[scale->type].text);
 	int64_t output_type = node_int(node, "output_dtype", 0);
 	if (output_type && output_type != DTYPE_F32)
 		node_fail(node, EXIT_UNSUPPORTED, "DequantizeLinear to another type than float is not supported");
 	infer_same_type(node, 2, x->type);
 	if (zero && zero->rank >= 0 && scale->rank >= 0 && zero->rank != scale->rank
 		&& !(tensor_is_scalar_like(zero) && tensor_is_scalar_like(scale)))
-		node_fail(node, EXIT_INVALID, "DequantizeLinear: the zero point has %d dimensions, the scale has %d", zero->rank, scale->rank);
+		node_fail(node, EXIT_INVALID, "DequantizeLinear: the zero point has %d dimensions, the scale has %d",
+		          zero->rank, scale->rank);
 	if (x->rank < 0 || scale->rank < 0) {
 		infer_output_unknown(node, 0, DTYPE_F32);
 		return;
@@ -42,21 +46,24 @@ void infer_dequantise(struct node *node, const struct op *op)
 		if (!each || each->rank < 0 || (tensor_is_scalar_like(each) && each->rank <= 1))
 			continue;
 		if (each->rank != (block ? x->rank : 1))
-			node_fail(node, EXIT_INVALID, "DequantizeLinear: input %d has %d dimensions, %d are right", i, each->rank, block ? x->rank : 1);
+			node_fail(node, EXIT_INVALID, "DequantizeLinear: input %d has %d dimensions, %d are right", i,
+			          each->rank, block ? x->rank : 1);
 		for (int d = 0; d < each->rank; d++) {
 			struct dim want = block ? x->dims[d] : x->dims[axis];
 			if (block && d == axis && dim_is_known(want))
 				want.extent = want.extent / block + (want.extent % block != 0);
 			if (dim_is_known(want) && dim_is_known(each->dims[d]) && each->dims[d].extent != want.extent)
-				node_fail(node, EXIT_INVALID, "DequantizeLinear: input %d has %" PRId64 ", %" PRId64 " is right", i, each->dims[d].extent,
-					want.extent);
+				node_fail(node, EXIT_INVALID,
+				          "DequantizeLinear: input %d has %" PRId64 ", %" PRId64 " is right", i,
+				          each->dims[d].extent, want.extent);
 		}
 	}
 	infer_output(node, 0, DTYPE_F32, x->rank, x->dims);
 }
 
 /* The scale or zero point of the element at `at`. */
-static const struct expr *of_element(struct definer *definer, struct definition *each, int rank, const struct index *const *at)
+static const struct expr *of_element(struct definer *definer, struct definition *each, int rank,
+                                     const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
 	const struct index *own[MAX_RANK];
@@ -82,8 +89,10 @@ void define_dequantise(struct definer *definer, const struct op *op)
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct expr *value = expr_load(arena, x, at);
 	(void)op;
-	if (zero && x->type != DTYPE_I32)                                 /* int32 has a zero point of 0 by definition */
+	if (zero && x->type != DTYPE_I32) /* int32 has a zero point of 0 by definition */
 		value = expr2(definer, SCALAR_sub, expr_cast(arena, DTYPE_I32, value),
 			expr_cast(arena, DTYPE_I32, of_element(definer, zero, rank, at)));
-	definer_out_map(definer, 0, expr2(definer, SCALAR_mul, expr_cast(arena, DTYPE_F32, value), of_element(definer, scale, rank, at)));
+	definer_out_map(
+	        definer, 0,
+	        expr2(definer, SCALAR_mul, expr_cast(arena, DTYPE_F32, value), of_element(definer, scale, rank, at)));
 }

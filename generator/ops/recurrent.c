@@ -1,5 +1,6 @@
-/* recurrent.c: LSTM, unrolled over a sequence of constant length.  For each direction: the input's part of the gates for all steps
- * as one contraction; for each step the hidden part, a sum that goes on where the input's ended, then two maps: cell and hidden. */
+/* recurrent.c: LSTM, unrolled over a sequence of constant length.  For each direction: the input's part of the gates
+ * for all steps as one contraction; for each step the hidden part, a sum that goes on where the input's ended, then two
+ * maps: cell and hidden. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <strings.h>
@@ -9,8 +10,19 @@ enum { GATE_INPUT, GATE_OUTPUT, GATE_FORGET, GATE_CELL, GATES };
 
 /* ---- activations by name ---- */
 struct activation { int kind; double alpha, beta; };
-enum { ACT_RELU, ACT_TANH, ACT_SIGMOID, ACT_AFFINE, ACT_LEAKY_RELU, ACT_THRESHOLDED_RELU, ACT_SCALED_TANH, ACT_HARD_SIGMOID, ACT_ELU,
-	ACT_SOFTSIGN, ACT_SOFTPLUS };
+enum {
+	ACT_RELU,
+	ACT_TANH,
+	ACT_SIGMOID,
+	ACT_AFFINE,
+	ACT_LEAKY_RELU,
+	ACT_THRESHOLDED_RELU,
+	ACT_SCALED_TANH,
+	ACT_HARD_SIGMOID,
+	ACT_ELU,
+	ACT_SOFTSIGN,
+	ACT_SOFTPLUS
+};
 static const struct { const char *name; bool has_alpha, has_beta; double alpha, beta; } activations[] = {
 	[ACT_RELU] = { "Relu", 0, 0, 0, 0 },                [ACT_TANH] = { "Tanh", 0, 0, 0, 0 },
 	[ACT_SIGMOID] = { "Sigmoid", 0, 0, 0, 0 },          [ACT_AFFINE] = { "Affine", 1, 1, 1, 0 },
@@ -25,7 +37,8 @@ static const struct expr *number(struct definer *definer, const struct expr *lik
 	return expr_number(definer->arena, like->type, value);
 }
 
-static const struct expr *if_less(struct definer *definer, const struct expr *a, double b, const struct expr *yes, const struct expr *no)
+static const struct expr *if_less(struct definer *definer, const struct expr *a, double b, const struct expr *yes,
+                                  const struct expr *no)
 {
 	return expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, a, number(definer, a, b)), yes, no);
 }
@@ -48,16 +61,23 @@ static const struct expr *activate(struct definer *definer, const struct activat
 	case ACT_THRESHOLDED_RELU:
 		return if_less(definer, x, activation->alpha, zero, x);
 	case ACT_SCALED_TANH:
-		return expr2(definer, SCALAR_mul, alpha, expr1(definer, SCALAR_tanh, expr2(definer, SCALAR_mul, beta, x)));
+		return expr2(definer, SCALAR_mul, alpha,
+		             expr1(definer, SCALAR_tanh, expr2(definer, SCALAR_mul, beta, x)));
 	case ACT_HARD_SIGMOID:
-		return expr2(definer, SCALAR_max, zero, expr2(definer, SCALAR_min, one, expr3(definer, SCALAR_fma, alpha, x, beta)));
+		return expr2(definer, SCALAR_max, zero,
+		             expr2(definer, SCALAR_min, one, expr3(definer, SCALAR_fma, alpha, x, beta)));
 	case ACT_ELU:
-		return if_less(definer, x, 0, expr2(definer, SCALAR_mul, alpha, expr2(definer, SCALAR_sub, expr1(definer, SCALAR_exp, x), one)), x);
+		return if_less(definer, x, 0,
+		               expr2(definer, SCALAR_mul, alpha,
+		                     expr2(definer, SCALAR_sub, expr1(definer, SCALAR_exp, x), one)),
+		               x);
 	case ACT_SOFTSIGN:
 		return expr2(definer, SCALAR_div, x, expr2(definer, SCALAR_add, one, expr1(definer, SCALAR_abs, x)));
-	default: {                                                        /* softplus: max(x, 0) + log(1 + e^-|x|), which cannot overflow */
-		const struct expr *small = expr1(definer, SCALAR_exp_below, expr1(definer, SCALAR_neg, expr1(definer, SCALAR_abs, x)));
-		return expr2(definer, SCALAR_add, expr1(definer, SCALAR_relu, x), expr1(definer, SCALAR_log, expr2(definer, SCALAR_add, one, small)));
+	default: { /* softplus: max(x, 0) + log(1 + e^-|x|), which cannot overflow */
+		const struct expr *small =
+		        expr1(definer, SCALAR_exp_below, expr1(definer, SCALAR_neg, expr1(definer, SCALAR_abs, x)));
+		return expr2(definer, SCALAR_add, expr1(definer, SCALAR_relu, x),
+		             expr1(definer, SCALAR_log, expr2(definer, SCALAR_add, one, small)));
 	}
 	}
 }
@@ -76,7 +96,8 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 {
 	static const char *const usual[] = { "Sigmoid", "Tanh", "Tanh" };
 	const struct attribute *names = node_attribute(node, "activations");
-	const struct attribute *alphas = node_attribute(node, "activation_alpha"), *betas = node_attribute(node, "activation_beta");
+	const struct attribute *alphas = node_attribute(node, "activation_alpha"),
+	                       *betas = node_attribute(node, "activation_beta");
 	size_t alpha = 0, beta = 0, want = (size_t)lstm->directions * 3;
 	if (names && (names->kind != ATTRIBUTE_STRINGS || names->count != want))
 		node_fail(node, EXIT_INVALID, "LSTM: activations are not %zu strings", want);
@@ -89,8 +110,11 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 			|| strncasecmp(activations[kind].name, name.at, name.count)))
 			kind++;
 		if (kind == COUNT(activations))
-			node_fail(node, EXIT_INVALID, "LSTM: no activation is called \"%.*s\"", (int)(name.count < 40 ? name.count : 40), name.at);
-		struct activation *activation = i % 3 == 0 ? &lstm->f[i / 3] : i % 3 == 1 ? &lstm->g[i / 3] : &lstm->h[i / 3];
+			node_fail(node, EXIT_INVALID, "LSTM: no activation is called \"%.*s\"",
+			          (int)(name.count < 40 ? name.count : 40), name.at);
+		struct activation *activation = i % 3 == 0   ? &lstm->f[i / 3]
+		                                : i % 3 == 1 ? &lstm->g[i / 3]
+		                                             : &lstm->h[i / 3];
 		*activation = (struct activation){ (int)kind, activations[kind].alpha, activations[kind].beta };
 		if (activations[kind].has_alpha && alphas && alpha < alphas->count)
 			activation->alpha = alphas->floats[alpha++];
@@ -107,7 +131,8 @@ static void lstm_of(const struct node *node, struct lstm *lstm)
 	lstm->reverse[0] = !strcmp(direction, "reverse");
 	lstm->reverse[1] = true;
 	if (lstm->directions == 1 && !lstm->reverse[0] && strcmp(direction, "forward"))
-		node_fail(node, EXIT_INVALID, "LSTM: direction is \"%s\", forward, reverse or bidirectional is right", direction);
+		node_fail(node, EXIT_INVALID, "LSTM: direction is \"%s\", forward, reverse or bidirectional is right",
+		          direction);
 	activations_of(node, lstm);
 	lstm->batch_first = node_int(node, "layout", 0) != 0;
 	lstm->coupled = node_int(node, "input_forget", 0) != 0;
@@ -129,8 +154,8 @@ static void expect(const struct node *node, int i, const char *name, int rank, c
 		node_fail(node, EXIT_INVALID, "LSTM: %s has %d dimensions, %d are right", name, tensor->rank, rank);
 	for (int d = 0; d < rank; d++)
 		if (extents[d] >= 0 && tensor->dims[d].extent >= 0 && tensor->dims[d].extent != extents[d])
-			node_fail(node, EXIT_INVALID, "LSTM: %s has %" PRId64 " in dimension %d, %" PRId64 " is right", name, tensor->dims[d].extent, d,
-				extents[d]);
+			node_fail(node, EXIT_INVALID, "LSTM: %s has %" PRId64 " in dimension %d, %" PRId64 " is right",
+			          name, tensor->dims[d].extent, d, extents[d]);
 }
 
 void infer_lstm(struct node *node, const struct op *op)
@@ -155,7 +180,8 @@ void infer_lstm(struct node *node, const struct op *op)
 	struct dim steps = x->dims[lstm.batch_first], batch = x->dims[!lstm.batch_first], hidden = dim_of(lstm.hidden);
 	if (lstm.hidden > INT32_MAX)
 		node_fail(node, EXIT_LIMIT, "LSTM: a hidden size of %" PRId64, lstm.hidden);
-	int64_t dirs = lstm.directions, h = lstm.hidden, four = h < 0 ? -1 : 4 * h, eight = h < 0 ? -1 : 8 * h, three = h < 0 ? -1 : 3 * h;
+	int64_t dirs = lstm.directions, h = lstm.hidden, four = h < 0 ? -1 : 4 * h, eight = h < 0 ? -1 : 8 * h,
+	        three = h < 0 ? -1 : 3 * h;
 	int64_t state[2][3] = { { dirs, batch.extent, h }, { batch.extent, dirs, h } };
 	expect(node, 1, "W", 3, (int64_t[3]){ dirs, four, x->dims[2].extent });
 	expect(node, 2, "R", 3, (int64_t[3]){ dirs, four, h });
@@ -185,7 +211,8 @@ struct unrolling {
 
 static const char *name_at(struct unrolling *u, const char *part, int direction, int64_t step)
 {
-	const char *name = u->lstm.directions == 1 ? part : arena_printf(u->arena, "%s_%s", part, direction ? "back" : "forth");
+	const char *name =
+	        u->lstm.directions == 1 ? part : arena_printf(u->arena, "%s_%s", part, direction ? "back" : "forth");
 	return definer_name(u->definer, step < 0 ? name : arena_printf(u->arena, "%s%" PRId64, name, step));
 }
 
@@ -208,8 +235,8 @@ static const struct index *reversed(struct unrolling *u, const struct index *s, 
 }
 
 /* s < length of b ? yes : no */
-static const struct expr *while_running(struct unrolling *u, const struct index *s, const struct index *b, const struct expr *yes,
-	const struct expr *no)
+static const struct expr *while_running(struct unrolling *u, const struct index *s, const struct index *b,
+                                        const struct expr *yes, const struct expr *no)
 {
 	if (!u->lengths)
 		return yes;
@@ -225,8 +252,9 @@ static const struct expr *bias_at(struct unrolling *u, int direction, const stru
 	const struct index *g = index_var(arena, 0, extent), *dir = index_constant(arena, direction);
 	if (!u->b)
 		return NULL;
-	const struct expr *sum = expr2(u->definer, SCALAR_add, expr_load(arena, u->b, (const struct index *[]){ dir, g }),
-		expr_load(arena, u->b, (const struct index *[]){ dir, index_plus(arena, g, extent) }));
+	const struct expr *sum =
+	        expr2(u->definer, SCALAR_add, expr_load(arena, u->b, (const struct index *[]){dir, g}),
+	              expr_load(arena, u->b, (const struct index *[]){dir, index_plus(arena, g, extent)}));
 	return expr_load(arena, definer_map(u->definer, name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
 }
 
@@ -235,27 +263,32 @@ static struct definition *input_part(struct unrolling *u, int direction)
 {
 	struct arena *arena = u->arena;
 	int64_t extents[3] = { u->steps, u->batch, GATES * u->lstm.hidden };
-	const struct index *s = index_var(arena, 0, extents[0]), *b = index_var(arena, 1, extents[1]), *g = index_var(arena, 2, extents[2]);
+	const struct index *s = index_var(arena, 0, extents[0]), *b = index_var(arena, 1, extents[1]),
+	                   *g = index_var(arena, 2, extents[2]);
 	const struct index *k = index_var(arena, 3, u->inputs), *dir = index_constant(arena, direction);
 	const struct index *time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
 	const struct expr *x = expr_load(arena, u->x, u->lstm.batch_first ? (const struct index *[]){ b, time, k }
 		: (const struct index *[]){ time, b, k });
-	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){ dir, g, k }), *start = bias_at(u, direction, g);
-	return definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs, start,
-		expr2(u->definer, SCALAR_mul, x, w));
+	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){dir, g, k}),
+	                  *start = bias_at(u, direction, g);
+	return definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs,
+	                         start, expr2(u->definer, SCALAR_mul, x, w));
 }
 
 /* What a step starts from, [b, h]: the state of the step before, the given one, or NULL, which is 0. */
 struct state { struct definition *of; bool initial; int direction; };
 
-static const struct expr *state_at(struct unrolling *u, const struct state *state, const struct index *b, const struct index *h)
+static const struct expr *state_at(struct unrolling *u, const struct state *state, const struct index *b,
+                                   const struct index *h)
 {
 	const struct index *dir = index_constant(u->arena, state->direction);
 	if (!state->of)
 		return NULL;
 	if (!state->initial)
 		return expr_load(u->arena, state->of, (const struct index *[]){ b, h });
-	return expr_load(u->arena, state->of, u->lstm.batch_first ? (const struct index *[]){ b, dir, h } : (const struct index *[]){ dir, b, h });
+	return expr_load(u->arena, state->of,
+	                 u->lstm.batch_first ? (const struct index *[]){b, dir, h}
+	                                     : (const struct index *[]){dir, b, h});
 }
 
 /* Of the gates; the cell's own activation h is not clipped, as onnxruntime has it. */
@@ -267,26 +300,30 @@ static const struct expr *clipped(struct unrolling *u, const struct expr *x)
 	return expr2(u->definer, SCALAR_min, x, number(u->definer, x, u->lstm.clip));
 }
 
-static void step(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden, struct state *cell)
+static void step(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden,
+                 struct state *cell)
 {
 	struct arena *arena = u->arena;
 	struct definer *definer = u->definer;
 	int64_t size = u->lstm.hidden, extents[2] = { u->batch, GATES * size };
-	const struct index *b = index_var(arena, 0, u->batch), *g = index_var(arena, 1, extents[1]), *k = index_var(arena, 2, size);
+	const struct index *b = index_var(arena, 0, u->batch), *g = index_var(arena, 1, extents[1]),
+	                   *k = index_var(arena, 2, size);
 	const struct index *dir = index_constant(arena, direction), *now = index_constant(arena, s);
 	const struct expr *from_input = expr_load(arena, input, (const struct index *[]){ now, b, g });
 	struct definition *gates = input;
 	if (hidden->of) {
 		const struct expr *r = expr_load(arena, u->r, (const struct index *[]){ dir, g, k });
-		gates = definer_reduction(definer, name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size, from_input,
-			expr2(definer, SCALAR_mul, state_at(u, hidden, b, k), r));
+		gates = definer_reduction(definer, name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size,
+		                          from_input, expr2(definer, SCALAR_mul, state_at(u, hidden, b, k), r));
 	}
 	extents[1] = size;
 	const struct index *h = index_var(arena, 1, size);
 	const struct expr *gate[GATES], *before = state_at(u, cell, b, h);
 	for (int i = 0; i < GATES; i++) {
 		const struct index *place = index_plus(arena, h, i * size);
-		gate[i] = expr_load(arena, gates, gates == input ? (const struct index *[]){ now, b, place } : (const struct index *[]){ b, place });
+		gate[i] = expr_load(arena, gates,
+		                    gates == input ? (const struct index *[]){now, b, place}
+		                                   : (const struct index *[]){b, place});
 	}
 	/* peepholes stand in the order input, output, forget */
 	const struct expr *peephole[3] = { NULL };
@@ -299,7 +336,8 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	const struct expr *in = activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_INPUT]));
 	const struct expr *forget = u->lstm.coupled ? expr2(definer, SCALAR_sub, number(definer, in, 1), in)
 		: activate(definer, &u->lstm.f[direction], clipped(u, gate[GATE_FORGET]));
-	const struct expr *fresh = expr2(definer, SCALAR_mul, in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
+	const struct expr *fresh =
+	        expr2(definer, SCALAR_mul, in, activate(definer, &u->lstm.g[direction], clipped(u, gate[GATE_CELL])));
 	const struct expr *next = before ? expr3(definer, SCALAR_fma, forget, before, fresh) : fresh;
 	const struct expr *zero = expr_number(arena, next->type, 0);
 	next = while_running(u, now, b, next, before ? before : zero);
@@ -317,17 +355,19 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 }
 
 /* Step `at` of [from, to): a balanced tree of selects. */
-static const struct expr *choose_step(struct unrolling *u, struct definition **h, const struct index *at, int64_t from, int64_t to,
-	const struct index *const *place)
+static const struct expr *choose_step(struct unrolling *u, struct definition **h, const struct index *at, int64_t from,
+                                      int64_t to, const struct index *const *place)
 {
 	if (to - from == 1)
 		return expr_load(u->arena, h[from], place);
 	int64_t middle = from + (to - from) / 2;
 	struct range first = { at, from, middle };
-	return expr_select(u->arena, &first, 1, choose_step(u, h, at, from, middle, place), choose_step(u, h, at, middle, to, place));
+	return expr_select(u->arena, &first, 1, choose_step(u, h, at, from, middle, place),
+	                   choose_step(u, h, at, middle, to, place));
 }
 
-static const struct expr *output_at(struct unrolling *u, int direction, const struct index *t, const struct index *b, const struct index *h)
+static const struct expr *output_at(struct unrolling *u, int direction, const struct index *t, const struct index *b,
+                                    const struct index *h)
 {
 	const struct index *place[3] = { b, h };
 	struct arena *arena = u->arena;
@@ -347,7 +387,8 @@ static const struct expr *output_at(struct unrolling *u, int direction, const st
 	return while_running(u, t, b, y, expr_number(arena, y->type, 0));
 }
 
-static const struct expr *of_direction(struct unrolling *u, const struct index *dir, const struct expr *first, const struct expr *second)
+static const struct expr *of_direction(struct unrolling *u, const struct index *dir, const struct expr *first,
+                                       const struct expr *second)
 {
 	struct range is_first = { dir, 0, 1 };
 	return second ? expr_select(u->arena, &is_first, 1, first, second) : first;
@@ -389,7 +430,8 @@ void define_lstm(struct definer *definer, const struct op *op)
 	u.batch = u.x->extents[!u.lstm.batch_first];
 	u.inputs = u.x->extents[2];
 	if (u.steps < 1 || u.steps > STEPS_MOST)
-		node_fail(definer->node, EXIT_UNSUPPORTED, "LSTM over %" PRId64 " steps, 1 to %d are supported", u.steps, STEPS_MOST);
+		node_fail(definer->node, EXIT_UNSUPPORTED, "LSTM over %" PRId64 " steps, 1 to %d are supported",
+		          u.steps, STEPS_MOST);
 	if (definition_elements(u.w) == 0 || u.batch == 0)
 		node_fail(definer->node, EXIT_UNSUPPORTED, "LSTM without elements is not supported");
 	for (int direction = 0; direction < u.lstm.directions; direction++) {

@@ -73,7 +73,8 @@ void define_reduce_mean(struct definer *definer, const struct op *op)
 		definer_out(definer, 0, x);
 		return;
 	}
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, n, terms, NULL,
-		expr_load(arena, x, x_at));
-	definer_out_map(definer, 0, expr2(definer, SCALAR_mul, expr_load(arena, sum, at), expr_number(arena, x->type, 1 / count)));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, n,
+	                                           terms, NULL, expr_load(arena, x, x_at));
+	definer_out_map(definer, 0,
+	                expr2(definer, SCALAR_mul, expr_load(arena, sum, at), expr_number(arena, x->type, 1 / count)));
 }

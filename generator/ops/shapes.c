@@ -19,7 +19,8 @@ void define_identity(struct definer *definer, const struct op *op)
 
 static bool constant_bool(const struct tensor *tensor)
 {
-	return tensor && tensor->data && tensor->type == DTYPE_BOOL && tensor_is_scalar_like(tensor) && *(const uint8_t *)tensor->data;
+	return tensor && tensor->data && tensor->type == DTYPE_BOOL && tensor_is_scalar_like(tensor) &&
+	       *(const uint8_t *)tensor->data;
 }
 
 static bool ratio_is_zero(const struct tensor *tensor)
@@ -53,7 +54,9 @@ void define_dropout(struct definer *definer, const struct op *op)
 	definer_out(definer, 0, definer_in(definer, 0));
 	if (node_has_out(definer->node, 1)) {                             /* nothing is dropped */
 		enum dtype type = definer->node->out[1]->type;
-		definer_out_map(definer, 1, type == DTYPE_BOOL ? expr_integer(definer->arena, type, 1) : expr_number(definer->arena, type, 1));
+		definer_out_map(definer, 1,
+		                type == DTYPE_BOOL ? expr_integer(definer->arena, type, 1)
+		                                   : expr_number(definer->arena, type, 1));
 	}
 }
 
@@ -112,7 +115,8 @@ static void resolve(const struct node *node, const int64_t *shape, int rank, boo
 		if (zero_is_zero && want == 0)
 			node_fail(node, EXIT_INVALID, "Reshape: -1 beside a 0 has no value");
 		if (want == 0 ? have != 0 : have % want != 0)
-			node_fail(node, EXIT_INVALID, "Reshape: %" PRId64 " elements do not divide into rows of %" PRId64, have, want);
+			node_fail(node, EXIT_INVALID,
+			          "Reshape: %" PRId64 " elements do not divide into rows of %" PRId64, have, want);
 		dims[left] = dim_of(want == 0 ? 0 : have / want);
 	} else if (have != want) {
 		node_fail(node, EXIT_INVALID, "Reshape: %" PRId64 " elements into a shape of %" PRId64, have, want);
@@ -147,7 +151,8 @@ void infer_reshape(struct node *node, const struct op *op)
 		}
 	}
 	if (count > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "Reshape to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
+		node_fail(node, EXIT_LIMIT, "Reshape to %" PRId64 " dimensions, at most %d are supported", count,
+		          MAX_RANK);
 	resolve(node, shape, (int)count, node_int(node, "allowzero", 0) != 0, dims);
 	infer_output(node, 0, node->in[0]->type, (int)count, dims);
 }
@@ -186,7 +191,8 @@ void infer_flatten(struct node *node, const struct op *op)
 	}
 	if (axis != x->rank)
 		axis = x->rank || axis ? node_axis(node, axis, x->rank) : 0;
-	infer_output(node, 0, x->type, 2, (struct dim[2]){ product_of(x, 0, (int)axis, node), product_of(x, (int)axis, x->rank, node) });
+	infer_output(node, 0, x->type, 2,
+	             (struct dim[2]){product_of(x, 0, (int)axis, node), product_of(x, (int)axis, x->rank, node)});
 }
 
 void define_flatten(struct definer *definer, const struct op *op)
@@ -195,7 +201,8 @@ void define_flatten(struct definer *definer, const struct op *op)
 	define_same_offsets(definer);
 }
 
-/* Axes as an attribute up to opset 12, then as input 1; NULL and *given false where there are none; -1: not constant yet. */
+/* Axes as an attribute up to opset 12, then as input 1; NULL and *given false where there are none; -1: not constant
+ * yet. */
 static int64_t axes_of(const struct node *node, const int64_t **axes)
 {
 	int64_t count;
@@ -237,7 +244,8 @@ void infer_squeeze(struct node *node, const struct op *op)
 	mark_axes(node, axes, count, x->rank, marked);
 	for (int d = 0; d < x->rank; d++) {
 		if (marked[d] && dim_is_known(x->dims[d]) && x->dims[d].extent != 1)
-			node_fail(node, EXIT_INVALID, "Squeeze: dimension %d has %" PRId64 ", 1 is right", d, x->dims[d].extent);
+			node_fail(node, EXIT_INVALID, "Squeeze: dimension %d has %" PRId64 ", 1 is right", d,
+			          x->dims[d].extent);
 		if (all && !dim_is_known(x->dims[d])) {
 			infer_output_unknown(node, 0, x->type);
 			return;
@@ -270,7 +278,8 @@ void infer_unsqueeze(struct node *node, const struct op *op)
 		return;
 	}
 	if (x->rank + count > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "Unsqueeze to %" PRId64 " dimensions, at most %d are supported", x->rank + count, MAX_RANK);
+		node_fail(node, EXIT_LIMIT, "Unsqueeze to %" PRId64 " dimensions, at most %d are supported",
+		          x->rank + count, MAX_RANK);
 	int rank = x->rank + (int)count;
 	mark_axes(node, axes, count, rank, marked);
 	for (int d = 0, from = 0; d < rank; d++)
@@ -344,7 +353,8 @@ void infer_expand(struct node *node, const struct op *op)
 		return;
 	}
 	if (count > MAX_RANK)
-		node_fail(node, EXIT_LIMIT, "Expand to %" PRId64 " dimensions, at most %d are supported", count, MAX_RANK);
+		node_fail(node, EXIT_LIMIT, "Expand to %" PRId64 " dimensions, at most %d are supported", count,
+		          MAX_RANK);
 	shape.rank = (int)count;
 	for (int d = 0; d < shape.rank; d++) {
 		if (ints[d] < 0)

@@ -5,7 +5,8 @@
 /* ---- Slice: y[i] = x[start + step*i] ---- */
 struct cut { int64_t start, step, count; };
 
-/* ONNX's rules: negative positions count from the end, then both are cut to the data; any int64 is valid but a step of 0. */
+/* ONNX's rules: negative positions count from the end, then both are cut to the data; any int64 is valid but a step of
+ * 0. */
 static struct cut cut_of(const struct node *node, int64_t start, int64_t end, int64_t step, int64_t extent)
 {
 	struct cut cut = { .step = step };
@@ -46,8 +47,9 @@ static bool cuts_of(const struct node *node, struct cut *cuts, bool *touched)
 	}
 	int64_t count = counts[0];
 	if (counts[1] != count || (numbers[2] && counts[2] != count) || (numbers[3] && counts[3] != count))
-		node_fail(node, EXIT_INVALID, "Slice: %" PRId64 " starts, %" PRId64 " ends, %" PRId64 " axes, %" PRId64 " steps", count,
-			counts[1], counts[2], counts[3]);
+		node_fail(node, EXIT_INVALID,
+		          "Slice: %" PRId64 " starts, %" PRId64 " ends, %" PRId64 " axes, %" PRId64 " steps", count,
+		          counts[1], counts[2], counts[3]);
 	memset(touched, 0, MAX_RANK * sizeof *touched);
 	for (int64_t i = 0; i < count; i++) {
 		int64_t axis = node_axis(node, numbers[2] ? numbers[2][i] : i, x->rank);
@@ -93,7 +95,8 @@ void define_slice(struct definer *definer, const struct op *op)
 		node_fail(definer->node, EXIT_UNSUPPORTED, "Slice: positions that are not constant are not supported");
 	for (int d = 0; d < rank; d++)
 		if (touched[d])
-			at[d] = index_plus(definer->arena, index_scale(definer->arena, at[d], cuts[d].step), cuts[d].start);
+			at[d] = index_plus(definer->arena, index_scale(definer->arena, at[d], cuts[d].step),
+			                   cuts[d].start);
 	definer_out_map(definer, 0, expr_load(definer->arena, definer_in(definer, 0), at));
 }
 
@@ -121,7 +124,8 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 				node_fail(node, EXIT_INVALID, "Split: a part of %" PRId64, parts[i]);
 		}
 		if (extent >= 0 && sum != extent)
-			node_fail(node, EXIT_INVALID, "Split: the parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
+			node_fail(node, EXIT_INVALID, "Split: the parts sum to %" PRId64 ", the data has %" PRId64, sum,
+			          extent);
 		return true;
 	}
 	int64_t outs = node_int(node, "num_outputs", node->outs);
@@ -131,7 +135,8 @@ static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
 		return false;
 	int64_t each = (extent + outs - 1) / outs;                        /* from opset 18 on the last may be smaller */
 	if (node->since < 18 && extent % outs)
-		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " does not divide into %" PRId64 " equal parts", extent, outs);
+		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " does not divide into %" PRId64 " equal parts", extent,
+		          outs);
 	for (int i = 0; i < node->outs; i++) {
 		parts[i] = each < extent ? each : extent;
 		extent -= parts[i];
@@ -209,7 +214,8 @@ void infer_concat(struct node *node, const struct op *op)
 			return;
 		}
 		if (node->in[i]->rank != first->rank)
-			node_fail(node, EXIT_INVALID, "Concat: input %d has %d dimensions, the first has %d", i, node->in[i]->rank, first->rank);
+			node_fail(node, EXIT_INVALID, "Concat: input %d has %d dimensions, the first has %d", i,
+			          node->in[i]->rank, first->rank);
 	}
 	int axis = concat_axis(node, first->rank);
 	memcpy(dims, first->dims, sizeof dims);
@@ -222,8 +228,9 @@ void infer_concat(struct node *node, const struct op *op)
 				else if (__builtin_add_overflow(sum.extent, dim.extent, &sum.extent))
 					node_fail(node, EXIT_LIMIT, "Concat: the sum of the dimensions overflows");
 			} else if (dim_is_known(dim) && dim_is_known(dims[d]) && dim.extent != dims[d].extent) {
-				node_fail(node, EXIT_INVALID, "Concat: dimension %d of input %d has %" PRId64 ", %" PRId64 " is right", d, i, dim.extent,
-					dims[d].extent);
+				node_fail(node, EXIT_INVALID,
+				          "Concat: dimension %d of input %d has %" PRId64 ", %" PRId64 " is right", d,
+				          i, dim.extent, dims[d].extent);
 			} else if (dim_is_known(dim)) {
 				dims[d] = dim;
 			}
@@ -242,7 +249,7 @@ void define_concat(struct definer *definer, const struct op *op)
 	const struct expr *body = NULL;
 	(void)op;
 	to = extents[axis];
-	for (int i = definer->node->ins; i-- > 0;) {                      /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
+	for (int i = definer->node->ins; i-- > 0;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
 		struct definition *x = definer_in(definer, i);
 		const struct index *x_at[MAX_RANK];
 		if (definition_elements(x) == 0)

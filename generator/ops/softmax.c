@@ -1,5 +1,5 @@
-/* softmax.c: Softmax: the largest of a row, e^(x - largest), their sum, its reciprocal, the product.  Up to opset 12 a row is all
- * dimensions from `axis` on; later it is the one dimension. */
+/* softmax.c: Softmax: the largest of a row, e^(x - largest), their sum, its reciprocal, the product.  Up to opset 12 a
+ * row is all dimensions from `axis` on; later it is the one dimension. */
 #include "ops/ops.h"
 
 static void row_of(const struct node *node, int *from, int *to)
@@ -38,13 +38,19 @@ void define_softmax(struct definer *definer, const struct op *op)
 		if (inside)
 			terms[d - from] = extents[d];
 	}
-	struct definition *largest = definer_reduction(definer, definer_name(definer, "max"), rank, row_extents, REDUCE_MAX, to - from,
-		terms, NULL, expr_load(arena, x, term_at));
-	struct definition *power = definer_map(definer, definer_name(definer, "exp"), rank, extents, expr1(definer, SCALAR_exp_below,
-		expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at))));
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM, to - from, terms,
-		NULL, expr_load(arena, power, term_at));
-	struct definition *scale = definer_map(definer, definer_name(definer, "scale"), rank, row_extents, expr2(definer, SCALAR_div,
-		expr_number(arena, x->type, 1), definer_load(definer, sum, rank, at)));
-	definer_out_map(definer, 0, expr2(definer, SCALAR_mul, expr_load(arena, power, at), definer_load(definer, scale, rank, at)));
+	struct definition *largest =
+	        definer_reduction(definer, definer_name(definer, "max"), rank, row_extents, REDUCE_MAX, to - from,
+	                          terms, NULL, expr_load(arena, x, term_at));
+	struct definition *power = definer_map(
+	        definer, definer_name(definer, "exp"), rank, extents,
+	        expr1(definer, SCALAR_exp_below,
+	              expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at))));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM,
+	                                           to - from, terms, NULL, expr_load(arena, power, term_at));
+	struct definition *scale = definer_map(
+	        definer, definer_name(definer, "scale"), rank, row_extents,
+	        expr2(definer, SCALAR_div, expr_number(arena, x->type, 1), definer_load(definer, sum, rank, at)));
+	definer_out_map(
+	        definer, 0,
+	        expr2(definer, SCALAR_mul, expr_load(arena, power, at), definer_load(definer, scale, rank, at)));
 }

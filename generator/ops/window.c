@@ -2,9 +2,11 @@
 #include "ops/ops.h"
 #include <inttypes.h>
 
-enum { WINDOW_MOST = 1 << 30 };           /* of kernel, stride, dilation and pads each: their products fit 64 bits */
+enum { WINDOW_MOST = 1 << 30 };           /* of kernel, stride, dilation and pads each: products of two fit 64 bits */
+static const double taps_most = 0x1p40;   /* of a window */
 
-static void read_numbers(const struct node *node, const char *name, int count, int64_t least, int64_t otherwise, int64_t *numbers)
+static void read_numbers(const struct node *node, const char *name, int count, int64_t least, int64_t otherwise,
+                         int64_t *numbers)
 {
 	size_t given;
 	const int64_t *ints = node_ints(node, name, &given);
@@ -13,8 +15,8 @@ static void read_numbers(const struct node *node, const char *name, int count, i
 	for (int d = 0; d < count; d++) {
 		numbers[d] = given ? ints[d] : otherwise;
 		if (numbers[d] < least || numbers[d] > WINDOW_MOST)
-			node_fail(node, EXIT_INVALID, "%s: %s has %" PRId64 ", at least %" PRId64 " is right", node->type, name, numbers[d],
-				least);
+			node_fail(node, EXIT_INVALID, "%s: %s has %" PRId64 ", at least %" PRId64 " is right",
+			          node->type, name, numbers[d], least);
 	}
 }
 
@@ -27,7 +29,8 @@ static enum auto_pad auto_pad_of(const struct node *node)
 	for (size_t i = 0; i < COUNT(names); i++)
 		if (!strcmp(names[i], given))
 			return (enum auto_pad)i;
-	node_fail(node, EXIT_INVALID, "%s: auto_pad is \"%s\", NOTSET, SAME_UPPER, SAME_LOWER or VALID is right", node->type, given);
+	node_fail(node, EXIT_INVALID, "%s: auto_pad is \"%s\", NOTSET, SAME_UPPER, SAME_LOWER or VALID is right",
+	          node->type, given);
 }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -37,11 +40,13 @@ static int64_t slid(const struct node *node, const struct window *window, int d,
 	int64_t reach = (window->kernel[d] - 1) * window->dilation[d] + 1;
 	int64_t room = window->in[d] + window->before[d] + window->after[d] - reach, stride = window->stride[d];
 	if (room < 0)
-		node_fail(node, EXIT_INVALID, "%s: a window of %" PRId64 " does not fit into %" PRId64 " with pads %" PRId64 " and %" PRId64,
-			node->type, reach, window->in[d], window->before[d], window->after[d]);
+		node_fail(node, EXIT_INVALID,
+		          "%s: a window of %" PRId64 " does not fit into %" PRId64 " with pads %" PRId64
+		          " and %" PRId64,
+		          node->type, reach, window->in[d], window->before[d], window->after[d]);
 	if (!ceil_mode)
 		return room / stride + 1;
-	int64_t out = ceil_div(room, stride) + 1;                         /* the last window begins inside the data or the pad before it */
+	int64_t out = ceil_div(room, stride) + 1; /* the last window begins inside the data or the pad before it */
 	return (out - 1) * stride >= window->in[d] + window->before[d] ? out - 1 : out;
 }
 
@@ -51,15 +56,16 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 	int64_t pads[MAX_RANK * 2];
 	size_t given;
 	if (count < 1)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 3 are right", node->type, data->rank);
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 3 are right", node->type,
+		          data->rank);
 	node_ints(node, "kernel_shape", &given);
 	if (!given && !kernel)
 		node_fail(node, EXIT_INVALID, "%s lacks kernel_shape", node->type);
 	read_numbers(node, "kernel_shape", count, 1, 1, window->kernel);
 	for (int d = 0; kernel && d < count; d++) {
 		if (given && kernel[d] >= 0 && window->kernel[d] != kernel[d])
-			node_fail(node, EXIT_INVALID, "%s: kernel_shape has %" PRId64 ", the weights have %" PRId64, node->type,
-				window->kernel[d], kernel[d]);
+			node_fail(node, EXIT_INVALID, "%s: kernel_shape has %" PRId64 ", the weights have %" PRId64,
+			          node->type, window->kernel[d], kernel[d]);
 		window->kernel[d] = given ? window->kernel[d] : kernel[d];
 	}
 	read_numbers(node, "strides", count, 1, 1, window->stride);
@@ -67,6 +73,11 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 	read_numbers(node, "pads", count * 2, 0, 0, pads);
 	enum auto_pad auto_pad = auto_pad_of(node);
 	bool ceil_mode = node_int(node, "ceil_mode", 0) != 0;
+	double taps = 1;
+	for (int d = 0; d < count; d++)
+		taps *= window->kernel[d] < 0 ? 1 : (double)window->kernel[d];
+	if (taps > taps_most)
+		node_fail(node, EXIT_LIMIT, "%s: a window of %g elements", node->type, taps);
 	for (int d = 0; d < count; d++) {
 		window->in[d] = data->dims[2 + d].extent;
 		window->out[d] = -1;
@@ -75,10 +86,12 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 		if (window->in[d] < 0 || window->kernel[d] < 0)
 			continue;
 		if (window->kernel[d] < 1 || window->kernel[d] > WINDOW_MOST || window->in[d] > INT64_MAX / 4)
-			node_fail(node, EXIT_INVALID, "%s: a kernel of %" PRId64 " over %" PRId64, node->type, window->kernel[d], window->in[d]);
+			node_fail(node, EXIT_INVALID, "%s: a kernel of %" PRId64 " over %" PRId64, node->type,
+			          window->kernel[d], window->in[d]);
 		if (auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER) {
 			int64_t out = ceil_div(window->in[d], window->stride[d]);
-			int64_t pad = (out - 1) * window->stride[d] + (window->kernel[d] - 1) * window->dilation[d] + 1 - window->in[d];
+			int64_t pad = (out - 1) * window->stride[d] + (window->kernel[d] - 1) * window->dilation[d] +
+			              1 - window->in[d];
 			pad = pad < 0 ? 0 : pad;
 			window->before[d] = auto_pad == PAD_SAME_UPPER ? pad / 2 : pad - pad / 2;
 			window->after[d] = pad - window->before[d];
@@ -89,14 +102,16 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 	}
 }
 
-const struct expr *window_load(struct definer *definer, const struct window *window, struct definition *x, const struct index **at, int first_out,
-	int first_reduced, const struct expr *outside)
+const struct expr *window_load(struct definer *definer, const struct window *window, struct definition *x,
+                               const struct index **at, int first_out, int first_reduced, const struct expr *outside)
 {
 	struct arena *arena = definer->arena;
 	struct range ranges[MAX_RANK];
 	for (int d = 0; d < window->count; d++) {
-		const struct index *i = index_scale(arena, index_var(arena, first_out + d, window->out[d]), window->stride[d]);
-		const struct index *k = index_scale(arena, index_var(arena, first_reduced + d, window->kernel[d]), window->dilation[d]);
+		const struct index *i =
+		        index_scale(arena, index_var(arena, first_out + d, window->out[d]), window->stride[d]);
+		const struct index *k =
+		        index_scale(arena, index_var(arena, first_reduced + d, window->kernel[d]), window->dilation[d]);
 		at[2 + d] = index_plus(arena, index_add(arena, i, k), -window->before[d]);
 		ranges[d] = (struct range){ at[2 + d], 0, x->extents[2 + d] };
 	}

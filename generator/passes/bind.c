@@ -12,7 +12,8 @@ struct binding binding_parse(struct build *build, const char *option)
 	errno = 0;
 	long long extent = strtoll(equals + 1, &end, 10);
 	if (*end == '.')
-		fail(build, EXIT_UNSUPPORTED, NULL, "--dim %s: a range of extents is not supported, one extent is", option);
+		fail(build, EXIT_UNSUPPORTED, NULL, "--dim %s: a range of extents is not supported, one extent is",
+		     option);
 	if (*end || errno)
 		fail(build, EXIT_USAGE, NULL, "--dim %s: the value must be one number of at most 64 bits", option);
 	return (struct binding){ name_of(build->names, option, (size_t)(equals - option)), extent };
@@ -47,8 +48,9 @@ static void bind_dim(struct graph *graph, struct tensor *input, int axis, int64_
 {
 	struct dim *dim = &input->dims[axis];
 	if (dim->extent >= 0 && dim->extent != extent)
-		fail(graph->build, EXIT_USAGE, graph->file, "dim %d of input %.60s is %lld%s%.60s, not %lld", axis, input->name,
-		     (long long)dim->extent, dim->symbol ? " by " : "", dim->symbol ? dim->symbol : "", (long long)extent);
+		fail(graph->build, EXIT_USAGE, graph->file, "dim %d of input %.60s is %lld%s%.60s, not %lld", axis,
+		     input->name, (long long)dim->extent, dim->symbol ? " by " : "", dim->symbol ? dim->symbol : "",
+		     (long long)extent);
 	if (dim->extent < 0 && dim->symbol)
 		set_symbol(graph, dim->symbol, extent);
 	dim->extent = extent;
@@ -89,8 +91,8 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 					found = true;
 				}
 		if (!found)
-			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: no input has a dim of that name; known are: %s", name,
-			     known_names(graph));
+			fail(build, EXIT_USAGE, graph->file,
+			     "--dim %.100s: no input has a dim of that name; known are: %s", name, known_names(graph));
 	}
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		tensor_elements(build, graph->inputs.at[i]);          /* fails where no memory could hold it */
@@ -99,8 +101,8 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 void pass_bind_input(struct graph *graph, struct tensor *input, int rank, const int64_t *extents)
 {
 	if (rank > MAX_RANK || (input->rank >= 0 && input->rank != rank))
-		fail(graph->build, EXIT_USAGE, graph->file, "input %.60s has %d dimensions, its data has %d", input->name, input->rank,
-		     rank);
+		fail(graph->build, EXIT_USAGE, graph->file, "input %.60s has %d dimensions, its data has %d",
+		     input->name, input->rank, rank);
 	for (int axis = input->rank < 0 ? 0 : rank; axis < rank; axis++)
 		input->dims[axis] = (struct dim){ -1, NULL };
 	input->rank = rank;
@@ -114,12 +116,14 @@ void pass_bound(struct graph *graph)
 		const struct tensor *input = graph->inputs.at[i];
 		if (input->rank < 0)
 			fail(graph->build, EXIT_USAGE, graph->file,
-			     "the model does not say how many dimensions input %.100s has; only its data can", input->name);
+			     "the model does not say how many dimensions input %.100s has; only its data can",
+			     input->name);
 		for (int axis = 0; axis < input->rank; axis++)
 			if (input->dims[axis].extent < 0) {
 				const char *name = name_of_dim(graph->build, input, axis);
 				fail(graph->build, EXIT_USAGE, graph->file,
-				     "dim %d of input %.60s is not bound: give its extent, as in --dim %.60s=1", axis, input->name, name);
+				     "dim %d of input %.60s is not bound: give its extent, as in --dim %.60s=1", axis,
+				     input->name, name);
 			}
 	}
 }

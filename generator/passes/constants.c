@@ -1,5 +1,5 @@
-/* constants.c: graph -> graph.  Constant nodes become constants, Identity nodes vanish where names allow, and with them all
- * that no output depends on.  Works inside subgraphs too.  Needs topological order and keeps it. */
+/* constants.c: graph -> graph.  Constant nodes become constants, Identity nodes vanish where names allow, and with them
+ * all that no output depends on.  Works inside subgraphs too.  Needs topological order and keeps it. */
 #include "passes/passes.h"
 
 /* ---- Constant ---- */
@@ -85,8 +85,8 @@ static void learn_type(struct tensor *tensor, const struct tensor *from)
 	}
 }
 
-/* y = Identity(x).  Who reads y reads x instead.  An output must keep its name, so there x's producer makes y itself, if x
- * is not seen from outside either; else the node stays, as a copy is what the model asks for. */
+/* y = Identity(x).  Who reads y reads x instead.  An output must keep its name, so there x's producer makes y itself,
+ * if x is not seen from outside either; else the node stays, as a copy is what the model asks for. */
 static bool remove_identity(struct node *node, struct tensor **instead)
 {
 	if (node->ins != 1 || node->outs != 1 || !node->in[0] || !node->out[0])
@@ -128,7 +128,8 @@ static void simplify(struct graph *graph, struct tensor **instead)
 			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
 				simplify(a->graphs[n], instead);
 		}
-		if ((is(node, "Constant") && make_constant(node)) || (is(node, "Identity") && remove_identity(node, instead)))
+		if ((is(node, "Constant") && make_constant(node)) ||
+		    (is(node, "Identity") && remove_identity(node, instead)))
 			continue;
 		graph->nodes.at[kept++] = node;
 	}

@@ -1,11 +1,12 @@
-/* infer.c: graph -> graph.  One walk over the nodes in order: types and shapes of each node's outputs, then, where all of its inputs are
- * constant, their values at once, so that arithmetic on shapes is there when the next node asks for it.
- * Needs topological order.  Keeps it.  Leaves no node whose outputs are all constant, but for those too large to keep. */
+/* infer.c: graph -> graph.  One walk over the nodes in order: types and shapes of each node's outputs, then, where all
+ * of its inputs are constant, their values at once, so that arithmetic on shapes is there when the next node asks for
+ * it. Needs topological order.  Keeps it.  Leaves no node whose outputs are all constant, but for those too large to
+ * keep. */
 #include "passes/passes.h"
 #include "ops/ops.h"
 #include <inttypes.h>
 
-enum { FOLD_BYTES = 1 << 20, FOLD_GROWTH = 8 };                  /* more than either: left for run time, where it may cost no memory */
+enum { FOLD_BYTES = 1 << 20, FOLD_GROWTH = 8 }; /* more than either: left for run time, where it may cost no memory */
 static const double fold_terms = 1e9;                            /* about a second of the interpreter */
 
 static bool is_worth_folding(const struct node *node)

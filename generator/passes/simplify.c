@@ -1,6 +1,7 @@
-/* simplify.c: graph -> graph.  Local rewrites that leave fewer nodes of the same meaning, rounding apart; the computation of constants is
- * in double.  A rule looks backwards, from a node to the producers of its inputs.  tensor->mark counts readers, an output of the
- * graph being read from outside.  Nodes that lost their readers are swept at the end. */
+/* simplify.c: graph -> graph.  Local rewrites that leave fewer nodes of the same meaning, rounding apart; the
+ * computation of constants is in double.  A rule looks backwards, from a node to the producers of its inputs.
+ * tensor->mark counts readers, an output of the graph being read from outside.  Nodes that lost their readers are swept
+ * at the end. */
 #include "passes/passes.h"
 #include "passes/simplify.h"
 

@@ -1,5 +1,6 @@
 /* simplify.h: the rules of simplify.c, a file for each kind, and the words that they share.
- * A rule gets a node of its type whose types and shapes are known and changes it, or returns false and leaves all as it was. */
+ * A rule gets a node of its type whose types and shapes are known and changes it, or returns false and leaves all as it
+ * was. */
 #ifndef PASSES_SIMPLIFY_H
 #define PASSES_SIMPLIFY_H
 #include "graph/graph.h"
@@ -9,7 +10,8 @@ bool is_op(const struct node *, const char *type);                     /* of ONN
 /* The producer of a tensor, if it is of this type and the tensor has one reader and is no output; else NULL. */
 struct node *only_reader(const struct tensor *, const char *type);
 void take_output(struct node *, struct node *after);                   /* makes what `after` made, which goes */
-void become(struct node *, const char *domain, const char *type, int ins, struct tensor *const *in);     /* without attributes */
+void become(struct node *, const char *domain, const char *type, int ins,
+            struct tensor *const *in); /* without attributes */
 void set_input(struct node *, int i, struct tensor *);
 
 /* ---- simplify_bias.c: into the Conv, Gemm or MatMul before it ---- */

@@ -1,4 +1,4 @@
-/* simplify_bias.c: constants for each channel move into the contraction before them.  Computed in double, rounded once. */
+/* simplify_bias.c: constants for each channel move into the contraction before them, in double, rounded once. */
 #include "passes/simplify.h"
 #include <math.h>
 
@@ -41,7 +41,7 @@ static double *per_channel(const struct node *node, const struct tensor *tensor,
 {
 	if (!is_constant_float(tensor) || tensor->rank > channels->rank)
 		return NULL;
-	int own = channels->dim - (channels->rank - tensor->rank);        /* the channels' dim in it; below 0: it has none */
+	int own = channels->dim - (channels->rank - tensor->rank); /* the channels' dim in it; below 0: it has none */
 	for (int d = 0; d < tensor->rank; d++)
 		if (tensor->dims[d].extent != 1 && !(d == own && tensor->dims[d].extent == channels->count))
 			return NULL;
@@ -52,7 +52,7 @@ static double *per_channel(const struct node *node, const struct tensor *tensor,
 	return values;
 }
 
-/* The bias that a contraction has, as numbers; 0 where it has none; NULL where it is not constant or not per channel. */
+/* The bias of a contraction as numbers; 0 where it has none; NULL where it is not constant or not per channel. */
 static double *bias_of(struct node *node, const struct channels *channels)
 {
 	const struct tensor *bias = node->ins > 2 ? node->in[2] : NULL;
@@ -89,8 +89,10 @@ static struct tensor *scaled_weights(struct node *node, const struct channels *c
 		extents[d] = w->dims[d].extent;
 	for (int d = channels->weight_dim + 1; d < w->rank; d++)
 		inner *= extents[d];
-	for (int64_t i = 0; i < count; i++)
-		values[i] = (float)(at(w, i) * factor[i / inner % channels->count]);
+	memcpy(values, w->data, w->bytes);                                /* which may lie at any address */
+	for (int64_t i = 0, c = 0; i < count; i += inner, c = c + 1 < channels->count ? c + 1 : 0)
+		for (int64_t k = i; k < i + inner; k++)
+			values[k] = (float)(values[k] * factor[c]);
 	return graph_constant_borrowed(graph, w->name, DTYPE_F32, w->rank, extents, values);
 }
 
@@ -115,7 +117,7 @@ bool fold_normalization(struct node *node)
 		factor[c] = at(node->in[1], c) / sqrt(at(node->in[4], c) + epsilon);
 		bias[c] = (bias[c] - at(node->in[3], c)) * factor[c] + at(node->in[2], c);
 		if (!isfinite(factor[c]) || !isfinite(bias[c]))
-			return false;                                     /* a NaN must not spread over what would not have had it */
+			return false; /* a NaN must not spread over what would not have had it */
 	}
 	set_input(before, 1, scaled_weights(before, &channels, factor));
 	take_output(before, node);
@@ -137,7 +139,8 @@ bool fold_bias(struct node *node)
 		struct channels channels;
 		if (!before || !channels_of(before, &channels))
 			continue;
-		double *add = per_channel(before, node->in[1 - i], &channels), *bias = add ? bias_of(before, &channels) : NULL;
+		double *add = per_channel(before, node->in[1 - i], &channels),
+		       *bias = add ? bias_of(before, &channels) : NULL;
 		if (!bias)
 			continue;
 		for (int64_t c = 0; c < channels.count; c++)

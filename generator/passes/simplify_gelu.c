@@ -1,5 +1,5 @@
-/* simplify_gelu.c: finds x * 0.5 * (1 + erf(x / sqrt 2)), however it is written.  From the last Mul the product is taken apart into its
- * factors; they must be x, something that is 0.5, and 1 + erf(u), with u = x / sqrt 2. */
+/* simplify_gelu.c: finds x * 0.5 * (1 + erf(x / sqrt 2)), however it is written.  From the last Mul the product is
+ * taken apart into its factors; they must be x, something that is 0.5, and 1 + erf(u), with u = x / sqrt 2. */
 #include "passes/simplify.h"
 #include <math.h>
 
@@ -10,7 +10,7 @@ static bool is_number(const struct tensor *tensor, double number)
 	for (int d = 0; d < tensor->rank; d++)
 		if (tensor->dims[d].extent != 1)
 			return false;
-	return fabs(tensor_float(tensor, 0) - number) <= 1e-4 * number;        /* sqrt 2 is often written with few digits */
+	return fabs(tensor_float(tensor, 0) - number) <= 1e-4 * number; /* sqrt 2 is often written with few digits */
 }
 
 /* The other operand of a node with one that is this number; NULL: none is. */

@@ -1,4 +1,5 @@
-/* simplify_shapes.c: two steps that only move elements become one, or none.  What turns out to do nothing becomes an Identity. */
+/* simplify_shapes.c: two steps that only move elements become one, or none.  What turns out to do nothing becomes an
+ * Identity. */
 #include "passes/simplify.h"
 
 static bool same_shape(const struct tensor *a, const struct tensor *b)
@@ -54,7 +55,10 @@ bool join_transposes(struct node *node)
 	if (!joined)
 		return false;
 	struct attribute *attribute = new(arena, struct attribute);
-	*attribute = (struct attribute){ .name = name_is(node->graph->build->names, "perm"), .kind = ATTRIBUTE_INTS, .count = (size_t)rank, .ints = perm };
+	*attribute = (struct attribute){.name = name_is(node->graph->build->names, "perm"),
+	                                .kind = ATTRIBUTE_INTS,
+	                                .count = (size_t)rank,
+	                                .ints = perm};
 	become(node, "", "Transpose", 1, &x);
 	node->attributes = attribute;
 	node->attribute_count = 1;

@@ -4,7 +4,8 @@
 
 enum { FEW = 12 };                                /* arguments that need no memory of their own */
 
-/* The next word of a parameter list (one that begins with a dot is given by position only): its length, and its mark ('?', '*', '2' for two stars, or 0). */
+/* The next word of a parameter list: its length, and its mark ('?', '*', '2' for two stars, or 0).  A parameter whose name
+ * begins with a dot is given by position only. */
 static bool next_parameter(const char **at, const char **name, size_t *length, char *mark)
 {
 	while (**at == ' ')
@@ -49,28 +50,34 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 		for (size_t i = 0; i < named_count; i++)
 			if (named[i].name.count == length && !memcmp(named[i].name.bytes, name, length)) {
 				if (bound < given)
-					render_fail(r, "%s %s: argument %.*s is given twice", what, builtin->name, (int)length, name);
+					render_fail(r, "%s %s: argument %.*s is given twice", what, builtin->name,
+						(int)length, name);
 				value = named[i].value;
 				used++;
 			}
 		if (value.kind == VALUE_ABSENT && mark != '?')
-			render_fail(r, "%s %s: argument %.*s is missing", what, builtin->name, (int)length - (*name == '.'), name + (*name == '.'));
+			render_fail(r, "%s %s: argument %.*s is missing", what, builtin->name,
+				(int)length - (*name == '.'), name + (*name == '.'));
 		slots[bound++] = value;
 	}
 	if (given > bound && !open)
-		render_fail(r, "%s %s: takes %zu argument%s, %zu are given", what, builtin->name, bound, bound == 1 ? "" : "s", given);
+		render_fail(r, "%s %s: takes %zu argument%s, %zu are given", what, builtin->name, bound,
+			bound == 1 ? "" : "s", given);
 	for (; bound < given; bound++)
 		slots[bound] = self.kind == VALUE_ABSENT ? at[bound] : bound ? at[bound - 1] : self;
 	for (size_t i = 0; i < named_count && used < named_count; i++) {
 		bool known = false;
 		for (parameter = builtin->parameters; next_parameter(&parameter, &name, &length, &mark);)
-			known |= mark != '*' && mark != '2' && named[i].name.count == length && !memcmp(named[i].name.bytes, name, length);
+			known |= mark != '*' && mark != '2' && named[i].name.count == length &&
+				!memcmp(named[i].name.bytes, name, length);
 		if (!known && !keywords)
-			render_fail(r, "%s %s: has no argument named %.*s", what, builtin->name, (int)named[i].name.count, named[i].name.bytes);
+			render_fail(r, "%s %s: has no argument named %.*s", what, builtin->name,
+				(int)named[i].name.count, named[i].name.bytes);
 		if (!known)
 			rest[rest_count++] = named[i];
 	}
-	struct template_call call = { r->environment, r->build, r->arena, builtin->user, builtin->name, slots, bound, rest, rest_count, r };
+	struct template_call call = { r->environment, r->build, r->arena, builtin->user, builtin->name, slots, bound,
+		rest, rest_count, r };
 	return builtin->function(&call);
 }
 
@@ -88,9 +95,11 @@ struct value call_value(struct renderer *r, struct value value, const struct val
 	if (value.kind == VALUE_FUNCTION && value.function->macro)
 		return render_macro(r, value.function, at, count, named, named_count);
 	if (value.kind == VALUE_FUNCTION)
-		return call_builtin(r, value.function->builtin, value.function->self, at, count, named, named_count, "function");
+		return call_builtin(
+			r, value.function->builtin, value.function->self, at, count, named, named_count, "function");
 	if (value.kind == VALUE_OBJECT && value.object->class->call) {
-		const struct builtin builtin = { value.object->class->name, "* **", value.object->class->call, value.object->user };
+		const struct builtin builtin = { value.object->class->name, "* **", value.object->class->call,
+			value.object->user };
 		return call_builtin(r, &builtin, (struct value){ 0 }, at, count, named, named_count, "object");
 	}
 	if (value.kind == VALUE_UNDEFINED)
@@ -117,7 +126,8 @@ static void spread(struct renderer *r, struct bundle *bundle, const struct argum
 		if (keywords.kind != VALUE_DICT)
 			render_fail(r, "what follows ** is a dict, not a %s", value_type(keywords));
 	}
-	size_t more = arguments->splat ? splat.list->count : 0, more_named = arguments->keyword_splat ? keywords.dict->count : 0;
+	size_t more = arguments->splat ? splat.list->count : 0,
+	       more_named = arguments->keyword_splat ? keywords.dict->count : 0;
 	if (bundle->count + more > FEW) {
 		struct value *at = new_array(r->arena, struct value, bundle->count + more);
 		memcpy(at, bundle->at, bundle->count * sizeof *at);
@@ -166,7 +176,7 @@ struct value evaluate_call(struct renderer *r, const struct node *node, const st
 	struct bundle bundle;
 	struct value function = { 0 }, self = { 0 };
 	const struct builtin *method = NULL;
-	if (node->a->kind == NODE_ATTRIBUTE) {            /* a method of a string, list or dict needs no bound function */
+	if (node->a->kind == NODE_ATTRIBUTE) { /* a method of a string, list or dict needs no bound function */
 		self = evaluate(r, node->a->a);
 		r->place = node->a;
 		method = method_find(self, node->a->name, node->a->value.count);
@@ -179,7 +189,8 @@ struct value evaluate_call(struct renderer *r, const struct node *node, const st
 		bundle.named[bundle.named_count++] = (struct argument){ value_string("caller"), *caller };
 	r->place = node->a->kind == NODE_ATTRIBUTE || node->a->kind == NODE_NAME ? node->a : node;
 	if (method)
-		return call_builtin(r, method, self, bundle.at, bundle.count, bundle.named, bundle.named_count, "method");
+		return call_builtin(
+			r, method, self, bundle.at, bundle.count, bundle.named, bundle.named_count, "method");
 	return call_value(r, function, bundle.at, bundle.count, bundle.named, bundle.named_count);
 }
 

@@ -12,7 +12,8 @@ const struct builtin *builtin_find(const struct dict *dict, const char *name, si
 	return value ? value->function->builtin : NULL;
 }
 
-static void link_nodes(struct environment *environment, struct template *template, const struct nodes *nodes, bool guarded);
+static void link_nodes(
+	struct environment *environment, struct template *template, const struct nodes *nodes, bool guarded);
 
 static NORETURN void unknown(struct environment *environment, struct template *template, const struct node *node)
 {
@@ -21,8 +22,10 @@ static NORETURN void unknown(struct environment *environment, struct template *t
 	struct nearest nearest = { .name = node->name, .length = strlen(node->name) };
 	for (size_t i = 0; i < dict->count; i++)
 		nearest_try(&nearest, dict->at[i].key.bytes, dict->at[i].key.count);
-	const char *what = filter ? "filter" : "test", *message = nearest.best
-		? arena_printf(environment->arena, "there is no %s named '%.100s'; did you mean '%s'?", what, node->name, nearest.best)
+	const char *what = filter ? "filter" : "test",
+		   *message = nearest.best
+		? arena_printf(environment->arena, "there is no %s named '%.100s'; did you mean '%s'?", what,
+			  node->name, nearest.best)
 		: arena_printf(environment->arena, "there is no %s named '%.100s'", what, node->name);
 	template_fail_at(environment, template, node->position, NULL, EXIT_INVALID, message);
 }
@@ -33,7 +36,8 @@ static void link_node(struct environment *environment, struct template *template
 	if (!node)
 		return;
 	if (node->kind == NODE_FILTER || node->kind == NODE_TEST) {
-		node->builtin = builtin_find(node->kind == NODE_FILTER ? environment->filters : environment->tests, node->name, strlen(node->name));
+		node->builtin = builtin_find(node->kind == NODE_FILTER ? environment->filters : environment->tests,
+			node->name, strlen(node->name));
 		if (!node->builtin && !guarded)
 			unknown(environment, template, node);
 	}
@@ -53,7 +57,8 @@ static void link_node(struct environment *environment, struct template *template
 	link_node(environment, template, node->arguments->keyword_splat, inside);
 }
 
-static void link_nodes(struct environment *environment, struct template *template, const struct nodes *nodes, bool guarded)
+static void link_nodes(
+	struct environment *environment, struct template *template, const struct nodes *nodes, bool guarded)
 {
 	for (size_t i = 0; i < nodes->count; i++)
 		link_node(environment, template, nodes->at[i], guarded);
@@ -132,7 +137,8 @@ static void add_builtins(struct environment *environment, struct dict *dict, con
 {
 	for (; builtin->name; builtin++)
 		dict_set(dict, value_string(builtin->name), string_hash(builtin->name, strlen(builtin->name)),
-			value_function(environment->arena, builtin->name, builtin->parameters, builtin->function, builtin->user));
+			value_function(environment->arena, builtin->name, builtin->parameters, builtin->function,
+				builtin->user));
 }
 
 struct environment *environment_new(struct build *build, struct arena *arena, const struct template_settings *settings,
@@ -165,19 +171,24 @@ void environment_set(struct environment *environment, const char *name, struct v
 	value_dict_set(dict_value(environment->globals), name, value);
 }
 
-void environment_function(struct environment *environment, const char *name, const char *parameters, template_function *function, void *user)
+void environment_function(struct environment *environment, const char *name, const char *parameters,
+	template_function *function, void *user)
 {
 	environment_set(environment, name, value_function(environment->arena, name, parameters, function, user));
 }
 
-void environment_filter(struct environment *environment, const char *name, const char *parameters, template_function *function, void *user)
+void environment_filter(struct environment *environment, const char *name, const char *parameters,
+	template_function *function, void *user)
 {
-	value_dict_set(dict_value(environment->filters), name, value_function(environment->arena, name, parameters, function, user));
+	value_dict_set(dict_value(environment->filters), name,
+		value_function(environment->arena, name, parameters, function, user));
 }
 
-void environment_test(struct environment *environment, const char *name, const char *parameters, template_function *function, void *user)
+void environment_test(struct environment *environment, const char *name, const char *parameters,
+	template_function *function, void *user)
 {
-	value_dict_set(dict_value(environment->tests), name, value_function(environment->arena, name, parameters, function, user));
+	value_dict_set(dict_value(environment->tests), name,
+		value_function(environment->arena, name, parameters, function, user));
 }
 
 /* ---- a rendering ---- */
@@ -187,7 +198,7 @@ void template_render(struct environment *environment, const char *name, struct v
 {
 	struct build *build = environment->build;
 	struct arena *arena = globals.kind == VALUE_DICT ? globals.dict->arena : environment->arena;
-	struct renderer *const renderer = new(arena, struct renderer);            /* not on the stack: it changes after setjmp */
+	struct renderer *const renderer = new (arena, struct renderer); /* not on the stack: it changes after setjmp */
 	*renderer = (struct renderer){ .environment = environment, .build = build, .arena = arena, .out = out };
 	struct renderer *volatile outer = environment->running;
 	jmp_buf here, *volatile before = build->out;
@@ -219,7 +230,8 @@ void template_render(struct environment *environment, const char *name, struct v
 	if (!environment->told && renderer->template) {
 		char message[sizeof build->message];
 		memcpy(message, build->message, sizeof message);
-		template_fail_at(environment, renderer->template, renderer->place ? renderer->place->position : 0, renderer->trace, build->code, message);
+		template_fail_at(environment, renderer->template, renderer->place ? renderer->place->position : 0,
+			renderer->trace, build->code, message);
 	}
 	longjmp(*build->out, 1);
 }
@@ -234,7 +246,11 @@ static struct renderer printer(struct environment *environment, struct text *out
 	struct template *template = new(environment->arena, struct template);
 	template->name = "value";
 	template->source = "";
-	return (struct renderer){ .environment = environment, .build = environment->build, .arena = environment->arena, .out = out, .template = template };
+	return (struct renderer){ .environment = environment,
+		.build = environment->build,
+		.arena = environment->arena,
+		.out = out,
+		.template = template };
 }
 
 void value_print(struct environment *environment, struct value value, struct text *out)

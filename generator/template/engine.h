@@ -3,8 +3,8 @@
  *     source -- lexer.c --> tokens -- parser.c, expressions.c --> nodes -- compile.c --> program -- render.c,
  *     evaluate.c, call.c --> text
  *
- * values.c, print.c, format.c, methods.c, objects.c: what values can do.  filters_*.c, tests.c, globals.c: what templates
- * find built in.  errors.c: how it says what is wrong. */
+ * values.c, print.c, format.c, strings.c, methods.c, objects.c: what values can do.  filters_*.c, json.c, wrap.c, tests.c,
+ * globals.c: what templates find built in.  errors.c: how it says what is wrong. */
 #ifndef TEMPLATE_ENGINE_H
 #define TEMPLATE_ENGINE_H
 
@@ -102,7 +102,7 @@ struct node {
 	struct node *a, *b, *c;
 	struct nodes list, other, body;
 	struct arguments *arguments;
-	const struct builtin *builtin;    /* filter or test, found by compile.c; NULL: unknown, an error when it is reached */
+	const struct builtin *builtin;    /* filter or test, found by compile.c; NULL: unknown, an error once reached */
 	struct value value;
 };
 enum compare { COMPARE_EQ, COMPARE_NE, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE, COMPARE_IN, COMPARE_NOT_IN };
@@ -180,7 +180,7 @@ bool          value_identical(struct value, struct value);        /* Python's `i
 bool          value_text_is(struct value, const char *string);
 size_t        text_points(const char *bytes, size_t count);       /* code points */
 size_t        text_offset(const char *bytes, size_t count, size_t point);
-unsigned      text_decode(const char **at, const char *end);      /* one code point; bytes that are no UTF-8 one by one */
+unsigned      text_decode(const char **at, const char *end);      /* one code point, or byte that is no UTF-8 */
 bool          point_is_space(unsigned);
 bool          point_is_letter(unsigned);
 
@@ -227,7 +227,7 @@ struct value capture_end(struct renderer *, size_t mark);         /* ... is take
 struct value format_percent(struct renderer *, struct value format, struct value arguments);
 struct value format_braces(struct template_call *);               /* str.format */
 
-/* ---- methods.c ---- */
+/* ---- strings.c, methods.c ---- */
 struct builtin {
 	const char *name;
 	const char *parameters;
@@ -235,11 +235,14 @@ struct builtin {
 	void *user;
 };
 const struct builtin *method_find(struct value, const char *name, size_t count);
+extern const struct builtin string_methods[];
 enum casing { CASE_UPPER, CASE_LOWER, CASE_SWAP, CASE_CAPITALIZE, CASE_TITLE };        /* of ASCII letters */
 struct value string_case(struct arena *, struct value, enum casing);
-struct value string_strip(struct value, struct value set, bool left, bool right);         /* set: a string, or none for white space */
+/* `set`: a string, or none for white space. */
+struct value string_strip(struct value, struct value set, bool left, bool right);
 struct value string_replace(struct renderer *, struct value, struct value old, struct value with, int64_t times);
-struct value string_pad(struct renderer *, struct value, int64_t width, struct value fill, int where);  /* text left -1, middle 0, right 1 */
+/* The text stands left (`where` -1), in the middle (0) or right (1). */
+struct value string_pad(struct renderer *, struct value, int64_t width, struct value fill, int where);
 struct list *string_lines(struct arena *, struct value, bool keep);
 
 /* ---- call.c ---- */
@@ -256,8 +259,8 @@ struct function {
 };
 struct value call_value(struct renderer *, struct value function, const struct value *at, size_t count,
                         const struct argument *named, size_t named_count);
-struct value call_builtin(struct renderer *, const struct builtin *, struct value self, const struct value *at, size_t count,
-                          const struct argument *named, size_t named_count, const char *what);
+struct value call_builtin(struct renderer *, const struct builtin *, struct value self, const struct value *at,
+                          size_t count, const struct argument *named, size_t named_count, const char *what);
 struct value evaluate_call(struct renderer *, const struct node *, const struct value *caller);
 struct value evaluate_builtin(struct renderer *, const struct node *, struct value self, const char *what);
 struct value function_of(struct renderer *, const struct builtin *, struct value self);
@@ -274,8 +277,10 @@ struct context {
 	struct template *template;
 	struct dict *globals;             /* what rendering was given; NULL without context */
 	struct scope root;                /* names set at its top level */
-	struct { struct block_use { const struct node *block; struct template *template; } *at; size_t count, room; } uses;
-	                                  /* blocks of all templates, the last child's first */
+	struct block_uses {
+		struct block_use { const struct node *block; struct template *template; } *at;
+		size_t count, room;
+	} uses;                           /* blocks of all templates, the last child's first */
 	struct template *parent;          /* set by an extends that was executed */
 	struct value text;                /* of an import: what its body printed */
 	size_t parents;                   /* how many templates were extended */
@@ -329,7 +334,7 @@ struct loop {
 	bool counted;                     /* length is known */
 	bool filtered;                    /* the items left have passed the filter */
 };
-enum flow    render_loop(struct renderer *, const struct node *, struct value iterable, struct scope *outer, size_t depth);
+enum flow    render_loop(struct renderer *, const struct node *, struct value of, struct scope *outer, size_t depth);
 bool         loop_fetch(struct renderer *, struct loop *, struct value *item);
 void         render_template(struct renderer *, struct context *);
 void         render_use(struct renderer *, size_t number, struct scope *);
@@ -339,8 +344,8 @@ size_t       find_use(const struct context *, const char *name, size_t number);
 struct value object_namespace(struct renderer *, struct dict *);
 struct value object_cycler(struct renderer *, const struct value *at, size_t count);
 struct value object_joiner(struct renderer *, struct value separator);
-bool         object_assign(struct renderer *, struct value, const char *name, struct value);    /* false: no namespace */
-struct value super_value(struct renderer *, size_t number, struct scope *outer);          /* of the block use with this number */
+bool         object_assign(struct renderer *, struct value, const char *name, struct value);   /* false: no namespace */
+struct value super_value(struct renderer *, size_t number, struct scope *outer);     /* of this block use */
 extern const struct object_class class_loop, class_module, class_self;
 
 /* ---- environment.c, globals.c, filters_*.c, tests.c ---- */

@@ -35,10 +35,12 @@ static void add_line(struct build *build, const struct template *template, uint3
 		if (template->source[i] == '\t' || ((unsigned char)template->source[i] & 0xc0) != 0x80)
 			blanks[n++] = template->source[i] == '\t' ? '\t' : ' ';
 	blanks[n] = 0;
-	fail_detail(build, "%s | %.*s\n%*s | %s^\n", number, (int)(end - start), template->source + start, digits, "", blanks);
+	fail_detail(build, "%s | %.*s\n%*s | %s^\n", number, (int)(end - start), template->source + start, digits, "",
+		blanks);
 }
 
-void template_detail(struct environment *environment, const struct template *template, uint32_t position, const struct trace *trace)
+void template_detail(
+	struct environment *environment, const struct template *template, uint32_t position, const struct trace *trace)
 {
 	size_t line, column;
 	int shown = 0;
@@ -49,8 +51,8 @@ void template_detail(struct environment *environment, const struct template *tem
 			break;
 		}
 		template_place(trace->template, trace->place ? trace->place->position : 0, &line, &column);
-		fail_detail(environment->build, "      in %s%s%s, from %s:%zu:%zu\n", trace->what, *trace->name ? " " : "", trace->name,
-			trace->template->name, line, column);
+		fail_detail(environment->build, "      in %s%s%s, from %s:%zu:%zu\n", trace->what,
+			*trace->name ? " " : "", trace->name, trace->template->name, line, column);
 	}
 }
 
@@ -60,7 +62,8 @@ void template_fail_at(struct environment *environment, const struct template *te
 	size_t line, column;
 	const struct renderer *running = environment->running;
 	struct trace opened;
-	if (running && template != running->template && !trace) {          /* a template that does not compile, opened by another */
+	if (running && template != running->template &&
+		!trace) { /* a template that does not compile, opened by another */
 		opened = (struct trace){ .outer = running->trace, .what = "template", .name = template->name,
 			.template = running->template, .place = running->place };
 		trace = &opened;

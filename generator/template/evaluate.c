@@ -57,7 +57,8 @@ static bool attribute(struct renderer *r, struct value of, const char *name, siz
 struct value value_attribute(struct renderer *r, struct value of, const char *name, size_t count, uint32_t hash)
 {
 	struct value out, *found;
-	if (of.kind == VALUE_DICT && (found = dict_find_string(of.dict, name, count, hash)) && !method_find(of, name, count))
+	if (of.kind == VALUE_DICT && (found = dict_find_string(of.dict, name, count, hash)) &&
+		!method_find(of, name, count))
 		return *found;
 	if (of.kind == VALUE_UNDEFINED)
 		undefined_fail(r, of);
@@ -100,7 +101,9 @@ struct value value_item(struct renderer *r, struct value of, struct value key)
 	size_t mark;
 	if (of.kind == VALUE_UNDEFINED)
 		undefined_fail(r, of);
-	if (item(r, of, key, &out) || (key.kind == VALUE_STRING && attribute(r, of, value_copy(r->arena, key.bytes, key.count).bytes, key.count, &out)))
+	if (item(r, of, key, &out) ||
+		(key.kind == VALUE_STRING &&
+			attribute(r, of, value_copy(r->arena, key.bytes, key.count).bytes, key.count, &out)))
 		return out;
 	capture_begin(r, &mark);
 	if (key.kind == VALUE_STRING)
@@ -135,7 +138,8 @@ size_t value_length(struct renderer *r, struct value value)
 {
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_use(r, value);
-	else if (value.kind < VALUE_STRING || value.kind > VALUE_RANGE || (value.kind == VALUE_LIST && value.view == VIEW_LAZY))
+	else if (value.kind < VALUE_STRING || value.kind > VALUE_RANGE ||
+		(value.kind == VALUE_LIST && value.view == VIEW_LAZY))
 		render_fail(r, "a %s has no length", value_type(value));
 	return value_count(value);
 }
@@ -177,8 +181,9 @@ struct value value_slice(struct renderer *r, struct value of, struct value from,
 		: stop < start ? (size_t)((uint64_t)(start - stop - 1) / -(uint64_t)step + 1) : 0;
 	if (of.kind == VALUE_RANGE) {
 		struct range *range = new(r->arena, struct range);
-		*range = (struct range){ of.range->start + start * of.range->step, of.range->start + stop * of.range->step,
-			taken > 1 ? of.range->step * step : of.range->step, taken };
+		*range = (struct range){ of.range->start + start * of.range->step,
+			of.range->start + stop * of.range->step, taken > 1 ? of.range->step * step : of.range->step,
+			taken };
 		return (struct value){ .kind = VALUE_RANGE, .range = range };
 	}
 	if (of.kind == VALUE_STRING && step == 1) {
@@ -295,7 +300,8 @@ static struct value compare(struct renderer *r, const struct node *node)
 
 static struct value concat(struct renderer *r, const struct node *node)
 {
-	struct value few[8], *parts = node->list.count <= COUNT(few) ? few : new_array(r->arena, struct value, node->list.count);
+	struct value few[8],
+		*parts = node->list.count <= COUNT(few) ? few : new_array(r->arena, struct value, node->list.count);
 	size_t mark;
 	for (size_t i = 0; i < node->list.count; i++)
 		parts[i] = evaluate(r, node->list.at[i]);

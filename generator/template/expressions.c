@@ -1,4 +1,4 @@
-/* expressions.c: tokens -> nodes, for what stands inside tags.  One function per level of precedence, the loosest first. */
+/* expressions.c: tokens -> nodes, for what stands inside tags.  One function per level of precedence, the tightest first. */
 #include "template/engine.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ void node_height(struct parser *parser, struct node *parent, const struct node *
 	if (!child || child->height < parent->height)
 		return;
 	if (child->height >= HIGHEST)
-		parse_fail(parser, parent->position, "an expression of more than %d operations inside each other", HIGHEST);
+		parse_fail(parser, parent->position, "an expression of more than %d operations inside each other",
+			HIGHEST);
 	parent->height = (uint16_t)(child->height + 1);
 }
 
@@ -73,7 +74,8 @@ bool token_skip_word(struct parser *parser, const char *word)
 struct token *token_expect(struct parser *parser, enum token_kind kind)
 {
 	if (parser->at->kind != kind)
-		parse_fail(parser, parser->at->position, "expected %s, got %s", token_kind_describe(kind), token_describe(parser->at));
+		parse_fail(parser, parser->at->position, "expected %s, got %s", token_kind_describe(kind),
+			token_describe(parser->at));
 	return token_next(parser);
 }
 
@@ -85,7 +87,8 @@ static struct node *unary_of(struct parser *parser, enum node_kind kind, uint32_
 	return node;
 }
 
-static struct node *binary_of(struct parser *parser, enum node_kind kind, uint32_t position, struct node *a, struct node *b)
+static struct node *binary_of(
+	struct parser *parser, enum node_kind kind, uint32_t position, struct node *a, struct node *b)
 {
 	struct node *node = unary_of(parser, kind, position, a);
 	node->b = b;
@@ -158,9 +161,12 @@ static struct node *parse_collection(struct parser *parser, bool dict)
 struct node *parse_primary(struct parser *parser, bool with_members)
 {
 	static const struct { const char *word; struct value value; } words[] = {
-		{ "true", { .kind = VALUE_BOOL, .truth = true } },    { "True", { .kind = VALUE_BOOL, .truth = true } },
-		{ "false", { .kind = VALUE_BOOL, .truth = false } },  { "False", { .kind = VALUE_BOOL, .truth = false } },
-		{ "none", { .kind = VALUE_NONE } },                   { "None", { .kind = VALUE_NONE } },
+		{ "true", { .kind = VALUE_BOOL, .truth = true } },
+		{ "True", { .kind = VALUE_BOOL, .truth = true } },
+		{ "false", { .kind = VALUE_BOOL, .truth = false } },
+		{ "False", { .kind = VALUE_BOOL, .truth = false } },
+		{ "none", { .kind = VALUE_NONE } },
+		{ "None", { .kind = VALUE_NONE } },
 	};
 	struct token *token = parser->at;
 	struct node *node;
@@ -195,16 +201,18 @@ struct node *parse_primary(struct parser *parser, bool with_members)
 	}
 }
 
-struct node *parse_tuple(struct parser *parser, bool simple, bool with_condition, const char *end_word, bool parentheses,
-                         bool with_members)
+struct node *parse_tuple(struct parser *parser, bool simple, bool with_condition, const char *end_word,
+	bool parentheses, bool with_members)
 {
 	struct node *tuple = NULL, *first = NULL;
 	uint32_t position = parser->at->position;
 	for (;;) {
 		enum token_kind kind = parser->at->kind;
-		if (kind == TOKEN_VARIABLE_END || kind == TOKEN_BLOCK_END || kind == TOKEN_RPAREN || (end_word && token_is(parser, end_word)))
+		if (kind == TOKEN_VARIABLE_END || kind == TOKEN_BLOCK_END || kind == TOKEN_RPAREN ||
+			(end_word && token_is(parser, end_word)))
 			break;
-		struct node *item = simple ? parse_primary(parser, with_members) : parse_expression(parser, with_condition);
+		struct node *item =
+			simple ? parse_primary(parser, with_members) : parse_expression(parser, with_condition);
 		if (tuple)
 			node_add(parser, tuple, &tuple->list, item);
 		else
@@ -252,15 +260,18 @@ static struct arguments *parse_arguments(struct parser *parser, struct node *par
 			child = parse_expression(parser, true);
 			for (size_t i = 0; i < arguments->keywords.count; i++)
 				if (arguments->keywords.at[i].name == name->name)
-					parse_fail(parser, name->position, "the keyword argument %s is given twice", name->name);
-			push(parser->arena, &arguments->keywords, (struct keyword){ name->name, value_string(name->name), child });
+					parse_fail(parser, name->position, "the keyword argument %s is given twice",
+						name->name);
+			push(parser->arena, &arguments->keywords,
+				(struct keyword){ name->name, value_string(name->name), child });
 		} else {
 			ordered = !arguments->splat && !arguments->keyword_splat && !arguments->keywords.count;
 			child = parse_expression(parser, true);
 			push(parser->arena, &arguments->list, child);
 		}
 		if (!ordered)
-			parse_fail(parser, position, "arguments out of order: plain ones come first, then keywords and *, then **");
+			parse_fail(parser, position,
+				"arguments out of order: plain ones come first, then keywords and *, then **");
 		node_height(parser, parent, child);
 	}
 	token_next(parser);
@@ -285,7 +296,8 @@ static struct node *parse_subscribed(struct parser *parser)
 			return parts[0];
 	}
 	for (int i = 1; i < 3 && token_skip(parser, TOKEN_COLON); i++)
-		if (parser->at->kind != TOKEN_COLON && parser->at->kind != TOKEN_RBRACKET && parser->at->kind != TOKEN_COMMA)
+		if (parser->at->kind != TOKEN_COLON && parser->at->kind != TOKEN_RBRACKET &&
+			parser->at->kind != TOKEN_COMMA)
 			parts[i] = parse_expression(parser, true);
 	struct node *node = binary_of(parser, NODE_SLICE, position, parts[0], parts[1]);
 	node->c = parts[2];
@@ -363,8 +375,10 @@ static struct node *parse_test(struct parser *parser, struct node *of)
 	enum token_kind kind = parser->at->kind;
 	if (kind == TOKEN_LPAREN)
 		node->arguments = parse_arguments(parser, node);
-	else if ((kind == TOKEN_NAME && !token_is(parser, "else") && !token_is(parser, "or") && !token_is(parser, "and")) ||
-	         kind == TOKEN_STRING || kind == TOKEN_INTEGER || kind == TOKEN_FLOAT || kind == TOKEN_LBRACKET || kind == TOKEN_LBRACE) {
+	else if ((kind == TOKEN_NAME && !token_is(parser, "else") && !token_is(parser, "or") &&
+			 !token_is(parser, "and")) ||
+		kind == TOKEN_STRING || kind == TOKEN_INTEGER || kind == TOKEN_FLOAT || kind == TOKEN_LBRACKET ||
+		kind == TOKEN_LBRACE) {
 		if (token_is(parser, "is"))
 			parse_fail(parser, parser->at->position, "tests with `is` cannot be chained");
 		node->arguments = new(parser->arena, struct arguments);
@@ -381,7 +395,8 @@ static struct node *parse_unary(struct parser *parser, bool with_filters)
 	if (token->kind == TOKEN_SUB || token->kind == TOKEN_ADD) {
 		token_next(parser);
 		node = parse_unary(parser, false);
-		node = unary_of(parser, token->kind == TOKEN_SUB ? NODE_NEGATIVE : NODE_POSITIVE, token->position, node);
+		node = unary_of(
+			parser, token->kind == TOKEN_SUB ? NODE_NEGATIVE : NODE_POSITIVE, token->position, node);
 	} else
 		node = parse_primary(parser, false);
 	node = parse_postfix(parser, node);
@@ -439,7 +454,8 @@ static struct node *parse_sum(struct parser *parser)
 	struct node *node = parse_concat(parser);
 	while (parser->at->kind == TOKEN_ADD || parser->at->kind == TOKEN_SUB) {
 		struct token *token = token_next(parser);
-		node = binary_of(parser, token->kind == TOKEN_ADD ? NODE_ADD : NODE_SUB, token->position, node, parse_concat(parser));
+		node = binary_of(parser, token->kind == TOKEN_ADD ? NODE_ADD : NODE_SUB, token->position, node,
+			parse_concat(parser));
 	}
 	return node;
 }

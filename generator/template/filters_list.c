@@ -36,7 +36,9 @@ FILTER(last)
 {
 	struct renderer *r = call->renderer;
 	if (call->at[0].kind == VALUE_LIST && call->at[0].view == VIEW_LAZY)
-		call_fail(call, "last: what select, map and their kin give is taken from the front only; `| list | last` works");
+		call_fail(call,
+			"last: what select, map and their kin give is taken from the front only; `| list | last` "
+			"works");
 	struct list *list = list_of(r, call->at[0]);
 	return list->count ? list->at[list->count - 1] : undefined_hint(r, "no last item: the sequence is empty");
 }
@@ -101,7 +103,8 @@ FILTER(slice)
 	if (slices > (int64_t)r->environment->settings.loop_limit)
 		render_limit(r, "slice: into %lld slices", (long long)slices);
 	struct list *all = list_of(r, call->at[0]), *out = list_new(call->arena, 0);
-	size_t at = 0, each = slices > 0 ? all->count / (size_t)slices : 0, extra = slices > 0 ? all->count % (size_t)slices : 0;
+	size_t at = 0, each = slices > 0 ? all->count / (size_t)slices : 0,
+	       extra = slices > 0 ? all->count % (size_t)slices : 0;
 	for (int64_t i = 0; i < slices; i++) {
 		size_t count = each + ((size_t)i < extra);
 		struct list *part = list_new(call->arena, 0);
@@ -132,7 +135,8 @@ FILTER(join)
 
 /* ---- order ---- */
 /* Merge sort of numbers of items: stable, and a failing comparison leaves no harm. */
-static void merge_sort(struct renderer *r, const struct value *keys, uint32_t *at, uint32_t *spare, size_t count, bool reverse)
+static void merge_sort(
+	struct renderer *r, const struct value *keys, uint32_t *at, uint32_t *spare, size_t count, bool reverse)
 {
 	if (count < 2)
 		return;
@@ -162,7 +166,8 @@ void list_sort_by(struct renderer *r, struct list *list, struct list *keys, bool
 }
 
 /* Keys by "a,b.c": a list of the members of each item. */
-static struct list *sort_keys(struct template_call *call, const struct list *list, struct value path, bool case_sensitive)
+static struct list *sort_keys(
+	struct template_call *call, const struct list *list, struct value path, bool case_sensitive)
 {
 	struct list *keys = list_new(call->arena, list->count);
 	for (size_t i = 0; i < list->count; i++) {
@@ -174,7 +179,8 @@ static struct list *sort_keys(struct template_call *call, const struct list *lis
 		for (const char *at = path.bytes, *end = at + path.count, *comma; at <= end; at = comma + 1) {
 			comma = memchr(at, ',', (size_t)(end - at));
 			comma = comma ? comma : end;
-			struct value part = value_path(call->renderer, list->at[i], value_string_of(at, (size_t)(comma - at)));
+			struct value part =
+				value_path(call->renderer, list->at[i], value_string_of(at, (size_t)(comma - at)));
 			list_add(parts, folded(call, part, case_sensitive));
 		}
 		list_add(keys, list_value(parts, VIEW_LIST));
@@ -185,7 +191,8 @@ static struct list *sort_keys(struct template_call *call, const struct list *lis
 FILTER(sort)
 {
 	struct list *list = list_of(call->renderer, call->at[0]);
-	list_sort_by(call->renderer, list, sort_keys(call, list, call->at[3], call_bool(call, 2, false)), call_bool(call, 1, false));
+	list_sort_by(call->renderer, list, sort_keys(call, list, call->at[3], call_bool(call, 2, false)),
+		call_bool(call, 1, false));
 	return list_value(list, VIEW_LIST);
 }
 
@@ -217,7 +224,8 @@ static struct value extreme(struct template_call *call, bool most)
 	bool case_sensitive = call_bool(call, 1, false), any = false;
 	while (iterate_next(r, &items, &item)) {
 		key = folded(call, value_path(r, item, call->at[2]), case_sensitive);
-		if (!any || (most ? value_less(r, best_key, key, ">", false) : value_less(r, key, best_key, "<", false))) {
+		if (!any ||
+			(most ? value_less(r, best_key, key, ">", false) : value_less(r, key, best_key, "<", false))) {
 			best = item;
 			best_key = key;
 		}
@@ -249,8 +257,10 @@ FILTER(unique)
 FILTER(groupby)
 {
 	struct renderer *r = call->renderer;
-	struct list *list = list_of(r, call->at[0]), *keys = list_new(call->arena, list->count), *groups = list_new(call->arena, 0);
-	struct list *plain = list_new(call->arena, list->count), *order = list_new(call->arena, list->count), *group = NULL;
+	struct list *list = list_of(r, call->at[0]), *keys = list_new(call->arena, list->count),
+		    *groups = list_new(call->arena, 0);
+	struct list *plain = list_new(call->arena, list->count), *order = list_new(call->arena, list->count),
+		    *group = NULL;
 	bool case_sensitive = call_bool(call, 3, false);
 	for (size_t i = 0; i < list->count; i++) {
 		struct value key = value_path(r, list->at[i], call->at[1]);
@@ -266,7 +276,8 @@ FILTER(groupby)
 		size_t i = (size_t)order->at[n].integer;
 		if (!group || !value_equal(r, keys->at[i], last)) {
 			group = list_new(call->arena, 0);
-			struct value pair = value_tuple(call->arena, (struct value[]){ plain->at[i], list_value(group, VIEW_LIST) }, 2);
+			struct value pair = value_tuple(
+				call->arena, (struct value[]){ plain->at[i], list_value(group, VIEW_LIST) }, 2);
 			pair.view = VIEW_GROUP;
 			list_add(groups, pair);
 			last = keys->at[i];
@@ -298,15 +309,18 @@ FILTER(random)
 static bool is_empty(struct template_call *call) { return !value_truth(call->renderer, call->at[0]); }
 
 /* Calls the filter or test named by the argument with number `i` on an item; the arguments behind it go along. */
-static struct value apply(struct template_call *call, size_t i, const struct dict *known, const char *what, struct value item)
+static struct value apply(
+	struct template_call *call, size_t i, const struct dict *known, const char *what, struct value item)
 {
 	struct value name = call->at[i];
 	if (name.kind != VALUE_STRING)
 		call_fail(call, "%s: the name of a %s is expected, not a %s", call->name, what, value_type(name));
 	const struct builtin *builtin = builtin_find(known, name.bytes, name.count);
 	if (!builtin)
-		call_fail(call, "%s: there is no %s named '%.*s'", call->name, what, (int)(name.count > 100 ? 100 : name.count), name.bytes);
-	return call_builtin(call->renderer, builtin, item, call->at + i + 1, call->count - i - 1, call->named, call->named_count, what);
+		call_fail(call, "%s: there is no %s named '%.*s'", call->name, what,
+			(int)(name.count > 100 ? 100 : name.count), name.bytes);
+	return call_builtin(call->renderer, builtin, item, call->at + i + 1, call->count - i - 1, call->named,
+		call->named_count, what);
 }
 
 FILTER(map)
@@ -322,7 +336,8 @@ FILTER(map)
 		else if (value_text_is(call->named[i].name, "default"))
 			other = call->named[i].value;
 		else
-			call_fail(call, "map: has no argument named %.*s", (int)call->named[i].name.count, call->named[i].name.bytes);
+			call_fail(call, "map: has no argument named %.*s", (int)call->named[i].name.count,
+				call->named[i].name.bytes);
 	if (call->count == 1 && path.kind == VALUE_ABSENT)
 		call_fail(call, "map: the name of a filter is missing");
 	struct iterator items = iterate(r, call->at[0]);
@@ -377,15 +392,19 @@ FILTER(attr)
 
 const struct builtin filters_list[] = {
 	{ "attr", "obj name", filter_attr, NULL }, { "batch", "value linecount fill_with?", filter_batch, NULL },
-	{ "count", "value", filter_length, NULL }, { "dictsort", "value case_sensitive? by? reverse?", filter_dictsort, NULL },
-	{ "first", "seq", filter_first, NULL }, { "groupby", "value attribute default? case_sensitive?", filter_groupby, NULL },
+	{ "count", "value", filter_length, NULL },
+	{ "dictsort", "value case_sensitive? by? reverse?", filter_dictsort, NULL },
+	{ "first", "seq", filter_first, NULL },
+	{ "groupby", "value attribute default? case_sensitive?", filter_groupby, NULL },
 	{ "items", "value", filter_items, NULL }, { "join", "value d? attribute?", filter_join, NULL },
-	{ "last", "seq", filter_last, NULL }, { "length", "value", filter_length, NULL }, { "list", "value", filter_list, NULL },
+	{ "last", "seq", filter_last, NULL }, { "length", "value", filter_length, NULL },
+	{ "list", "value", filter_list, NULL },
 	{ "map", "value * **", filter_map, NULL }, { "max", "value case_sensitive? attribute?", filter_max, NULL },
 	{ "min", "value case_sensitive? attribute?", filter_min, NULL }, { "random", "seq", filter_random, NULL },
 	{ "reject", "value * **", filter_reject, NULL }, { "rejectattr", "value * **", filter_rejectattr, NULL },
 	{ "reverse", "value", filter_reverse, NULL }, { "select", "value * **", filter_select, NULL },
-	{ "selectattr", "value * **", filter_selectattr, NULL }, { "slice", "value slices fill_with?", filter_slice, NULL },
+	{ "selectattr", "value * **", filter_selectattr, NULL },
+	{ "slice", "value slices fill_with?", filter_slice, NULL },
 	{ "sort", "value reverse? case_sensitive? attribute?", filter_sort, NULL },
 	{ "sum", "iterable attribute? start?", filter_sum, NULL }, { "tojson", "value indent?", filter_tojson, NULL },
 	{ "unique", "value case_sensitive? attribute?", filter_unique, NULL },

@@ -44,7 +44,8 @@ FILTER(title)
 
 FILTER(trim)
 {
-	struct value set = call->at[1].kind == VALUE_ABSENT || call->at[1].kind == VALUE_NONE ? value_none() : string_of(call, 1);
+	struct value set =
+		call->at[1].kind == VALUE_ABSENT || call->at[1].kind == VALUE_NONE ? value_none() : string_of(call, 1);
 	return string_strip(text_of(call, 0), set, true, true);
 }
 
@@ -84,10 +85,12 @@ FILTER(format)
 	if (call->count > 1 && call->named_count)
 		call_fail(call, "format: either positions or names, not both");
 	if (!call->named_count)
-		return format_percent(call->renderer, text_of(call, 0), value_tuple(call->arena, call->at + 1, call->count - 1));
+		return format_percent(
+			call->renderer, text_of(call, 0), value_tuple(call->arena, call->at + 1, call->count - 1));
 	struct value names = value_dict(call->arena);
 	for (size_t i = 0; i < call->named_count; i++)
-		dict_set(names.dict, call->named[i].name, value_hash_or_fail(call->renderer, call->named[i].name), call->named[i].value);
+		dict_set(names.dict, call->named[i].name, value_hash_or_fail(call->renderer, call->named[i].name),
+			call->named[i].value);
 	return format_percent(call->renderer, text_of(call, 0), names);
 }
 
@@ -111,9 +114,11 @@ FILTER(truncate)
 	struct value text = call->at[0].kind == VALUE_STRING ? call->at[0] : string_of(call, 0);
 	struct value end = call->at[3].kind == VALUE_ABSENT ? value_string("...") : string_of(call, 3);
 	int64_t length = call_int(call, 1, 255), leeway = call->at[4].kind == VALUE_NONE ? 5 : call_int(call, 4, 5);
-	int64_t ends = (int64_t)text_points(end.bytes, end.count), points = (int64_t)text_points(text.bytes, text.count);
+	int64_t ends = (int64_t)text_points(end.bytes, end.count),
+		points = (int64_t)text_points(text.bytes, text.count);
 	if (length < ends || leeway < 0)
-		call_fail(call, "truncate: a length of at least %lld and a leeway of at least 0 are expected", (long long)ends);
+		call_fail(call, "truncate: a length of at least %lld and a leeway of at least 0 are expected",
+			(long long)ends);
 	if (points <= length || points - length <= leeway)
 		return text;
 	struct value cut = value_string_of(text.bytes, text_offset(text.bytes, text.count, (size_t)(length - ends)));
@@ -126,7 +131,8 @@ FILTER(truncate)
 
 FILTER(default)
 {
-	bool replace = call->at[0].kind == VALUE_UNDEFINED || (call_bool(call, 2, false) && !value_truth(call->renderer, call->at[0]));
+	bool replace = call->at[0].kind == VALUE_UNDEFINED ||
+		(call_bool(call, 2, false) && !value_truth(call->renderer, call->at[0]));
 	return !replace ? call->at[0] : call->at[1].kind == VALUE_ABSENT ? value_string("") : call->at[1];
 }
 
@@ -151,12 +157,15 @@ static bool read_int(struct value text, int64_t base, int64_t *out)
 	bool zeros_only = base == 0 && at < end && *at == '0';
 	base = base ? base : 10;
 	for (; at < end; at++) {
-		int digit = *at >= '0' && *at <= '9' ? *at - '0' : (*at | 32) >= 'a' && (*at | 32) <= 'z' ? (*at | 32) - 'a' + 10 : 99;
+		int digit = *at >= '0' && *at <= '9'             ? *at - '0'
+			: (*at | 32) >= 'a' && (*at | 32) <= 'z' ? (*at | 32) - 'a' + 10
+								 : 99;
 		if (*at == '_' && any && !under) {
 			under = true;
 			continue;
 		}
-		if (digit >= base || (zeros_only && digit) || __builtin_mul_overflow(value, (uint64_t)base, &value) || __builtin_add_overflow(value, (uint64_t)digit, &value))
+		if (digit >= base || (zeros_only && digit) || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
+			__builtin_add_overflow(value, (uint64_t)digit, &value))
 			return false;
 		any = true;
 		under = false;
@@ -177,7 +186,8 @@ static bool read_float(struct value text, double *out)
 		return false;
 	for (size_t i = 0; i < text.count; i++) {
 		char c = text.bytes[i];
-		bool between = i && i + 1 < text.count && text.bytes[i - 1] >= '0' && text.bytes[i - 1] <= '9' && text.bytes[i + 1] >= '0' && text.bytes[i + 1] <= '9';
+		bool between = i && i + 1 < text.count && text.bytes[i - 1] >= '0' && text.bytes[i - 1] <= '9' &&
+			text.bytes[i + 1] >= '0' && text.bytes[i + 1] <= '9';
 		if (c == '_' && between)
 			continue;
 		if (!c || c == '(' || (c | 32) == 'x' || (c | 32) == 'p')
@@ -237,7 +247,8 @@ FILTER(abs)
 		call_fail(call, "abs: a number is expected, not a %s", value_type(value));
 	if (value.kind == VALUE_FLOAT)
 		return value_float(fabs(value.real));
-	return value_integer(value) < 0 ? value_arithmetic(call->renderer, NODE_SUB, value_int(0), value) : value_int(value_integer(value));
+	return value_integer(value) < 0 ? value_arithmetic(call->renderer, NODE_SUB, value_int(0), value)
+					: value_int(value_integer(value));
 }
 
 /* To even, by the decimal digits that the number really has: as printf rounds. */
@@ -281,10 +292,12 @@ FILTER(round)
 		int64_t rest = whole % scale, twice = 2 * (rest < 0 ? -rest : rest);
 		whole -= rest;
 		if (twice > scale || (twice == scale && whole / scale % 2))
-			return value_arithmetic(call->renderer, NODE_ADD, value_int(whole), value_int(rest < 0 ? -scale : scale));
+			return value_arithmetic(
+				call->renderer, NODE_ADD, value_int(whole), value_int(rest < 0 ? -scale : scale));
 		return value_int(whole);
 	}
-	double scale = pow(10, (double)digits), scaled = value_real(value) * scale, whole = up ? ceil(scaled) : floor(scaled);
+	double scale = pow(10, (double)digits), scaled = value_real(value) * scale,
+	       whole = up ? ceil(scaled) : floor(scaled);
 	if (!isfinite(scaled))
 		call_fail(call, "round: the number is too large");
 	return value_float(whole / scale == 0 ? 0.0 : whole / scale);
@@ -307,7 +320,8 @@ FILTER(filesizeformat)
 	int i = 0;
 	for (unit = base * base; i < 7 && bytes >= unit; i++)
 		unit *= base;
-	return value_printf(call->arena, "%.1f %c%sB", base * bytes / unit, binary && !i ? 'K' : letters[i], binary ? "i" : "");
+	return value_printf(
+		call->arena, "%.1f %c%sB", base * bytes / unit, binary && !i ? 'K' : letters[i], binary ? "i" : "");
 }
 
 /* ---- ours ---- */
@@ -317,7 +331,8 @@ FILTER(hex)
 	if (width < 0 || width > 64)
 		call_fail(call, "hex: a width of 0 to 64 digits");
 	uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
-	return value_printf(call->arena, "%s0x%0*llx", value < 0 ? "-" : "", width ? (int)width : 1, (unsigned long long)magnitude);
+	return value_printf(
+		call->arena, "%s0x%0*llx", value < 0 ? "-" : "", width ? (int)width : 1, (unsigned long long)magnitude);
 }
 
 /* A C string literal of the bytes, quotes included.  Octal escapes of three digits end by themselves. */
@@ -349,22 +364,29 @@ FILTER(align)
 	int64_t to = call_int(call, 1, 1);
 	if (to <= 0)
 		call_fail(call, "align: to a multiple of %lld", (long long)to);
-	struct value up = value_arithmetic(call->renderer, NODE_ADD, value_int(call_int(call, 0, 0)), value_int(to - 1));
-	return value_arithmetic(call->renderer, NODE_MUL, value_arithmetic(call->renderer, NODE_FLOORDIV, up, value_int(to)), value_int(to));
+	struct value up =
+		value_arithmetic(call->renderer, NODE_ADD, value_int(call_int(call, 0, 0)), value_int(to - 1));
+	return value_arithmetic(call->renderer, NODE_MUL,
+		value_arithmetic(call->renderer, NODE_FLOORDIV, up, value_int(to)), value_int(to));
 }
 
 const struct builtin filters_text[] = {
-	{ "abs", "value", filter_abs, NULL }, { "align", "value to", filter_align, NULL }, { "capitalize", "s", filter_capitalize, NULL },
+	{ "abs", "value", filter_abs, NULL }, { "align", "value to", filter_align, NULL },
+	{ "capitalize", "s", filter_capitalize, NULL },
 	{ "center", "value width?", filter_center, NULL }, { "cstring", "value", filter_cstring, NULL },
-	{ "d", "value default_value? boolean?", filter_default, NULL }, { "default", "value default_value? boolean?", filter_default, NULL },
-	{ "filesizeformat", "value binary?", filter_filesizeformat, NULL }, { "float", "value default?", filter_float, NULL },
+	{ "d", "value default_value? boolean?", filter_default, NULL },
+	{ "default", "value default_value? boolean?", filter_default, NULL },
+	{ "filesizeformat", "value binary?", filter_filesizeformat, NULL },
+	{ "float", "value default?", filter_float, NULL },
 	{ "format", "value * **", filter_format, NULL }, { "hex", "value width?", filter_hex, NULL },
-	{ "indent", "s width? first? blank?", filter_indent, NULL }, { "int", "value default? base?", filter_int, NULL },
+	{ "indent", "s width? first? blank?", filter_indent, NULL },
+	{ "int", "value default? base?", filter_int, NULL },
 	{ "lower", "s", filter_lower, NULL }, { "replace", "s old new count?", filter_replace, NULL },
 	{ "pprint", "value", filter_pprint, NULL },
 	{ "round", "value precision? method?", filter_round, NULL }, { "string", "object", filter_string, NULL },
 	{ "title", "s", filter_title, NULL }, { "trim", "value chars?", filter_trim, NULL },
-	{ "truncate", "s length? killwords? end? leeway?", filter_truncate, NULL }, { "upper", "s", filter_upper, NULL },
+	{ "truncate", "s length? killwords? end? leeway?", filter_truncate, NULL },
+	{ "upper", "s", filter_upper, NULL },
 	{ "wordcount", "s", filter_wordcount, NULL },
 	{ "wordwrap", "s width? break_long_words? wrapstring? break_on_hyphens?", filter_wordwrap, NULL },
 	{ 0 },

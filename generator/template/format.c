@@ -14,7 +14,8 @@ struct spec {
 };
 
 /* `text` in a field; `sign_length` bytes of sign or prefix stay left of zeros. */
-static void put_field(struct text *out, const struct spec *spec, const char *text, size_t count, size_t sign_length, char align)
+static void put_field(
+	struct text *out, const struct spec *spec, const char *text, size_t count, size_t sign_length, char align)
 {
 	size_t points = text_points(text, count), pad = (size_t)spec->width > points ? (size_t)spec->width - points : 0;
 	size_t left = align == '<' ? 0 : align == '^' ? pad / 2 : pad;
@@ -34,7 +35,8 @@ static void put_field(struct text *out, const struct spec *spec, const char *tex
 static size_t group(char *to, size_t room, const char *digits, size_t count, char separator, size_t every, size_t width)
 {
 	size_t n = 0, whole = 0, total = 0;
-	while (whole < count && ((digits[whole] >= '0' && digits[whole] <= '9') || (digits[whole] | 32) >= 'a') && (digits[whole] | 32) != 'e')
+	while (whole < count && ((digits[whole] >= '0' && digits[whole] <= '9') || (digits[whole] | 32) >= 'a') &&
+		(digits[whole] | 32) != 'e')
 		whole++;
 	if (every == 4)
 		whole = count;
@@ -63,8 +65,8 @@ static size_t integer_digits(char *to, uint64_t value, unsigned base, bool capit
 	return n;
 }
 
-static void format_number(struct renderer *r, struct text *out, const struct spec *spec, bool negative, const char *prefix,
-                          const char *digits, size_t count, size_t every, char align)
+static void format_number(struct renderer *r, struct text *out, const struct spec *spec, bool negative,
+	const char *prefix, const char *digits, size_t count, size_t every, char align)
 {
 	char *text = arena_alloc(r->arena, count * 2 + (size_t)spec->width * 2 + 32);
 	size_t n = 0, prefix_length;
@@ -87,13 +89,19 @@ static void format_integer(struct renderer *r, struct text *out, const struct sp
 	char digits[80];
 	char kind = spec->kind;
 	unsigned base = kind == 'x' || kind == 'X' ? 16 : kind == 'o' ? 8 : kind == 'b' ? 2 : 10;
-	const char *prefix = !spec->alternate ? "" : kind == 'x' ? "0x" : kind == 'X' ? "0X" : kind == 'o' ? "0o" : kind == 'b' ? "0b" : "";
+	const char *prefix = !spec->alternate ? ""
+		: kind == 'x'                 ? "0x"
+		: kind == 'X'                 ? "0X"
+		: kind == 'o'                 ? "0o"
+		: kind == 'b'                 ? "0b"
+					      : "";
 	size_t n = integer_digits(digits, value < 0 ? -(uint64_t)value : (uint64_t)value, base, kind == 'X');
 	if (spec->precision > (int)n) {                   /* of % only: at least so many digits */
 		char *wide = arena_alloc(r->arena, (size_t)spec->precision + 1);
 		memset(wide, '0', (size_t)spec->precision - n);
 		memcpy(wide + spec->precision - n, digits, n);
-		format_number(r, out, spec, value < 0, prefix, wide, (size_t)spec->precision, base == 10 ? 3 : 4, align);
+		format_number(
+			r, out, spec, value < 0, prefix, wide, (size_t)spec->precision, base == 10 ? 3 : 4, align);
 		return;
 	}
 	format_number(r, out, spec, value < 0, prefix, digits, n, base == 10 ? 3 : 4, align);
@@ -110,7 +118,9 @@ static void format_real(struct renderer *r, struct text *out, const struct spec 
 		plain.grouping = 0;
 		const char *word = isnan(value) ? "nan" : "inf";
 		char text[8];
-		snprintf(text, sizeof text, "%s%s", kind == 'F' || kind == 'E' || kind == 'G' ? isnan(value) ? "NAN" : "INF" : word, percent ? "%" : "");
+		snprintf(text, sizeof text, "%s%s",
+			kind == 'F' || kind == 'E' || kind == 'G' ? isnan(value) ? "NAN" : "INF" : word,
+			percent ? "%" : "");
 		format_number(r, out, &plain, value < 0, "", text, strlen(text), 3, align);
 		return;
 	}
@@ -173,7 +183,8 @@ static void percent_one(struct percent *p, const struct spec *parsed, bool left,
 		else
 			print_repr(r, value, r->out);
 		text = capture_end(r, mark);
-		size_t count = spec.precision >= 0 ? text_offset(text.bytes, text.count, (size_t)spec.precision) : text.count;
+		size_t count =
+			spec.precision >= 0 ? text_offset(text.bytes, text.count, (size_t)spec.precision) : text.count;
 		strcpy(spec.fill, " ");
 		put_field(r->out, &spec, text.bytes, count, 0, left ? '<' : '>');
 		return;
@@ -212,7 +223,9 @@ static void percent_one(struct percent *p, const struct spec *parsed, bool left,
 
 struct value format_percent(struct renderer *r, struct value format, struct value arguments)
 {
-	struct percent p = { .r = r, .arguments = arguments, .list = arguments.kind == VALUE_TUPLE ? arguments.list : NULL };
+	struct percent p = {
+		.r = r, .arguments = arguments, .list = arguments.kind == VALUE_TUPLE ? arguments.list : NULL
+	};
 	size_t mark;
 	bool named = false;
 	if (arguments.kind == VALUE_UNDEFINED)
@@ -230,11 +243,13 @@ struct value format_percent(struct renderer *r, struct value format, struct valu
 		if (at < end && *at == '(') {
 			const char *close = memchr(at, ')', (size_t)(end - at));
 			if (!close || arguments.kind != VALUE_DICT)
-				render_fail(r, close ? "a format with names wants a dict" : "a name in a format has no end");
+				render_fail(r,
+					close ? "a format with names wants a dict" : "a name in a format has no end");
 			struct value key = value_string_of(at + 1, (size_t)(close - at - 1));
 			struct value *found = dict_find(arguments.dict, key, value_hash_or_fail(r, key));
 			if (!found)
-				render_fail(r, "the format wants '%.*s', which the dict has not", (int)key.count, key.bytes);
+				render_fail(r, "the format wants '%.*s', which the dict has not", (int)key.count,
+					key.bytes);
 			value = *found;
 			named = true;
 			at = close + 1;
@@ -322,8 +337,8 @@ static struct spec read_spec(struct braces *b, struct value text)
 	if (spec.zero && !spec.align) {
 		strcpy(spec.fill, "0");
 		spec.align = '=';
-	} else if (spec.zero)
-		strcpy(spec.fill, spec.fill[0] == ' ' ? "0" : spec.fill);
+	} else if (spec.zero && spec.fill[0] == ' ')
+		strcpy(spec.fill, "0");
 	return spec;
 }
 
@@ -371,9 +386,11 @@ static void format_value(struct braces *b, struct value value, struct value desc
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_fail(r, value);
 	if (value.kind == VALUE_STRING) {
-		if ((spec.kind && spec.kind != 's') || spec.sign || spec.alternate || spec.grouping || (spec.align == '=' && !spec.zero))
+		if ((spec.kind && spec.kind != 's') || spec.sign || spec.alternate || spec.grouping ||
+			(spec.align == '=' && !spec.zero))
 			braces_fail(b, "a string cannot be formatted so");
-		size_t count = spec.precision >= 0 ? text_offset(value.bytes, value.count, (size_t)spec.precision) : value.count;
+		size_t count = spec.precision >= 0 ? text_offset(value.bytes, value.count, (size_t)spec.precision)
+						   : value.count;
 		put_field(r->out, &spec, value.bytes, count, 0, spec.align && spec.align != '=' ? spec.align : '<');
 		return;
 	}
@@ -428,7 +445,8 @@ static struct value field_value(struct braces *b, const char *at, const char *en
 		value = call->at[number + 1];
 	} else
 		for (size_t i = 0; i < call->named_count; i++)
-			if (call->named[i].name.count == (size_t)(at - name) && !memcmp(call->named[i].name.bytes, name, (size_t)(at - name)))
+			if (call->named[i].name.count == (size_t)(at - name) &&
+				!memcmp(call->named[i].name.bytes, name, (size_t)(at - name)))
 				value = call->named[i].value;
 	if (value.kind == VALUE_ABSENT)
 		render_fail(b->r, "format: there is no argument '%.*s'", (int)(at - name), name);
@@ -444,7 +462,8 @@ static struct value field_value(struct braces *b, const char *at, const char *en
 		long long index = strtoll(key.bytes, &rest, 10);
 		if (!member && !*rest && key.bytes[0] >= '0' && key.bytes[0] <= '9')
 			key = value_int(index);
-		value = member ? value_attribute(b->r, value, key.bytes, key.count, string_hash(key.bytes, key.count)) : value_item(b->r, value, key);
+		value = member ? value_attribute(b->r, value, key.bytes, key.count, string_hash(key.bytes, key.count))
+			       : value_item(b->r, value, key);
 		if (value.kind == VALUE_UNDEFINED)
 			undefined_fail(b->r, value);
 		at += !member;

@@ -1,4 +1,4 @@
-/* json.c: values -> JSON text, as Python's json.dumps with sorted keys, and with <, >, & and ' escaped as Jinja2 does. */
+/* json.c: values -> JSON text, as Python's json.dumps with sorted keys; <, >, & and ' are escaped as Jinja2 does. */
 #include "template/engine.h"
 #include <math.h>
 
@@ -16,7 +16,8 @@ static void put_string(struct text *out, struct value text)
 		if (letter && (letter - letters) % 2 == 0)
 			text_printf(out, "\\%c", letter[1]);
 		else if (c >= 0x10000)
-			text_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10), 0xdc00 + ((c - 0x10000) & 0x3ff));
+			text_printf(out, "\\u%04x\\u%04x", 0xd800 + ((c - 0x10000) >> 10),
+				0xdc00 + ((c - 0x10000) & 0x3ff));
 		else if (c < 32 || c >= 127 || strchr("<>&'", (int)c))
 			text_printf(out, "\\u%04x", c);
 		else

@@ -1,8 +1,8 @@
 /* lexer.c: the source of a template -> tokens.
  *
  * Text and tags alternate.  Outside a tag the earliest delimiter wins, the longer one of two at the same place; inside,
- * a tag ends at its end delimiter unless a bracket is open.  Whitespace control, trimming and newlines are done here, so
- * the parser sees the text as it will be printed. */
+ * a tag ends at its end delimiter unless a bracket is open.  Whitespace control, trimming and newlines are done here,
+ * so the parser sees the text as it will be printed. */
 #include "template/engine.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,11 @@ struct lexer {
 	struct template *template;
 	struct arena *arena;
 	const char *at, *end, *start;
-	struct { const char *string; size_t length; enum rule_kind kind; } rules[RULES];       /* the first that fits wins */
+	struct {
+		const char *string;
+		size_t length;
+		enum rule_kind kind;
+	} rules[RULES]; /* the first that fits wins */
 	size_t rule_count;
 	bool begins[256];                 /* bytes a delimiter begins with */
 	char brackets[128];               /* open ones, by their closing byte */
@@ -25,7 +29,8 @@ struct lexer {
 
 static NORETURN void lex_fail(struct lexer *lexer, const char *at, const char *message)
 {
-	template_fail_at(lexer->environment, lexer->template, (uint32_t)(at - lexer->start), NULL, EXIT_INVALID, message);
+	template_fail_at(
+		lexer->environment, lexer->template, (uint32_t)(at - lexer->start), NULL, EXIT_INVALID, message);
 }
 
 static bool starts(const struct lexer *lexer, const char *at, const char *string)
@@ -118,7 +123,8 @@ static const char *after_tag(struct lexer *lexer, const char *at, char sign, boo
 }
 
 /* A sign and then `string` at `at`?  The sign is optional; '+' only where `plus`. */
-static bool at_end_tag(const struct lexer *lexer, const char *at, const char *string, bool plus, char *sign, const char **after)
+static bool at_end_tag(
+	const struct lexer *lexer, const char *at, const char *string, bool plus, char *sign, const char **after)
 {
 	*sign = 0;
 	if (at < lexer->end && (*at == '-' || (plus && *at == '+')) && starts(lexer, at + 1, string))
@@ -136,7 +142,10 @@ static int hex_digits(const char *at, const char *end, int count, unsigned *poin
 		if (at + i >= end)
 			return 0;
 		char c = at[i];
-		int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+		int digit = c >= '0' && c <= '9' ? c - '0'
+			: c >= 'a' && c <= 'f'   ? c - 'a' + 10
+			: c >= 'A' && c <= 'F'   ? c - 'A' + 10
+						 : -1;
 		if (digit < 0)
 			return 0;
 		*point = *point * 16 + (unsigned)digit;
@@ -198,8 +207,11 @@ static struct value unescape(struct lexer *lexer, const char *at, const char *en
 			to = put_point(to, point);
 		} else if (*at == 'x' || *at == 'u' || *at == 'U') {
 			digits = *at == 'x' ? 2 : *at == 'u' ? 4 : 8;
-			if (!hex_digits(at + 1, end, digits, &point) || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-				lex_fail(lexer, escape, "broken escape in a string: \\xHH, \\uHHHH or \\UHHHHHHHH of a code point is expected");
+			if (!hex_digits(at + 1, end, digits, &point) || point > 0x10ffff ||
+				(point >= 0xd800 && point < 0xe000))
+				lex_fail(lexer, escape,
+					"broken escape in a string: \\xHH, \\uHHHH or \\UHHHHHHHH of a code point is "
+					"expected");
 			to = put_point(to, point);
 			at += 1 + digits;
 		} else if (*at == 'N')
@@ -217,7 +229,7 @@ static bool is_digit(char c, int base)
 	return c >= '0' && c < '0' + base;
 }
 
-/* Digits with single underscores between them: their end, or `at` where there are none.  `leading`: one may come first. */
+/* Digits with single underscores between them, and before them if `leading`: their end, or `at` where there are none. */
 static const char *digits_end(const struct lexer *lexer, const char *at, int base, bool leading)
 {
 	const char *p = at;
@@ -287,15 +299,20 @@ static bool lex_number(struct lexer *lexer)
 
 static bool is_name_byte(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || (unsigned char)c >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+		(unsigned char)c >= 0x80;
 }
 
 /* Two letters before their first alone. */
 static const struct { char text[3]; enum token_kind kind; } operators[] = {
-	{ "//", TOKEN_FLOORDIV }, { "**", TOKEN_POW }, { "==", TOKEN_EQ }, { "!=", TOKEN_NE }, { ">=", TOKEN_GE }, { "<=", TOKEN_LE },
-	{ "+", TOKEN_ADD }, { "-", TOKEN_SUB }, { "/", TOKEN_DIV }, { "*", TOKEN_MUL }, { "%", TOKEN_MOD }, { "~", TOKEN_TILDE },
-	{ "[", TOKEN_LBRACKET }, { "]", TOKEN_RBRACKET }, { "(", TOKEN_LPAREN }, { ")", TOKEN_RPAREN }, { "{", TOKEN_LBRACE },
-	{ "}", TOKEN_RBRACE }, { ">", TOKEN_GT }, { "<", TOKEN_LT }, { "=", TOKEN_ASSIGN }, { ".", TOKEN_DOT }, { ":", TOKEN_COLON },
+	{ "//", TOKEN_FLOORDIV }, { "**", TOKEN_POW }, { "==", TOKEN_EQ }, { "!=", TOKEN_NE }, { ">=", TOKEN_GE },
+	{ "<=", TOKEN_LE },
+	{ "+", TOKEN_ADD }, { "-", TOKEN_SUB }, { "/", TOKEN_DIV }, { "*", TOKEN_MUL }, { "%", TOKEN_MOD },
+	{ "~", TOKEN_TILDE },
+	{ "[", TOKEN_LBRACKET }, { "]", TOKEN_RBRACKET }, { "(", TOKEN_LPAREN }, { ")", TOKEN_RPAREN },
+	{ "{", TOKEN_LBRACE },
+	{ "}", TOKEN_RBRACE }, { ">", TOKEN_GT }, { "<", TOKEN_LT }, { "=", TOKEN_ASSIGN }, { ".", TOKEN_DOT },
+	{ ":", TOKEN_COLON },
 	{ "|", TOKEN_PIPE }, { ",", TOKEN_COMMA }, { ";", TOKEN_SEMICOLON },
 };
 
@@ -465,7 +482,8 @@ static void lex_comment(struct lexer *lexer, const char *tag)
 static bool rule_fits(const struct lexer *lexer, size_t rule, const char *at, const char *low, const char **from)
 {
 	enum rule_kind kind = lexer->rules[rule].kind;
-	if ((size_t)(lexer->end - at) < lexer->rules[rule].length || memcmp(at, lexer->rules[rule].string, lexer->rules[rule].length))
+	if ((size_t)(lexer->end - at) < lexer->rules[rule].length ||
+		memcmp(at, lexer->rules[rule].string, lexer->rules[rule].length))
 		return false;
 	*from = at;
 	if (kind != RULE_LINE_STATEMENT && kind != RULE_LINE_COMMENT)
@@ -548,9 +566,14 @@ static void add_rule(struct lexer *lexer, const char *string, enum rule_kind kin
 struct tokens template_lex(struct environment *environment, struct template *template)
 {
 	const struct template_settings *settings = &environment->settings;
-	struct lexer lexer = { .environment = environment, .template = template, .arena = environment->arena,
-		.at = template->source, .start = template->source, .end = template->source + template->length, .line_starting = true };
-	add_rule(&lexer, settings->variable_start, RULE_VARIABLE);        /* of equal lengths the first wins, as in Jinja2 */
+	struct lexer lexer = { .environment = environment,
+		.template = template,
+		.arena = environment->arena,
+		.at = template->source,
+		.start = template->source,
+		.end = template->source + template->length,
+		.line_starting = true };
+	add_rule(&lexer, settings->variable_start, RULE_VARIABLE); /* of equal lengths the first wins, as in Jinja2 */
 	add_rule(&lexer, settings->line_statement, RULE_LINE_STATEMENT);
 	add_rule(&lexer, settings->line_comment, RULE_LINE_COMMENT);
 	add_rule(&lexer, settings->comment_start, RULE_COMMENT);
@@ -564,10 +587,16 @@ struct tokens template_lex(struct environment *environment, struct template *tem
 const char *token_kind_describe(enum token_kind kind)
 {
 	static const char *const names[TOKEN_KINDS] = {
-		[TOKEN_END] = "end of template", [TOKEN_DATA] = "text", [TOKEN_VARIABLE_BEGIN] = "begin of print statement",
-		[TOKEN_VARIABLE_END] = "end of print statement", [TOKEN_BLOCK_BEGIN] = "begin of statement block",
-		[TOKEN_BLOCK_END] = "end of statement block", [TOKEN_NAME] = "name", [TOKEN_STRING] = "string",
-		[TOKEN_INTEGER] = "integer", [TOKEN_FLOAT] = "float",
+		[TOKEN_END] = "end of template",
+		[TOKEN_DATA] = "text",
+		[TOKEN_VARIABLE_BEGIN] = "begin of print statement",
+		[TOKEN_VARIABLE_END] = "end of print statement",
+		[TOKEN_BLOCK_BEGIN] = "begin of statement block",
+		[TOKEN_BLOCK_END] = "end of statement block",
+		[TOKEN_NAME] = "name",
+		[TOKEN_STRING] = "string",
+		[TOKEN_INTEGER] = "integer",
+		[TOKEN_FLOAT] = "float",
 	};
 	if (names[kind])
 		return names[kind];

@@ -48,9 +48,23 @@ static bool loop_last(struct renderer *r, struct loop *loop)
 
 static bool loop_get(struct template_call *call, void *user, const char *name, struct value *out)
 {
-	enum { INDEX, INDEX0, FIRST, LAST, LENGTH, REVINDEX, REVINDEX0, DEPTH, DEPTH0, PREVITEM, NEXTITEM, CYCLE, CHANGED };
-	static const char *const names[] = { "index", "index0", "first", "last", "length", "revindex", "revindex0", "depth", "depth0",
-		"previtem", "nextitem", "cycle", "changed" };
+	enum {
+		INDEX,
+		INDEX0,
+		FIRST,
+		LAST,
+		LENGTH,
+		REVINDEX,
+		REVINDEX0,
+		DEPTH,
+		DEPTH0,
+		PREVITEM,
+		NEXTITEM,
+		CYCLE,
+		CHANGED
+	};
+	static const char *const names[] = { "index", "index0", "first", "last", "length", "revindex", "revindex0", "depth",
+		"depth0", "previtem", "nextitem", "cycle", "changed" };
 	struct loop *loop = user;
 	struct renderer *r = call->renderer;
 	size_t i = 0;
@@ -66,8 +80,12 @@ static bool loop_get(struct template_call *call, void *user, const char *name, s
 	case REVINDEX0: *out = value_int((int64_t)(loop_length(r, loop) - loop->index)); return true;
 	case DEPTH:     *out = value_int((int64_t)loop->depth + 1); return true;
 	case DEPTH0:    *out = value_int((int64_t)loop->depth); return true;
-	case PREVITEM:  *out = loop->index == 1 ? undefined_hint(r, "there is no previous item") : loop->before; return true;
-	case NEXTITEM:  *out = loop_last(r, loop) ? undefined_hint(r, "there is no next item") : loop->after; return true;
+	case PREVITEM:
+		*out = loop->index == 1 ? undefined_hint(r, "there is no previous item") : loop->before;
+		return true;
+	case NEXTITEM:
+		*out = loop_last(r, loop) ? undefined_hint(r, "there is no next item") : loop->after;
+		return true;
 	case CYCLE:     *out = value_function(r->arena, "cycle", "*", loop_cycle, loop); return true;
 	case CHANGED:   *out = value_function(r->arena, "changed", "*", loop_changed, loop); return true;
 	default:        return false;
@@ -144,7 +162,8 @@ struct value super_value(struct renderer *r, size_t number, struct scope *outer)
 {
 	const char *name = r->context->uses.at[number - 1].block->name;
 	size_t next = find_use(r->context, name, number);
-	return next ? block_value(r, r->context, next, outer) : undefined_hint(r, "there is no block %s in a template that is extended here", name);
+	return next ? block_value(r, r->context, next, outer)
+		    : undefined_hint(r, "there is no block %s in a template that is extended here", name);
 }
 
 static bool self_get(struct template_call *call, void *user, const char *name, struct value *out)
@@ -202,9 +221,14 @@ static bool namespace_print(struct template_call *call, void *user, struct text 
 	return true;
 }
 
-static const struct object_class class_namespace = { .name = "namespace", .get = namespace_get, .print = namespace_print };
+static const struct object_class class_namespace = {
+	.name = "namespace", .get = namespace_get, .print = namespace_print,
+};
 
-struct value object_namespace(struct renderer *r, struct dict *dict) { return value_object(r->arena, &class_namespace, dict); }
+struct value object_namespace(struct renderer *r, struct dict *dict)
+{
+	return value_object(r->arena, &class_namespace, dict);
+}
 
 bool object_assign(struct renderer *r, struct value owner, const char *name, struct value value)
 {

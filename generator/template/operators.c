@@ -19,7 +19,8 @@ struct value undefined_hint(struct renderer *r, const char *format, ...)
 	int n = vsnprintf(hint, sizeof hint, format, arguments);
 	va_end(arguments);
 	struct value value = undefined_name(r, NULL);
-	((struct missing *)value.missing)->hint = arena_copy(r->arena, hint, n < (int)sizeof hint ? (size_t)n : sizeof hint - 1);
+	((struct missing *)value.missing)->hint =
+		arena_copy(r->arena, hint, n < (int)sizeof hint ? (size_t)n : sizeof hint - 1);
 	return value;
 }
 
@@ -54,7 +55,8 @@ void undefined_fail(struct renderer *r, struct value value)
 	}
 	char near[120] = "";
 	if (nearest.best)
-		snprintf(near, sizeof near, "; did you mean '%.*s'?", (int)(nearest.best_length > 80 ? 80 : nearest.best_length), nearest.best);
+		snprintf(near, sizeof near, "; did you mean '%.*s'?",
+			(int)(nearest.best_length > 80 ? 80 : nearest.best_length), nearest.best);
 	if (missing->owner.kind)
 		render_fail(r, "a %s has no member '%.100s'%s", value_type(missing->owner), missing->name, near);
 	render_fail(r, "'%.100s' is undefined%s", missing->name, near);
@@ -187,7 +189,8 @@ uint32_t value_hash_or_fail(struct renderer *r, struct value value)
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_use(r, value);
 	if (!value_hash(value, &hash))
-		render_fail(r, "a %s cannot be a key: it may change", value_type(value));
+		render_fail(r, value.kind == VALUE_TUPLE ? "a %s cannot be a key: what is in it may change, or is too deep"
+			: "a %s cannot be a key: it may change", value_type(value));
 	return hash;
 }
 
@@ -362,14 +365,18 @@ static struct value join_two(struct renderer *r, struct value a, struct value b)
 	return (struct value){ .kind = a.kind, .list = list };
 }
 
-bool value_is_sequence(struct value v) { return v.kind == VALUE_STRING || (value_is_list(v) && (v.kind == VALUE_TUPLE || !v.view)); }
+bool value_is_sequence(struct value v)
+{
+	return v.kind == VALUE_STRING || (value_is_list(v) && (v.kind == VALUE_TUPLE || !v.view));
+}
 
 struct value value_arithmetic(struct renderer *r, enum node_kind kind, struct value a, struct value b)
 {
 	if (a.kind == VALUE_INT && b.kind == VALUE_INT)
 		return integer_arithmetic(r, kind, a.integer, b.integer);
 	if (value_is_number(a) && value_is_number(b))
-		return a.kind == VALUE_FLOAT || b.kind == VALUE_FLOAT ? real_arithmetic(r, kind, value_real(a), value_real(b))
+		return a.kind == VALUE_FLOAT || b.kind == VALUE_FLOAT
+			? real_arithmetic(r, kind, value_real(a), value_real(b))
 			: integer_arithmetic(r, kind, value_integer(a), value_integer(b));
 	if (kind == NODE_ADD && a.kind == b.kind && value_is_sequence(a) && value_is_sequence(b))
 		return join_two(r, a, b);

@@ -104,7 +104,8 @@ static struct node *parse_for(struct parser *parser, uint32_t position)
 	parser->loops--;
 	parser->reads = reads.outer;
 	if (node->flags & FLAG_LOOP && names_loop(parser, node->a))
-		parse_fail(parser, node->a->position, "loop is the loop itself here, and cannot be a name that it goes through");
+		parse_fail(parser, node->a->position,
+			"loop is the loop itself here, and cannot be a name that it goes through");
 	if (!strcmp(end->name, "else"))
 		parse_block(parser, &node->other, (const char *const[]){ "endfor", NULL }, "for");
 	return node;
@@ -134,14 +135,17 @@ static void parse_parameters(struct parser *parser, struct node *node)
 		struct node *parameter = parse_name(parser);
 		for (size_t i = 0; i < node->list.count; i++)
 			if (node->list.at[i]->name == parameter->name)
-				parse_fail(parser, parameter->position, "the parameter %s is named twice", parameter->name);
+				parse_fail(parser, parameter->position, "the parameter %s is named twice",
+					parameter->name);
 		push(parser->arena, &node->list, parameter);
 		if (token_skip(parser, TOKEN_ASSIGN))
 			push(parser->arena, &node->other, parse_expression(parser, true));
 		else if (node->other.count)
-			parse_fail(parser, parameter->position, "a parameter without a default follows one with a default");
+			parse_fail(parser, parameter->position,
+				"a parameter without a default follows one with a default");
 		else if (parameter->name == parser->environment->words.caller)
-			parse_fail(parser, parameter->position, "the parameter caller needs a default: none, for example");
+			parse_fail(
+				parser, parameter->position, "the parameter caller needs a default: none, for example");
 	}
 	token_next(parser);
 }
@@ -302,7 +306,8 @@ static struct node *parse_named_block(struct parser *parser, uint32_t position)
 		while (text->kind == NODE_TEXT && at < end && point_is_space(text_decode(&at, end)))
 			;
 		if (text->kind != NODE_TEXT || at < end)
-			parse_fail(parser, text->position, "a required block holds nothing but white space and comments");
+			parse_fail(
+				parser, text->position, "a required block holds nothing but white space and comments");
 	}
 	if (parser->at->kind == TOKEN_NAME && parser->at->name == node->name)
 		token_next(parser);
@@ -376,10 +381,16 @@ static struct node *parse_fail_statement(struct parser *parser, uint32_t positio
 	return node;
 }
 
-static const struct statement { const char *tag; struct node *(*parse)(struct parser *, uint32_t position); } statements[] = {
-	{ "if", parse_if }, { "for", parse_for }, { "set", parse_set }, { "macro", parse_macro }, { "call", parse_call_block },
-	{ "filter", parse_filter_block }, { "include", parse_include }, { "import", parse_import }, { "from", parse_from },
-	{ "extends", parse_extends }, { "block", parse_named_block }, { "with", parse_with }, { "autoescape", parse_autoescape },
+static const struct statement {
+	const char *tag;
+	struct node *(*parse)(struct parser *, uint32_t position);
+} statements[] = {
+	{ "if", parse_if }, { "for", parse_for }, { "set", parse_set }, { "macro", parse_macro },
+	{ "call", parse_call_block },
+	{ "filter", parse_filter_block }, { "include", parse_include }, { "import", parse_import },
+	{ "from", parse_from },
+	{ "extends", parse_extends }, { "block", parse_named_block }, { "with", parse_with },
+	{ "autoescape", parse_autoescape },
 	{ "print", parse_print }, { "do", parse_do }, { "break", parse_jump }, { "continue", parse_jump },
 	{ "assert", parse_assert }, { "fail", parse_fail_statement },
 };
@@ -387,8 +398,8 @@ static const struct statement { const char *tag; struct node *(*parse)(struct pa
 /* Which tag would have been right: the nearest statement, and what is waited for. */
 static NORETURN void unknown_tag(struct parser *parser, const struct token *token)
 {
-	static const char *const ends[] = { "elif", "else", "endif", "endfor", "endset", "endmacro", "endcall", "endfilter",
-		"endblock", "endwith", "endautoescape" };
+	static const char *const ends[] = { "elif", "else", "endif", "endfor", "endset", "endmacro", "endcall",
+		"endfilter", "endblock", "endwith", "endautoescape" };
 	struct nearest nearest = { .name = token->name, .length = strlen(token->name) };
 	char waiting[200] = "", near[100] = "";
 	for (size_t i = 0; i < COUNT(statements); i++)
@@ -403,8 +414,8 @@ static NORETURN void unknown_tag(struct parser *parser, const struct token *toke
 	if (nearest.best && !known)
 		strcat(strncat(strcpy(near, "; did you mean '"), nearest.best, nearest.best_length), "'?");
 	if (waiting[0])
-		parse_fail(parser, token->position, "%s tag '%.100s'%s (the open %s needs %s)", known ? "misplaced" : "unknown",
-			token->name, near, parser->tag, waiting);
+		parse_fail(parser, token->position, "%s tag '%.100s'%s (the open %s needs %s)",
+			known ? "misplaced" : "unknown", token->name, near, parser->tag, waiting);
 	parse_fail(parser, token->position, "%s tag '%.100s'%s", known ? "misplaced" : "unknown", token->name, near);
 }
 
@@ -457,7 +468,9 @@ static struct nodes parse_body(struct parser *parser, const char *const *ends, c
 				const char *last = *ends;
 				for (const char *const *end = ends; *end; end++)
 					last = *end;
-				parse_fail(parser, opened ? opened - 1 : 0, "the template ends inside this %s: %s is missing", tag, strncmp(last, "end", 3) ? *ends : last);
+				parse_fail(parser, opened ? opened - 1 : 0,
+					"the template ends inside this %s: %s is missing", tag,
+					strncmp(last, "end", 3) ? *ends : last);
 			}
 			break;
 		default:
@@ -473,6 +486,8 @@ static struct nodes parse_body(struct parser *parser, const char *const *ends, c
 
 void template_parse(struct environment *environment, struct template *template, struct tokens tokens)
 {
-	struct parser parser = { .environment = environment, .template = template, .arena = environment->arena, .at = tokens.at };
+	struct parser parser = {
+		.environment = environment, .template = template, .arena = environment->arena, .at = tokens.at
+	};
 	template->body = parse_body(&parser, NULL, NULL);
 }

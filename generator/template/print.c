@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DEEPEST = 100 };                           /* lists inside lists */
+enum { DEEPEST = 800 };                           /* lists inside lists */
 
 /* The lists and dicts around: one that holds itself prints as "[...]". */
 struct around { const struct around *outer; const void *list; int depth; };
@@ -18,11 +18,11 @@ static bool inside(const struct around *around, const void *list)
 }
 
 /* The shortest digits that read back as the same number.  Up to 15 digits survive the way through a double, so the
- * rounding to 15, less its zeros, is the shortest where it reads back; else 16, else 17 digits.  Below a power of two the
- * doubles lie closer: there the next larger number of 16 digits may read back where the nearest one does not. */
+ * rounding to 15, less its zeros, is the shortest where it reads back; else 16, else 17 digits.  Below a power of two
+ * the doubles lie closer: there the next larger number of 16 digits may read back where the nearest one does not. */
 static void shortest_digits(double value, char digits[40])
 {
-	for (int precision = value < 1e-300 ? 0 : 14; precision < 17; precision++) {           /* denormals have fewer digits */
+	for (int precision = value < 1e-300 ? 0 : 14; precision < 17; precision++) { /* denormals have fewer digits */
 		snprintf(digits, 40, "%.*e", precision, value);
 		if (strtod(digits, NULL) == value)
 			return;
@@ -60,7 +60,8 @@ void print_float(double value, struct text *out)
 		n--;
 	mantissa[n] = 0;
 	if (exponent < -4 || exponent >= 16)
-		text_printf(out, "%c%s%se%c%02d", mantissa[0], n > 1 ? "." : "", mantissa + 1, exponent < 0 ? '-' : '+', abs(exponent));
+		text_printf(out, "%c%s%se%c%02d", mantissa[0], n > 1 ? "." : "", mantissa + 1, exponent < 0 ? '-' : '+',
+			abs(exponent));
 	else if (exponent < 0)
 		text_printf(out, "0.%.*s%s", -exponent - 1, "0000", mantissa);
 	else if (n <= exponent + 1)
@@ -84,9 +85,10 @@ static void print_int(int64_t value, struct text *out)
 /* Code points that Python's repr escapes: controls, separators but the space, surrogates, private use, and formats. */
 static bool printable(unsigned c)
 {
-	return !(c < 32 || (c >= 0x7f && c <= 0xa0) || c == 0xad || (c != 32 && point_is_space(c)) || (c >= 0x200b && c <= 0x200f) ||
-	         (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || (c >= 0xd800 && c <= 0xf8ff) || c == 0xfeff ||
-	         (c >= 0xfff0 && c <= 0xfffb) || (c & 0xfffe) == 0xfffe || c >= 0xe0000);
+	return !(c < 32 || (c >= 0x7f && c <= 0xa0) || c == 0xad || (c != 32 && point_is_space(c)) ||
+		(c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
+		(c >= 0xd800 && c <= 0xf8ff) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) || (c & 0xfffe) == 0xfffe ||
+		c >= 0xe0000);
 }
 
 void print_string_repr(const char *bytes, size_t count, struct text *out)
@@ -131,7 +133,11 @@ static void print_list(struct renderer *r, struct value value, struct text *out,
 	text_adds(out, tuple ? "(" : open[value.view]);
 	if (tuple || value.view != VIEW_LAZY)
 		print_items(r, value.list, out, &own);
-	text_adds(out, tuple ? value.list->count == 1 ? ",)" : ")" : value.view == VIEW_LAZY ? ">" : value.view ? "])" : "]");
+	text_adds(out,
+		tuple                             ? value.list->count == 1 ? ",)" : ")"
+			: value.view == VIEW_LAZY ? ">"
+			: value.view              ? "])"
+						  : "]");
 }
 
 static void print_dict(struct renderer *r, const struct dict *dict, struct text *out, const struct around *around)
@@ -155,8 +161,12 @@ static void print_dict(struct renderer *r, const struct dict *dict, struct text 
 static void print_object(struct renderer *r, struct value value, struct text *out)
 {
 	const struct object *object = value.object;
-	struct template_call call = { .environment = r->environment, .build = r->build, .arena = r->arena, .user = object->user,
-		.name = object->class->name, .renderer = r };
+	struct template_call call = { .environment = r->environment,
+		.build = r->build,
+		.arena = r->arena,
+		.user = object->user,
+		.name = object->class->name,
+		.renderer = r };
 	if (!object->class->print || !object->class->print(&call, object->user, out))
 		text_printf(out, "<%s>", object->class->name);
 }
@@ -208,8 +218,8 @@ void print_value(struct renderer *r, struct value value, struct text *out)
 		undefined_use(r, value);
 		break;
 	case VALUE_RANGE:
-		text_printf(out, value.range->step == 1 ? "range(%lld, %lld)" : "range(%lld, %lld, %lld)", (long long)value.range->start,
-			(long long)value.range->stop, (long long)value.range->step);
+		text_printf(out, value.range->step == 1 ? "range(%lld, %lld)" : "range(%lld, %lld, %lld)",
+			(long long)value.range->start, (long long)value.range->stop, (long long)value.range->step);
 		break;
 	case VALUE_FUNCTION:
 		if (!value.function->macro)

@@ -59,7 +59,8 @@ void assign(struct renderer *r, const struct node *target, struct value value)
 		struct value owner = name_value(r, target->a);
 		r->place = target;
 		if (!object_assign(r, owner, target->value.bytes, value))
-			render_fail(r, "members can be set on a namespace, not on %s %s", owner.kind == VALUE_UNDEFINED ? "the" : "a", value_type(owner));
+			render_fail(r, "members can be set on a namespace, not on %s %s",
+				owner.kind == VALUE_UNDEFINED ? "the" : "a", value_type(owner));
 		return;
 	}
 	struct iterator items = iterate(r, value);
@@ -79,7 +80,8 @@ void assign(struct renderer *r, const struct node *target, struct value value)
 struct trace *render_enter(struct renderer *r, const char *what, const char *name, struct template *template)
 {
 	struct trace *trace = new(r->arena, struct trace);
-	*trace = (struct trace){ r->trace, what, name, r->template, r->place, r->scope, r->context, r->block, r->block_outer, r->silent };
+	*trace = (struct trace){ r->trace, what, name, r->template, r->place, r->scope, r->context, r->block,
+		r->block_outer, r->silent };
 	r->trace = trace;
 	r->template = template;
 	r->silent = false;
@@ -134,11 +136,13 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 	if (named_count > 64)
 		render_limit(r, "more than 64 keyword arguments");
 	if (count > parameters && !(macro->flags & FLAG_VARARGS))
-		render_fail(r, "macro %s takes %zu argument%s, %zu are given", macro->name, parameters, parameters == 1 ? "" : "s", count);
+		render_fail(r, "macro %s takes %zu argument%s, %zu are given", macro->name, parameters,
+			parameters == 1 ? "" : "s", count);
 	struct scope *scope = scope_new(r, function->scope);
 	struct value caller = { 0 };
 	for (size_t i = 0; i < parameters; i++) {
-		struct value value = i < count ? at[i] : take_keyword(named, named_count, macro->list.at[i]->name, &taken);
+		struct value value =
+			i < count ? at[i] : take_keyword(named, named_count, macro->list.at[i]->name, &taken);
 		scope_set(r, scope, macro->list.at[i]->name, value);
 	}
 	if (macro->flags & FLAG_CALLER)
@@ -147,11 +151,14 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 	for (size_t i = 0; i < named_count; i++)
 		if (!(taken >> i & 1)) {
 			if (!(macro->flags & FLAG_KWARGS))
-				render_fail(r, value_text_is(named[i].name, "caller") ? "macro %s does not use its %.*s"
-					: "macro %s has no argument named %.*s", macro->name, (int)named[i].name.count, named[i].name.bytes);
+				render_fail(r,
+					value_text_is(named[i].name, "caller") ? "macro %s does not use its %.*s"
+									       : "macro %s has no argument named %.*s",
+					macro->name, (int)named[i].name.count, named[i].name.bytes);
 			dict_set(kwargs.dict, named[i].name, value_hash_or_fail(r, named[i].name), named[i].value);
 		}
-	struct trace *trace = render_enter(r, macro->name == words->caller ? "call block" : "macro", macro->name, function->template);
+	struct trace *trace =
+		render_enter(r, macro->name == words->caller ? "call block" : "macro", macro->name, function->template);
 	r->scope = scope;
 	r->context = function->context;
 	r->block = function->block;
@@ -159,15 +166,20 @@ struct value render_macro(struct renderer *r, const struct function *function, c
 	for (size_t i = count < parameters ? count : parameters; i < parameters; i++)
 		if (scope->at[i].value.kind == VALUE_ABSENT) {
 			struct value value = i >= defaults ? evaluate(r, macro->other.at[i - defaults])
-				: undefined_hint(r, "argument %s of macro %s was not given", macro->list.at[i]->name, macro->name);
+							   : undefined_hint(r, "argument %s of macro %s was not given",
+								     macro->list.at[i]->name, macro->name);
 			scope->at[i].value = value;
 		}
 	if (macro->flags & FLAG_CALLER && !scope_has(scope, words->caller))
-		scope_set(r, scope, words->caller, caller.kind ? caller : undefined_hint(r, "macro %s was not entered by a call block", macro->name));
+		scope_set(r, scope, words->caller,
+			caller.kind ? caller
+				    : undefined_hint(r, "macro %s was not entered by a call block", macro->name));
 	if (macro->flags & FLAG_KWARGS)
 		scope_set(r, scope, words->kwargs, kwargs);
 	if (macro->flags & FLAG_VARARGS)
-		scope_set(r, scope, words->varargs, value_tuple(r->arena, at + (count < parameters ? count : parameters), count > parameters ? count - parameters : 0));
+		scope_set(r, scope, words->varargs,
+			value_tuple(r->arena, at + (count < parameters ? count : parameters),
+				count > parameters ? count - parameters : 0));
 	struct value text;
 	enum flow flow;
 	capture_body(r, &macro->body, &text, &flow);
@@ -214,7 +226,8 @@ bool loop_fetch(struct renderer *r, struct loop *loop, struct value *item)
 	return false;
 }
 
-enum flow render_loop(struct renderer *r, const struct node *node, struct value iterable, struct scope *outer, size_t depth)
+enum flow render_loop(
+	struct renderer *r, const struct node *node, struct value iterable, struct scope *outer, size_t depth)
 {
 	struct loop *loop = new(r->arena, struct loop);
 	struct scope *scope = scope_new(r, outer), *before = r->scope;
@@ -222,7 +235,9 @@ enum flow render_loop(struct renderer *r, const struct node *node, struct value 
 	bool whole = false;
 	struct value item;
 	r->place = node->b;
-	*loop = (struct loop){ .node = node, .items = iterate(r, iterable), .outer = outer, .depth = depth, .of = iterable };
+	*loop = (struct loop){
+		.node = node, .items = iterate(r, iterable), .outer = outer, .depth = depth, .of = iterable
+	};
 	while (flow != FLOW_BREAK && loop_fetch(r, loop, &item)) {
 		scope->count = 0;
 		r->scope = scope;
@@ -240,7 +255,7 @@ enum flow render_loop(struct renderer *r, const struct node *node, struct value 
 		whole |= flow == FLOW_ON;
 	}
 	r->scope = before;
-	if (!whole && node->other.count) {                        /* as in Jinja2: also where every round was cut short */
+	if (!whole && node->other.count) { /* as in Jinja2: also where every round was cut short */
 		r->scope = scope_new(r, outer);
 		flow = render_body(r, &node->other);              /* a break in it leaves the loop around */
 		r->scope = before;
@@ -289,7 +304,8 @@ static struct template *find_template(struct renderer *r, const struct node *nod
 	if (name.kind == VALUE_UNDEFINED)
 		undefined_fail(r, name);
 	if (name.kind == VALUE_STRING) {
-		struct template *template = template_get(r->environment, value_copy(r->arena, name.bytes, name.count).bytes);
+		struct template *template =
+			template_get(r->environment, value_copy(r->arena, name.bytes, name.count).bytes);
 		if (!template && !ignore)
 			render_fail(r, "there is no template '%.*s'", (int)name.count, name.bytes);
 		return template;
@@ -300,7 +316,8 @@ static struct template *find_template(struct renderer *r, const struct node *nod
 		struct value one = name.list->at[i];
 		if (one.kind != VALUE_STRING)
 			render_fail(r, "a template is named by a string, not by a %s", value_type(one));
-		struct template *template = template_get(r->environment, value_copy(r->arena, one.bytes, one.count).bytes);
+		struct template *template =
+			template_get(r->environment, value_copy(r->arena, one.bytes, one.count).bytes);
 		if (template)
 			return template;
 	}
@@ -354,12 +371,16 @@ static void render_from(struct renderer *r, const struct node *node)
 	const struct context *context = module.object->user;
 	for (size_t i = 0; i < node->list.count; i++) {
 		const struct node *alias = node->list.at[i];
-		struct template_call call = { .renderer = r, .arena = r->arena, .environment = r->environment, .build = r->build };
+		struct template_call call = {
+			.renderer = r, .arena = r->arena, .environment = r->environment, .build = r->build
+		};
 		if (!class_module.get(&call, module.object->user, alias->name, &value)) {
 			struct nearest nearest = { .name = alias->name, .length = strlen(alias->name) };
 			for (size_t k = 0; k < context->root.count; k++)
 				nearest_try(&nearest, context->root.at[k].name, strlen(context->root.at[k].name));
-			value = undefined_hint(r, nearest.best ? "template %s does not define '%s'; did you mean '%s'?" : "template %s does not define '%s'",
+			value = undefined_hint(r,
+				nearest.best ? "template %s does not define '%s'; did you mean '%s'?"
+					     : "template %s does not define '%s'",
 				context->template->name, alias->name, nearest.best);
 		}
 		set_imported(r, alias->a->name, value);
@@ -386,7 +407,8 @@ void render_use(struct renderer *r, size_t number, struct scope *scope)
 {
 	const struct block_use use = r->context->uses.at[number - 1];
 	if (use.block->flags & FLAG_REQUIRED)
-		render_fail(r, "the block %s is required: a template that extends this one must define it", use.block->name);
+		render_fail(r, "the block %s is required: a template that extends this one must define it",
+			use.block->name);
 	struct trace *trace = render_enter(r, "block", use.block->name, use.template);
 	r->scope = scope_new(r, scope);
 	r->block = number;
@@ -530,7 +552,8 @@ static enum flow render_node(struct renderer *r, const struct node *node)
 		render_extends(r, node);
 		return FLOW_ON;
 	case NODE_BLOCK:
-		render_use(r, find_use(r->context, node->name, 0), node->flags & FLAG_SCOPED ? r->scope : &r->context->root);
+		render_use(r, find_use(r->context, node->name, 0),
+			node->flags & FLAG_SCOPED ? r->scope : &r->context->root);
 		return FLOW_ON;
 	case NODE_WITH:
 	case NODE_SCOPE:
@@ -558,8 +581,8 @@ static enum flow render_node(struct renderer *r, const struct node *node)
 /* After an extends, what would print is not even looked at. */
 static bool prints(const struct node *node)
 {
-	return node->kind == NODE_TEXT || node->kind == NODE_PRINT || node->kind == NODE_INCLUDE || node->kind == NODE_BLOCK ||
-	       node->kind == NODE_FILTER_BLOCK;
+	return node->kind == NODE_TEXT || node->kind == NODE_PRINT || node->kind == NODE_INCLUDE ||
+		node->kind == NODE_BLOCK || node->kind == NODE_FILTER_BLOCK;
 }
 
 enum flow render_body(struct renderer *r, const struct nodes *body)

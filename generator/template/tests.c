@@ -7,7 +7,8 @@
 
 static bool remainder_is(struct template_call *call, struct value by, int64_t wanted)
 {
-	return value_equal(call->renderer, value_arithmetic(call->renderer, NODE_MOD, call->at[0], by), value_int(wanted));
+	return value_equal(
+		call->renderer, value_arithmetic(call->renderer, NODE_MOD, call->at[0], by), value_int(wanted));
 }
 
 /* Has it letters, all of the wanted case? */
@@ -27,7 +28,15 @@ static bool has_case(struct template_call *call, bool upper)
 /* An undefined value is callable: only the call says that it is undefined. */
 static bool is_callable(struct value v)
 {
-	return v.kind == VALUE_FUNCTION || v.kind == VALUE_UNDEFINED || (v.kind == VALUE_OBJECT && v.object->class->call);
+	return v.kind == VALUE_FUNCTION || v.kind == VALUE_UNDEFINED ||
+		(v.kind == VALUE_OBJECT && v.object->class->call);
+}
+
+static bool is_iterable(struct renderer *r, struct value v)
+{
+	if (v.kind == VALUE_UNDEFINED)
+		undefined_use(r, v);
+	return v.kind == VALUE_UNDEFINED || (v.kind >= VALUE_STRING && v.kind <= VALUE_RANGE);
 }
 
 static bool known(struct template_call *call, const struct dict *dict)
@@ -55,7 +64,7 @@ TEST(string, a.kind == VALUE_STRING)
 TEST(mapping, a.kind == VALUE_DICT)
 TEST(number, value_is_number(a))
 TEST(sequence, (a.kind >= VALUE_STRING && a.kind <= VALUE_RANGE && !(a.kind == VALUE_LIST && a.view)))
-TEST(iterable, ((a.kind >= VALUE_STRING && a.kind <= VALUE_RANGE) || (a.kind == VALUE_UNDEFINED && (undefined_use(call->renderer, a), true))))
+TEST(iterable, is_iterable(call->renderer, a))
 TEST(callable, is_callable(a))
 TEST(sameas, value_identical(a, B))
 TEST(escaped, false)
@@ -71,11 +80,15 @@ TEST(ge, value_less(call->renderer, B, a, ">=", true))
 #define ROW2(name)     { #name, "value .other", test_##name, NULL }
 #define ALIAS(n, name) { n, "value .other", test_##name, NULL }
 const struct builtin builtin_tests[] = {
-	ROW(odd), ROW(even), { "divisibleby", "value num", test_divisibleby, NULL }, ROW(defined), ROW(undefined), ROW(filter),
-	ROW(test), ROW(none), ROW(boolean), ROW(false), ROW(true), ROW(integer), ROW(float), ROW(lower), ROW(upper), ROW(string),
-	ROW(mapping), ROW(number), ROW(sequence), ROW(iterable), ROW(callable), { "sameas", "value other", test_sameas, NULL }, ROW(escaped),
+	ROW(odd), ROW(even), { "divisibleby", "value num", test_divisibleby, NULL }, ROW(defined), ROW(undefined),
+	ROW(filter),
+	ROW(test), ROW(none), ROW(boolean), ROW(false), ROW(true), ROW(integer), ROW(float), ROW(lower), ROW(upper),
+	ROW(string),
+	ROW(mapping), ROW(number), ROW(sequence), ROW(iterable), ROW(callable),
+	{ "sameas", "value other", test_sameas, NULL }, ROW(escaped),
 	{ "in", "value seq", test_in, NULL },
-	ALIAS("==", eq), ROW2(eq), ALIAS("equalto", eq), ALIAS("!=", ne), ROW2(ne), ALIAS("<", lt), ROW2(lt), ALIAS("lessthan", lt),
+	ALIAS("==", eq), ROW2(eq), ALIAS("equalto", eq), ALIAS("!=", ne), ROW2(ne), ALIAS("<", lt), ROW2(lt),
+	ALIAS("lessthan", lt),
 	ALIAS("<=", le), ROW2(le), ALIAS(">", gt), ROW2(gt), ALIAS("greaterthan", gt), ALIAS(">=", ge), ROW2(ge),
 	{ 0 },
 };

@@ -87,9 +87,18 @@ double value_real(struct value value)
 const char *value_type(struct value value)
 {
 	static const char *const names[] = {
-		[VALUE_ABSENT] = "nothing", [VALUE_UNDEFINED] = "undefined", [VALUE_NONE] = "none", [VALUE_BOOL] = "bool",
-		[VALUE_INT] = "int", [VALUE_FLOAT] = "float", [VALUE_STRING] = "str", [VALUE_LIST] = "list", [VALUE_TUPLE] = "tuple",
-		[VALUE_DICT] = "dict", [VALUE_RANGE] = "range", [VALUE_FUNCTION] = "function",
+		[VALUE_ABSENT] = "nothing",
+		[VALUE_UNDEFINED] = "undefined",
+		[VALUE_NONE] = "none",
+		[VALUE_BOOL] = "bool",
+		[VALUE_INT] = "int",
+		[VALUE_FLOAT] = "float",
+		[VALUE_STRING] = "str",
+		[VALUE_LIST] = "list",
+		[VALUE_TUPLE] = "tuple",
+		[VALUE_DICT] = "dict",
+		[VALUE_RANGE] = "range",
+		[VALUE_FUNCTION] = "function",
 	};
 	static const char *const views[] = { "list", "dict_items", "dict_keys", "dict_values", "generator" };
 	if (value.kind == VALUE_OBJECT)
@@ -141,7 +150,13 @@ size_t text_offset(const char *bytes, size_t count, size_t point)
 unsigned text_decode(const char **at, const char *end)
 {
 	const unsigned char *p = (const unsigned char *)*at;
-	size_t room = (size_t)(end - *at), n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	size_t room = (size_t)(end - *at),
+	       n = p[0] < 0x80 ? 1
+		: p[0] < 0xc2  ? 0
+		: p[0] < 0xe0  ? 2
+		: p[0] < 0xf0  ? 3
+		: p[0] < 0xf5  ? 4
+			       : 0;
 	unsigned point = n == 1 ? p[0] : n == 2 ? p[0] & 31 : n == 3 ? p[0] & 15 : p[0] & 7;
 	bool good = n && n <= room;
 	for (size_t i = 1; good && i < n; i++) {
@@ -159,17 +174,20 @@ unsigned text_decode(const char **at, const char *end)
 
 bool point_is_space(unsigned c)
 {
-	return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
-	       c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+	return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
+		(c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
 /* Beyond ASCII by blocks: what is not punctuation, a symbol or a picture counts as a letter. */
 bool point_is_letter(unsigned c)
 {
 	static const struct { unsigned from, to; } others[] = {
-		{ 0x80, 0xa9 }, { 0xab, 0xb4 }, { 0xb6, 0xb9 }, { 0xbb, 0xbf }, { 0xd7, 0xd7 }, { 0xf7, 0xf7 }, { 0x2c2, 0x2c5 }, { 0x2d2, 0x2df },
-		{ 0x300, 0x36f }, { 0x2000, 0x2070 }, { 0x2074, 0x207e }, { 0x2080, 0x208f }, { 0x20a0, 0x20ff }, { 0x2190, 0x2bff },
-		{ 0x3000, 0x3004 }, { 0x3007, 0x3030 }, { 0xd800, 0xf8ff }, { 0xfe00, 0xfe6f }, { 0xff00, 0xff20 }, { 0x1f000, 0x1faff }, { 0xe0000, 0x10ffff },
+		{ 0x80, 0xa9 }, { 0xab, 0xb4 }, { 0xb6, 0xb9 }, { 0xbb, 0xbf }, { 0xd7, 0xd7 }, { 0xf7, 0xf7 },
+		{ 0x2c2, 0x2c5 }, { 0x2d2, 0x2df },
+		{ 0x300, 0x36f }, { 0x2000, 0x2070 }, { 0x2074, 0x207e }, { 0x2080, 0x208f }, { 0x20a0, 0x20ff },
+		{ 0x2190, 0x2bff },
+		{ 0x3000, 0x3004 }, { 0x3007, 0x3030 }, { 0xd800, 0xf8ff }, { 0xfe00, 0xfe6f }, { 0xff00, 0xff20 },
+		{ 0x1f000, 0x1faff }, { 0xe0000, 0x10ffff },
 	};
 	for (size_t i = 0; i < COUNT(others) && c >= 0x80; i++)
 		if (c >= others[i].from && c <= others[i].to)
@@ -186,7 +204,8 @@ uint32_t string_hash(const char *bytes, size_t count)
 
 static uint32_t mix(uint64_t x) { x *= 0x9e3779b97f4a7c15u; return (uint32_t)(x ^ x >> 32); }
 
-bool value_hash(struct value value, uint32_t *hash)
+/* Tuples of more than 500 tuples inside each other are refused, as what is built in a loop could end the stack. */
+static bool hash_deep(struct value value, uint32_t *hash, int depth)
 {
 	uint32_t part;
 	switch (value.kind) {
@@ -198,13 +217,14 @@ bool value_hash(struct value value, uint32_t *hash)
 		*hash = mix((uint64_t)value_integer(value));
 		return true;
 	case VALUE_FLOAT:                         /* 1.0 and 1 are one key */
-		*hash = value.real >= -9e18 && value.real <= 9e18 && value.real == floor(value.real) ? mix((uint64_t)(int64_t)value.real)
+		*hash = value.real >= -9e18 && value.real <= 9e18 && value.real == floor(value.real)
+			? mix((uint64_t)(int64_t)value.real)
 			: mix((uint64_t)value.integer + 1);
 		return true;
 	case VALUE_TUPLE:
 		*hash = 7;
 		for (size_t i = 0; i < value.list->count; i++) {
-			if (!value_hash(value.list->at[i], &part))
+			if (depth > 500 || !hash_deep(value.list->at[i], &part, depth + 1))
 				return false;
 			*hash = mix((uint64_t)*hash << 32 | part);
 		}
@@ -223,11 +243,14 @@ bool value_hash(struct value value, uint32_t *hash)
 	}
 }
 
+bool value_hash(struct value value, uint32_t *hash) { return hash_deep(value, hash, 0); }
+
 /* Equality of hashable values; it cannot fail. */
 static bool same_key(struct value a, struct value b)
 {
 	if (value_is_number(a) && value_is_number(b))
-		return a.kind == VALUE_FLOAT || b.kind == VALUE_FLOAT ? value_real(a) == value_real(b) : value_integer(a) == value_integer(b);
+		return a.kind == VALUE_FLOAT || b.kind == VALUE_FLOAT ? value_real(a) == value_real(b)
+								      : value_integer(a) == value_integer(b);
 	if (a.kind != b.kind)
 		return false;
 	if (a.kind == VALUE_UNDEFINED)
@@ -326,7 +349,8 @@ struct value value_dict_get(struct value dict, const char *key)
 }
 
 /* ---- functions and objects ---- */
-struct value value_function(struct arena *arena, const char *name, const char *parameters, template_function *function, void *user)
+struct value value_function(
+	struct arena *arena, const char *name, const char *parameters, template_function *function, void *user)
 {
 	struct function *made = new(arena, struct function);
 	made->own = (struct builtin){ name, parameters, function, user };

@@ -24,13 +24,14 @@ static bool breaks_after(const struct wrap *w, size_t i)
 {
 	bool before = (i >= 2 && letter_at(w, i - 1) && letter_at(w, i - 2)) ||
 		(i >= 3 && letter_at(w, i - 1) && w->points[i - 2] == '-' && letter_at(w, i - 3));
-	bool after = letter_at(w, i + 1) && (letter_at(w, i + 2) || (i + 2 < w->count && w->points[i + 2] == '-' && letter_at(w, i + 3)));
+	bool after = letter_at(w, i + 1) &&
+		(letter_at(w, i + 2) || (i + 2 < w->count && w->points[i + 2] == '-' && letter_at(w, i + 3)));
 	return w->points[i] == '-' && before && after;
 }
 
 static bool space_at(const struct wrap *w, size_t i) { return w->points[i] < 128 && wrap_space((char)w->points[i]); }
 
-/* The end of the chunk that begins at `i`: white space, a dash between words, or a word up to where a line may break. */
+/* The end of the chunk at `i`: white space, a dash between words, or a word up to where a line may break. */
 static size_t chunk_end(const struct wrap *w, size_t i, bool hyphens)
 {
 	size_t end = i;
@@ -78,7 +79,8 @@ static size_t cut_word(const struct wrap *w, size_t from, size_t to, size_t room
 	return room < to - from ? room : to - from;
 }
 
-static void wrap_paragraph(struct wrap *w, struct value text, size_t width, bool words, bool hyphens, struct value by, struct text *out)
+static void wrap_paragraph(
+	struct wrap *w, struct value text, size_t width, bool words, bool hyphens, struct value by, struct text *out)
 {
 	const char *at = text.bytes, *end = at + text.count;
 	w->count = 0;
@@ -90,7 +92,7 @@ static void wrap_paragraph(struct wrap *w, struct value text, size_t width, bool
 	}
 	w->at[w->count] = end;
 	bool lines = false;
-	size_t next = 0, chunk = next < w->count ? chunk_end(w, 0, hyphens) : 0;          /* the chunk is [next, chunk) */
+	size_t next = 0, chunk = next < w->count ? chunk_end(w, 0, hyphens) : 0; /* the chunk is [next, chunk) */
 	while (next < w->count) {
 		size_t from, length = 0;
 		if (lines && chunk_blank(w, next, chunk)) {
@@ -106,7 +108,9 @@ static void wrap_paragraph(struct wrap *w, struct value text, size_t width, bool
 			chunk = next < w->count ? chunk_end(w, next, hyphens) : next;
 		}
 		if (next < w->count && chunk - next > width) {
-			size_t taken = words ? cut_word(w, next, chunk, width - length, hyphens) : next == from ? chunk - next : 0;
+			size_t taken = words   ? cut_word(w, next, chunk, width - length, hyphens)
+				: next == from ? chunk - next
+					       : 0;
 			last = taken || words ? next : last;
 			next += taken;
 			if (next == chunk)
@@ -179,7 +183,7 @@ static struct value sorted(struct pretty *p, struct value value, int depth)
 		list_add(keys, value.dict->at[i].key);
 		list_add(order, value_int((int64_t)i));
 	}
-	if (!numbers && !strings)                 /* by the name of their type, as Python does where keys have no order */
+	if (!numbers && !strings) /* by the name of their type, as Python does where keys have no order */
 		for (size_t i = 0; i < keys->count; i++)
 			keys->at[i] = value_string(value_type(keys->at[i]));
 	list_sort_by(p->r, order, keys, false);
@@ -282,7 +286,8 @@ static void pretty(struct pretty *p, struct value value, size_t indent, size_t a
 			text_adds(p->out, ": ");
 			column += repr_length(p, value.dict->at[i].key) + 2;
 		}
-		pretty(p, value.kind == VALUE_DICT ? value.dict->at[i].value : value.list->at[i], column, behind, false);
+		pretty(p, value.kind == VALUE_DICT ? value.dict->at[i].value : value.list->at[i], column, behind,
+			false);
 		if (i + 1 < count)
 			text_addc(p->out, ',');
 	}

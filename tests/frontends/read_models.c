@@ -39,7 +39,10 @@ static void json_bytes(struct text *out, const char *at, size_t n)
 	text_addc(out, '"');
 }
 
-static void json_name(struct text *out, const char *name) { json_bytes(out, name ? name : "", name ? strlen(name) : 0); }
+static void json_name(struct text *out, const char *name)
+{
+	json_bytes(out, name ? name : "", name ? strlen(name) : 0);
+}
 
 /* A sum of the bytes, each weighted by its place: numpy computes the same in one line. */
 static void json_data(struct text *out, const struct tensor *tensor)
@@ -245,8 +248,8 @@ static enum exit_code read_bytes(const char *at, size_t n)
 	return code;
 }
 
-/* Cut anywhere a file must be read or refused, never more.  The copy ends where the beginning does, so that a sanitizer sees
- * a byte too many. */
+/* Cut anywhere a file must be read or refused, never more.  The copy ends where the beginning does, so that a sanitizer
+ * sees a byte too many. */
 static int cut_one(const char *path)
 {
 	struct build outer;
@@ -262,7 +265,8 @@ static int cut_one(const char *path)
 	}
 	file_unmap(mapped);
 	build_release(&outer);
-	printf("%s: %zu read, %zu refused\n", path, codes[0], codes[EXIT_INVALID] + codes[EXIT_UNSUPPORTED] + codes[EXIT_LIMIT]);
+	printf("%s: %zu read, %zu refused\n", path, codes[0],
+	       codes[EXIT_INVALID] + codes[EXIT_UNSUPPORTED] + codes[EXIT_LIMIT]);
 	return codes[EXIT_DIFFERENT] + codes[EXIT_USAGE] + codes[EXIT_ENVIRONMENT] ? 1 : 0;
 }
 

@@ -1,6 +1,6 @@
-/* fuzz_graph.h: the promise of the readers.  Whatever the bytes, reading ends with a graph or with a message of one line and one
- * of three codes.  A graph prints as text that reads back, and prints as the same text again; the passes that need no ops
- * leave it well-formed. */
+/* fuzz_graph.h: the promise of the readers.  Whatever the bytes, reading ends with a graph or with a message of one
+ * line and one of three codes.  A graph prints as text that reads back, and prints as the same text again; the passes
+ * that need no ops leave it well-formed. */
 #ifndef FUZZ_FUZZ_GRAPH_H
 #define FUZZ_FUZZ_GRAPH_H
 #include <stdio.h>
@@ -41,7 +41,8 @@ static bool read_and_print(const void *data, size_t size, struct text *out, bool
 		}
 	}
 	bool right = build->code == EXIT_RIGHT;
-	promise(right || build->code == EXIT_INVALID || build->code == EXIT_UNSUPPORTED || build->code == EXIT_LIMIT, "a known code");
+	promise(right || build->code == EXIT_INVALID || build->code == EXIT_UNSUPPORTED || build->code == EXIT_LIMIT,
+	        "a known code");
 	promise(right == !*build->message && !strchr(build->message, '\n'), "one line says why");
 	if (!right && !passes && build->code != EXIT_LIMIT)
 		fprintf(stderr, "%s\n", build->message);
@@ -60,7 +61,8 @@ static int fuzz_graph(const uint8_t *data, size_t size)
 	struct text first, second;
 	if (read_and_print(data, size, &first, true)) {
 		if (read_and_print(first.at, first.count, &second, false)) {
-			promise(first.count == second.count && !memcmp(first.at, second.at, first.count), "what reads back prints the same");
+			promise(first.count == second.count && !memcmp(first.at, second.at, first.count),
+			        "what reads back prints the same");
 			text_release(&second);
 		}
 		text_release(&first);

@@ -1,8 +1,8 @@
 /* fuzz_onnx.c: any bytes are read or refused, and what is read keeps its promise (fuzz_graph.h).
  *
- * Bytes changed at random seldom stay a protobuf: the lengths around them are wrong.  So the mutator mostly changes one field of
- * one message (drops it, doubles it, gives it another number, another's content, an awkward value) and writes the lengths
- * of all messages around anew. */
+ * Bytes changed at random seldom stay a protobuf: the lengths around them are wrong.  So the mutator mostly changes one
+ * field of one message (drops it, doubles it, gives it another number, another's content, an awkward value) and writes
+ * the lengths of all messages around anew. */
 #include "fuzz_graph.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
@@ -77,7 +77,8 @@ static size_t put_field(uint8_t *to, unsigned number, const uint8_t *content, si
 
 static size_t mutate(const uint8_t *in, size_t size, uint8_t *out, size_t room, uint32_t *seed, int depth)
 {
-	static const uint64_t awkward[] = { 0, 1, 2, 7, 16, 20, 26, 31, 64, 1u << 31, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MIN, UINT64_MAX };
+	static const uint64_t awkward[] = {
+	        0, 1, 2, 7, 16, 20, 26, 31, 64, 1u << 31, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MIN, UINT64_MAX};
 	struct field *fields = malloc(FIELDS * sizeof *fields);
 	size_t count = size + 64 < room ? split(in, size, fields) : 0, n = 0;
 	if (!count || draw(seed) % 16 == 0) {
@@ -118,7 +119,8 @@ static size_t mutate(const uint8_t *in, size_t size, uint8_t *out, size_t room, 
 		default:
 			n = put_varint(made, f.number << 3 | (f.type == 2 ? 0 : f.type));
 			if (f.type == 0 || f.type == 2)
-				n += put_varint(made + n, draw(seed) % 2 ? awkward[draw(seed) % COUNT(awkward)] : draw(seed) % 32);
+				n += put_varint(made + n, draw(seed) % 2 ? awkward[draw(seed) % COUNT(awkward)]
+				                                         : draw(seed) % 32);
 			else
 				for (size_t width = f.type == 1 ? 8 : 4; width--;)
 					made[n++] = (uint8_t)draw(seed);

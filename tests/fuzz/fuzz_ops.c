@@ -1,5 +1,5 @@
-/* fuzz_ops.c: graphs in text through inference, folding, simplification and definition; small ones are interpreted too.  Every input
- * ends in a program that keeps its promises or in a message; nothing else. */
+/* fuzz_ops.c: graphs in text through inference, folding, simplification and definition; small ones are interpreted too.
+ * Every input ends in a program that keeps its promises or in a message; nothing else. */
 #include <stdlib.h>
 #include "definitions/definitions.h"
 #include "frontends/frontends.h"
@@ -13,7 +13,8 @@ static bool is_small(const struct program *program)
 	double work = 0;
 	for (size_t i = 0; i < program->all.count; i++) {
 		const struct definition *definition = program->all.at[i];
-		work += (double)definition_elements(definition) * (double)(definition->body ? definition_terms(definition) : 1);
+		work += (double)definition_elements(definition) *
+		        (double)(definition->body ? definition_terms(definition) : 1);
 	}
 	return work <= work_most;
 }
@@ -24,7 +25,8 @@ static void run(struct build *build, const struct program *program)
 	void **outputs = new_array(build->arena, void *, program->outputs.count + 1);
 	for (size_t i = 0; i < program->inputs.count + program->outputs.count; i++) {
 		bool in = i < program->inputs.count;
-		const struct definition *definition = in ? program->inputs.at[i] : program->outputs.at[i - program->inputs.count];
+		const struct definition *definition =
+		        in ? program->inputs.at[i] : program->outputs.at[i - program->inputs.count];
 		size_t bytes = dtype_bytes(definition->type, (size_t)definition_elements(definition));
 		uint8_t *data = arena_alloc(build->arena, bytes + 1);
 		for (size_t k = 0; in && k < bytes; k++)

@@ -1,6 +1,6 @@
-/* fuzz_template.c: bytes -> a template -> lexer, parser and renderer.  The first byte chooses settings; zero bytes divide
- * the rest into the templates main, b, c and d, which may include, import and extend each other.  Promises: it ends, within
- * the limits, with text or with a message that has a place; and a second rendering gives the same. */
+/* fuzz_template.c: bytes -> a template -> lexer, parser and renderer.  The first byte chooses settings; zero bytes
+ * divide the rest into the templates main, b, c and d, which may include, import and extend each other.  Promises: it
+ * ends, within the limits, with text or with a message that has a place; and a second rendering gives the same. */
 #include "ingot/template.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +20,15 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 	return false;
 }
 
-static struct value add(struct template_call *call) { return value_int(call_int(call, 0, 0) % 1000 + call_int(call, 1, 1) % 1000); }
+static struct value add(struct template_call *call)
+{
+	return value_int(call_int(call, 0, 0) % 1000 + call_int(call, 1, 1) % 1000);
+}
 
 static struct value data(struct arena *arena)
 {
-	struct value globals = value_dict(arena), list = value_list(arena), dict = value_dict(arena), words = value_list(arena);
+	struct value globals = value_dict(arena), list = value_list(arena), dict = value_dict(arena),
+		     words = value_list(arena);
 	for (int i = 0; i < 4; i++)
 		value_list_add(list, value_int(3 - i));
 	value_dict_set(dict, "k", value_float(1.5));
@@ -60,9 +64,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		at = zero ? zero + 1 : end;
 	}
 	struct template_settings settings = {
-		.line_statement = choice & 1 ? "//%" : NULL, .line_comment = choice & 1 ? "//#" : NULL, .trim_blocks = choice & 2,
-		.lstrip_blocks = choice & 4, .keep_trailing_newline = choice & 8, .lenient = choice & 16, .newline = choice & 32 ? "\r\n" : "\n",
-		.output_limit = 1 << 18, .memory_limit = 1 << 23, .loop_limit = 5000, .depth_limit = 300,
+		.line_statement = choice & 1 ? "//%" : NULL,
+		.line_comment = choice & 1 ? "//#" : NULL,
+		.trim_blocks = choice & 2,
+		.lstrip_blocks = choice & 4,
+		.keep_trailing_newline = choice & 8,
+		.lenient = choice & 16,
+		.newline = choice & 32 ? "\r\n" : "\n",
+		.output_limit = 1 << 18,
+		.memory_limit = 1 << 23,
+		.loop_limit = 5000,
+		.depth_limit = 300,
 	};
 	build_init(&build);
 	text_init(&text, &build);

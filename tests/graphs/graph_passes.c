@@ -2,9 +2,9 @@
  *
  *     graph_passes PASS [--update] FILE...
  *
- * A file is a graph, the line "# becomes", and the graph after the pass; --update writes the latter.  Or, in place of both, the
- * line "# fails: MESSAGE" with the end of the message that inference must give.  Where the graph can be run, both are interpreted on
- * seeded inputs and must agree to 1e-5 of the largest output. */
+ * A file is a graph, the line "# becomes", and the graph after the pass; --update writes the latter.  Or, in place of
+ * both, the line "# fails: MESSAGE" with the end of the message that inference must give.  Where the graph can be run,
+ * both are interpreted on seeded inputs and must agree to 1e-5 of the largest output. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,8 @@ static struct values run(struct graph *graph)
 	for (size_t i = 0; i < program->outputs.count; i++)
 		values.count += (size_t)definition_elements(program->outputs.at[i]);
 	values.at = new_array(build->arena, float, values.count + 1);
-	for (size_t i = 0, at = 0; i < program->outputs.count; at += (size_t)definition_elements(program->outputs.at[i++]))
+	for (size_t i = 0, at = 0; i < program->outputs.count;
+	     at += (size_t)definition_elements(program->outputs.at[i++]))
 		outputs[i] = values.at + at;
 	interpret(program, MATH_STRICT, inputs, outputs);
 	return values;

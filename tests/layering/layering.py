@@ -39,7 +39,7 @@ def main():
                         wrong.append("%s: %s/ may not look into %s" % (shown, here, target))
                 if here in ORDER and here not in ("cli", "jit") and there == "runtime":
                     wrong.append("%s: looks into the runtime: %s" % (shown, target))
-            if here == "template":
+            if here == "template" or shown.endswith("graph/print.c"):   # ONNX text has braces of its own
                 continue
             for number, line in enumerate(text.split("\n"), 1):
                 if re.search(r'"(?:[^"\\]|\\.)*[;{]\s*\\n', line):

@@ -88,6 +88,20 @@ static void make_concat(struct made *made, const int64_t *n)
 	output(made, map(made, "y", 4, n[0], c, n[3], n[3], expr_select(A, &first, 1, load(made, a, i, k, h, w),
 		row1(made, SCALAR_neg, load(made, b, i, index_plus(A, k, -n[1]), h, w)))));
 }
+static void make_many(struct made *made, const int64_t *n)
+{
+	struct definition *x = input(made, "x", DTYPE_F32, 1, n[0], 0, 0, 0);
+	const struct index *i = var(made, 0, n[0] * n[1]);
+	const struct expr *value = number(made, 7);
+	for (int64_t k = 0; k < n[1]; k++) {               /* the parts in turn, every other one backwards */
+		const struct index *at = index_plus(A, i, -k * n[0]);
+		if (k % 2)
+			at = index_plus(A, index_scale(A, at, -1), n[0] - 1);
+		struct range part = { at, 0, n[0] };
+		value = expr_select(A, &part, 1, load(made, x, at, NULL, NULL, NULL), value);
+	}
+	output(made, map(made, "y", 1, n[0] * n[1], 0, 0, 0, value));
+}
 static void make_pad(struct made *made, const int64_t *n)
 {
 	struct definition *x = input(made, "x", DTYPE_F32, 4, 1, n[0], n[1], n[2]);
@@ -417,11 +431,13 @@ const struct kernel_case kernel_cases[] = {
 	{ "copy", make_copy, { 1000 } }, { "gelu", make_gelu, { 100 } },
 	{ "transpose", make_transpose, { 2, 17, 33 } }, { "transpose_big", make_transpose, { 3, 65, 63 } },
 	{ "concat", make_concat, { 2, 5, 9, 7 } }, { "concat_last", make_concat, { 1, 17, 16, 15, 1 } }, { "concat_many", make_concat, { 3, 40, 24, 9 } },
+	{ "many", make_many, { 17, 60 } },
 	{ "pad", make_pad, { 3, 15, 17 } }, { "pad_last", make_pad, { 20, 9, 7, 0, 1 } },
 	{ "resize", make_resize, { 1, 3, 17 } }, { "resize_last", make_resize, { 2, 17, 5, 0, 1 } },
 	{ "outside", make_outside, { 19 } }, { "no_terms", make_empty, { 19, 0 } }, { "no_elements", make_empty, { 0, 5 } }, { "long", make_long, { 33, 2000 } },
 	{ "functions", make_functions, { 65 } },
 	{ "maxpool", make_maxpool, { 3, 15, 17, 3, 2, 1 } }, { "maxpool_last", make_maxpool, { 20, 15, 17, 3, 2 | LAST, 1 } },
+	{ "maxpool_small", make_maxpool, { 8, 3, 5, 2, 2 | LAST, 1 } },
 	{ "maxpool_plain", make_maxpool, { 16, 16, 16, 2, 2 | LAST, 0 } }, { "maxpool_wide", make_maxpool, { 17, 15, 13, 5, 1 | LAST, 2 } },
 	{ "maxpool_wide_nchw", make_maxpool, { 2, 15, 33, 5, 1, 2 } }, { "maxpool_one", make_maxpool, { 3, 8, 17, 3, 1, 1 } },
 	{ "avgpool", make_avgpool, { 64, 9, 7, 3, 1 | LAST, 0 } }, { "avgpool_pad", make_avgpool, { 7, 9, 17, 3, 1, 1 } },
@@ -435,7 +451,8 @@ const struct kernel_case kernel_cases[] = {
 	{ "global_max_last", make_global, { 1, 19, 13, 11, 1, 1 } },
 	{ "softmax_1", make_softmax, { 3, 1, 1 } }, { "softmax_7", make_softmax, { 3, 7, 1 } }, { "softmax_63", make_softmax, { 3, 63, 1 } },
 	{ "softmax_64", make_softmax, { 3, 64, 1 } }, { "softmax_65", make_softmax, { 5, 65, 1 } }, { "softmax_129", make_softmax, { 3, 129, 1 } },
-	{ "softmax_1000", make_softmax, { 3, 1000, 1 } }, { "softmax_middle", make_softmax, { 2, 10, 17 } }, { "softmax_middle_100", make_softmax, { 2, 100, 17 } },
+	{ "softmax_1000", make_softmax, { 3, 1000, 1 } }, { "softmax_row", make_softmax, { 1, 129, 1 } }, { "softmax_rows_8", make_softmax, { 16, 48, 1 } },
+	{ "softmax_rows_4", make_softmax, { 8, 100, 1 } }, { "softmax_middle", make_softmax, { 2, 10, 17 } }, { "softmax_middle_100", make_softmax, { 2, 100, 17 } },
 	{ "norm_7", make_norm, { 3, 7 } }, { "norm_64", make_norm, { 3, 64 } }, { "norm_129", make_norm, { 5, 129 } }, { "norm_768", make_norm, { 7, 768 } },
 	{ "dense_64", make_dense, { 10, 64 } }, { "dense_129", make_dense, { 7, 129 } }, { "dense_640", make_dense, { 1, 640 } },
 	{ "dense_across", make_dense, { 17, 100, 1 } }, { "dense_chain", make_dense, { 33, 63 } },

@@ -3,9 +3,9 @@
 
     backend.py INTERPRET_MODEL [--verbose] [NAME...]
 
-The tests come with PyPI's onnx.  One whose op takes a shape, axes or the like as an input has it as an input of the graph; where ingot
-wants a constant there, all inputs but the first are made constants.  unsupported.txt names the tests that must end with exit 4;
-every other one must be right.  With --simplify the passes run too.  Ends with 77 where there is no onnx."""
+The tests come with PyPI's onnx.  One whose op takes a shape, axes or the like as an input has it as an input of the
+graph; where ingot wants a constant there, all inputs but the first are made constants.  unsupported.txt names the tests
+that must end with exit 4; every other one must be right.  With --simplify the passes run too.  Ends with 77 where there is no onnx."""
 import fnmatch, os, shutil, subprocess, sys, tempfile
 
 try:
@@ -46,7 +46,8 @@ def tests():
     for case in collect_testcases(None):
         sets = []
         for inputs, outputs in case.data_sets:
-            if not all(isinstance(x, (numpy.ndarray, numpy.generic, onnx.TensorProto)) for x in list(inputs) + list(outputs)):
+            plain = (numpy.ndarray, numpy.generic, onnx.TensorProto)
+            if not all(isinstance(x, plain) for x in list(inputs) + list(outputs)):
                 break
             as_proto = lambda x: x if isinstance(x, onnx.TensorProto) else numpy_helper.from_array(numpy.asarray(x))
             sets.append([[as_proto(x) for x in inputs], [as_proto(x) for x in outputs]])
@@ -110,7 +111,8 @@ def main():
         for name, model, sets in tests():
             if names and name not in names:
                 continue
-            if not all(n.op_type in known and n.domain in ("", "ai.onnx") for n in model.graph.node) or model.functions or not model.graph.node:
+            nodes = model.graph.node
+            if not nodes or model.functions or not all(n.op_type in known and n.domain in ("", "ai.onnx") for n in nodes):
                 continue
             code, message = run(program, os.path.join(folder, "test"), model, sets, options)
             wanted = UNSUPPORTED if any(fnmatch.fnmatchcase(name, pattern) for pattern in unsupported) else 0

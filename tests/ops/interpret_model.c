@@ -1,10 +1,10 @@
 /* interpret_model.c: a model and its inputs -> its outputs, by the interpreter.
  *
- *     interpret_model [--double] [--simplify] [--time] [--show graph|definitions] MODEL [INPUT.npy|INPUT.pb …] [--out PREFIX]
- *     interpret_model --ops          lists ONNX's ops that ingot knows
+ *     interpret_model [--double] [--simplify] [--time] [--show graph|definitions] MODEL [INPUT.npy|INPUT.pb …] [--out
+ * PREFIX] interpret_model --ops          lists ONNX's ops that ingot knows
  *
- * Writes PREFIX0.npy, PREFIX1.npy …; dimensions of the inputs that are not known are taken from the data.  Ends with the exit code of
- * the build and its message on stderr. */
+ * Writes PREFIX0.npy, PREFIX1.npy …; dimensions of the inputs that are not known are taken from the data.  Ends with
+ * the exit code of the build and its message on stderr. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -52,7 +52,7 @@ static struct npy read_input(struct build *build, const char *path)
 		return npy_read(build, path);
 	const struct tensor *tensor = tensor_read_proto(build, path);
 	struct npy npy = { .type = tensor->type, .rank = tensor->rank, .bytes = tensor->bytes };
-	npy.data = arena_copy(build->arena, tensor->data, tensor->bytes);             /* aligned, as a file's bytes need not be */
+	npy.data = arena_copy(build->arena, tensor->data, tensor->bytes); /* aligned, as a file's bytes need not be */
 	for (int d = 0; d < tensor->rank; d++)
 		npy.extents[d] = tensor->dims[d].extent;
 	return npy;
@@ -83,7 +83,8 @@ static void work(struct build *build, const struct options *options)
 	text_init(&text, build);
 	graph_check(graph);
 	if ((size_t)options->count > graph->inputs.count)
-		fail(build, EXIT_USAGE, options->model, "%d inputs are given, it has %zu", options->count, graph->inputs.count);
+		fail(build, EXIT_USAGE, options->model, "%d inputs are given, it has %zu", options->count,
+		     graph->inputs.count);
 	for (int i = 0; i < options->count; i++) {
 		struct npy npy = read_input(build, options->inputs[i]);
 		bind(graph, graph->inputs.at[i], &npy);
@@ -108,11 +109,13 @@ static void work(struct build *build, const struct options *options)
 	if (!options->out)
 		return;
 	if ((size_t)options->count != program->inputs.count)
-		fail(build, EXIT_USAGE, options->model, "%d inputs are given, it has %zu", options->count, program->inputs.count);
+		fail(build, EXIT_USAGE, options->model, "%d inputs are given, it has %zu", options->count,
+		     program->inputs.count);
 	void **outputs = new_array(build->arena, void *, program->outputs.count);
 	for (size_t i = 0; i < program->outputs.count; i++) {
 		const struct definition *definition = program->outputs.at[i];
-		outputs[i] = arena_alloc(build->arena, dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
+		outputs[i] = arena_alloc(build->arena,
+		                         dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
 	}
 	clock_t start = clock();
 	interpret(program, options->in_double ? MATH_DOUBLE : MATH_STRICT, inputs, outputs);
@@ -120,8 +123,8 @@ static void work(struct build *build, const struct options *options)
 		fprintf(stderr, "interpreted in %.3f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
 	for (size_t i = 0; i < program->outputs.count; i++) {
 		const struct definition *definition = program->outputs.at[i];
-		npy_write(build, arena_printf(build->arena, "%s%zu.npy", options->out, i), definition->type, definition->rank, definition->extents,
-			outputs[i]);
+		npy_write(build, arena_printf(build->arena, "%s%zu.npy", options->out, i), definition->type,
+		          definition->rank, definition->extents, outputs[i]);
 	}
 }
 
@@ -136,7 +139,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (!options.model) {
-		fprintf(stderr, "usage: interpret_model [--double] [--simplify] [--show graph|definitions] MODEL [INPUT …] [--out PREFIX]\n");
+		fprintf(stderr, "usage: interpret_model [--double] [--simplify] [--show graph|definitions] MODEL "
+		                "[INPUT …] [--out PREFIX]\n");
 		return EXIT_USAGE;
 	}
 	build_init(&build);

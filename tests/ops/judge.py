@@ -8,7 +8,8 @@ INVALID, UNSUPPORTED, SKIPPED = 3, 4, 77
 
 def interpret(program, model, inputs, prefix, *options):
     """Exit code, message, outputs (None where it failed)."""
-    done = subprocess.run([program, *options, model, *inputs, "--out", prefix], capture_output=True, text=True, errors="replace", timeout=120)
+    done = subprocess.run([program, *options, model, *inputs, "--out", prefix], capture_output=True, text=True,
+                          errors="replace", timeout=120)
     if done.returncode:
         return done.returncode, done.stderr.strip(), None
     paths = sorted(glob.glob(glob.escape(prefix) + "*.npy"), key=lambda p: int(p[len(prefix):-4]))

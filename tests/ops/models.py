@@ -3,9 +3,9 @@
 
     models.py INTERPRET_MODEL [--long] [FOLDER...]
 
-Without folders: the networks of which every op is known, in models/ and burn/ of $INGOT_CASES (or ../shared/cases beside the project).
-Each is run as it is, simplified, and in double.  Right: within the atol of io.json, and the simplified graph not off from double by
-more than twice as much (plus one part in 10^6).  Ends with 77 where there are no cases."""
+Without folders: the networks of which every op is known, in models/ and burn/ of $INGOT_CASES (or ../shared/cases
+beside the project).  Each is run as it is, simplified, and in double.  Right: within the atol of io.json, and the
+simplified graph not off from double by more than twice as much (plus one part in 10^6).  Ends with 77 where there are no cases."""
 import json, os, sys, tempfile
 
 try:
@@ -37,7 +37,9 @@ def known_folders(program, cases):
         for name in sorted(os.listdir(os.path.join(cases, kind))):
             folder = os.path.join(cases, kind, name)
             path = os.path.join(folder, "model.onnx")
-            if os.path.exists(path) and all(d in ("", "ai.onnx") and o in known for d, o in ops_of(onnx.load(path).graph)):
+            if not os.path.exists(path):
+                continue
+            if all(domain in ("", "ai.onnx") and op in known for domain, op in ops_of(onnx.load(path).graph)):
                 yield folder
 
 

@@ -2,9 +2,9 @@
  *
  *     run_files FILE...
  *
- * In a file, below or above the graph, "# NAME = 1 2 3" gives the elements of an input or output; nan, inf and -inf are numbers too.
- * Floats must agree to 1e-6 of the largest number of the output and one part in 10^5; all else exactly.  Each graph is run as
- * it is and simplified. */
+ * In a file, below or above the graph, "# NAME = 1 2 3" gives the elements of an input or output; nan, inf and -inf are
+ * numbers too. Floats must agree to 1e-6 of the largest number of the output and one part in 10^5; all else exactly.
+ * Each graph is run as it is and simplified. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -77,21 +77,23 @@ static bool same(const struct definition *definition, double got, double want, d
 	return fabs(got - want) <= 1e-6 * largest + 1e-5 * fabs(want);
 }
 
-static bool compare(struct build *build, const char *path, const char *text, const struct definition *definition, const char *name,
-	const void *got)
+static bool compare(struct build *build, const char *path, const char *text, const struct definition *definition,
+                    const char *name, const void *got)
 {
 	int64_t count;
 	const double *want = numbers_of(build, text, name, &count);
 	double largest = 0;
 	if (count != definition_elements(definition)) {
-		printf("%s: %s has %" PRId64 " elements, the file gives %" PRId64 "\n", path, name, definition_elements(definition), count);
+		printf("%s: %s has %" PRId64 " elements, the file gives %" PRId64 "\n", path, name,
+		       definition_elements(definition), count);
 		return false;
 	}
 	for (int64_t i = 0; i < count; i++)
 		largest = isfinite(want[i]) ? fmax(largest, fabs(want[i])) : largest;
 	for (int64_t i = 0; i < count; i++)
 		if (!same(definition, get(definition, got, i), want[i], largest)) {
-			printf("%s: %s[%" PRId64 "] is %.9g, %.9g is right\n", path, name, i, get(definition, got, i), want[i]);
+			printf("%s: %s[%" PRId64 "] is %.9g, %.9g is right\n", path, name, i, get(definition, got, i),
+			       want[i]);
 			return false;
 		}
 	return true;
@@ -116,7 +118,8 @@ static bool work(struct build *build, const char *path, bool simplify)
 		const struct definition *definition = program->inputs.at[i];
 		const double *numbers = numbers_of(build, text, definition->name, &count);
 		if (count != definition_elements(definition))
-			fail(build, EXIT_USAGE, path, "%s needs %" PRId64 " numbers, has %" PRId64, definition->name, definition_elements(definition), count);
+			fail(build, EXIT_USAGE, path, "%s needs %" PRId64 " numbers, has %" PRId64, definition->name,
+			     definition_elements(definition), count);
 		void *data = elements_of(build, definition);
 		for (int64_t k = 0; k < count; k++)
 			put(definition, data, k, numbers[k]);

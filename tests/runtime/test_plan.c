@@ -24,7 +24,8 @@ static uint32_t random_below(uint32_t n)
 static uint32_t add(uint64_t bytes, uint32_t first, uint32_t last)
 {
 	assert_true(count < MOST);
-	buffers[count] = (struct ingot_plan_buffer){ .bytes = bytes, .align = 64, .first = first, .last = last, .in_place_of = -1 };
+	buffers[count] = (struct ingot_plan_buffer){
+	        .bytes = bytes, .align = 64, .first = first, .last = last, .in_place_of = -1};
 	return count++;
 }
 
@@ -51,7 +52,8 @@ static uint64_t effort;                   /* 0: the planner's own */
 static struct ingot_plan_slab place(void)
 {
 	struct ingot_plan_slab slab;
-	struct ingot_plan plan = { .buffers = buffers, .buffer_count = count, .slabs = &slab, .slab_count = 1, .effort = effort };
+	struct ingot_plan plan = {
+	        .buffers = buffers, .buffer_count = count, .slabs = &slab, .slab_count = 1, .effort = effort};
 	assert_int_equal(ingot_plan_place(&plan), INGOT_PLAN_OK);
 	assert_int_equal(ingot_plan_check(&plan), INGOT_PLAN_OK);
 	disjoint(slab.peak);
@@ -138,7 +140,8 @@ static void ordinary_nets_meet_the_bound(void **state)
 		struct ingot_plan_slab slab = place();
 		assert_true(slab.bound > 0);
 		if (slab.peak != slab.bound)
-			fail_msg("net %zu: peak %llu, bound %llu", i, (unsigned long long)slab.peak, (unsigned long long)slab.bound);
+			fail_msg("net %zu: peak %llu, bound %llu", i, (unsigned long long)slab.peak,
+			         (unsigned long long)slab.bound);
 	}
 }
 
@@ -155,14 +158,16 @@ static void random_plans_are_near_the_bound(void **state)
 		uint32_t n = 3 + random_below(60), steps = 3 + random_below(60);
 		for (uint32_t i = 0; i < n; i++) {
 			uint32_t first = random_below(steps);
-			add(random_below(20) ? 1 + random_below(100000) : 0, first, first + random_below(1 + steps / 4));
+			add(random_below(20) ? 1 + random_below(100000) : 0, first,
+			    first + random_below(1 + steps / 4));
 			buffers[i].align = run % 2 ? 64 : UINT64_C(1) << random_below(9);
 		}
 		struct ingot_plan_slab slab = place();
 		met += run % 2 && slab.peak == slab.bound;
 		over += slab.bound ? (double)slab.peak / (double)slab.bound - 1 : 0;
 	}
-	printf("[ met      ] %d of 100 random plans of one alignment meet the bound; mean excess of 200 %.3f %%\n", met, over / 2);
+	printf("[ met      ] %d of 100 random plans of one alignment meet the bound; mean excess of 200 %.3f %%\n", met,
+	       over / 2);
 	effort = 0;
 	assert_true(met >= 95);
 	assert_true(over / 200 < 0.001);
@@ -180,7 +185,8 @@ static uint64_t exhaustive(const uint32_t *order, uint32_t n)
 			int fits = 1;
 			for (uint32_t j = 0; j < i && fits; j++) {
 				const struct ingot_plan_buffer *y = buffers + order[j];
-				fits = x->first > y->last || y->first > x->last || start + x->bytes <= at[j] || at[j] + y->bytes <= start;
+				fits = x->first > y->last || y->first > x->last || start + x->bytes <= at[j] ||
+				       at[j] + y->bytes <= start;
 			}
 			if (fits && start < best)
 				best = start;
@@ -240,7 +246,7 @@ static void in_place_saves_a_buffer(void **state)
 	assert_int_equal(slab.peak, 8192);
 	assert_true(buffers[3].offset != buffers[4].offset);
 	effort = 1000000;
-	for (int run = 0; run < 200; run++) {                 /* hints at random, sizes unequal: never a wrong overlap */
+	for (int run = 0; run < 200; run++) { /* hints at random, sizes unequal: never a wrong overlap */
 		count = 0;
 		seed = 9000 + (uint64_t)run;
 		for (uint32_t i = 0; i < 40; i++) {
@@ -274,7 +280,7 @@ static void slabs_are_apart(void **state)
 	assert_int_equal(ingot_plan_place(&plan), INGOT_PLAN_OK);
 	assert_int_equal(ingot_plan_check(&plan), INGOT_PLAN_OK);
 	assert_int_equal(slabs[2].align, 4096);
-	for (int i = 0; i < 3; i++)                           /* in a slab of its own each is dead before the next begins */
+	for (int i = 0; i < 3; i++) /* in a slab of its own each is dead before the next begins */
 		assert_in_range(slabs[i].peak, 1027, 1029);
 }
 
@@ -289,7 +295,8 @@ static void lanes_share_only_after_a_wait(void **state)
 		count = 0;
 		add(4096, 0, 1);
 		add(4096, 2, 3);
-		steps[2] = (struct ingot_plan_step){ .lane = 1, .after = waits ? after : NULL, .after_count = (uint32_t)waits };
+		steps[2] = (struct ingot_plan_step){
+		        .lane = 1, .after = waits ? after : NULL, .after_count = (uint32_t)waits};
 		struct ingot_plan plan = { .buffers = buffers, .buffer_count = count, .slabs = &slab, .slab_count = 1,
 					   .steps = steps, .step_count = 4, .lane_count = 2 };
 		assert_int_equal(ingot_plan_place(&plan), INGOT_PLAN_OK);
@@ -304,7 +311,8 @@ static void lanes_share_only_after_a_wait(void **state)
 	buffers[0].use_count = 2;
 	add(4096, 3, 3);
 	const uint32_t zero[] = { 0 };
-	struct ingot_plan_step crossed[] = { { .lane = 0 }, { .lane = 0 }, { .lane = 1, .after = zero, .after_count = 1 }, { .lane = 0 } };
+	struct ingot_plan_step crossed[] = {
+	        {.lane = 0}, {.lane = 0}, {.lane = 1, .after = zero, .after_count = 1}, {.lane = 0}};
 	struct ingot_plan plan = { .buffers = buffers, .buffer_count = count, .slabs = &slab, .slab_count = 1,
 				   .steps = crossed, .step_count = 4, .lane_count = 2 };
 	assert_int_equal(ingot_plan_place(&plan), INGOT_PLAN_OK);
@@ -365,7 +373,8 @@ static void errors_are_named(void **state)
 	assert_true(fails >= 8);
 	count = 0;
 	plan.buffer_count = 0;
-	assert_int_equal(ingot_plan_place(&(struct ingot_plan){ .buffers = buffers, .slabs = &slab, .slab_count = 1 }), INGOT_PLAN_OK);
+	assert_int_equal(ingot_plan_place(&(struct ingot_plan){.buffers = buffers, .slabs = &slab, .slab_count = 1}),
+	                 INGOT_PLAN_OK);
 	assert_int_equal(slab.peak, 0);
 }
 
@@ -380,7 +389,8 @@ static void large_plans_end(void **state)
 		for (uint32_t i = 0; i < n; i++)
 			many[i] = (struct ingot_plan_buffer){ .bytes = 4096, .align = 64, .in_place_of = -1,
 							      .first = shape ? 0 : i, .last = shape ? 1 : i + 8 };
-		struct ingot_plan plan = { .buffers = many, .buffer_count = shape ? 20000 : n, .slabs = &slab, .slab_count = 1 };
+		struct ingot_plan plan = {
+		        .buffers = many, .buffer_count = shape ? 20000 : n, .slabs = &slab, .slab_count = 1};
 		assert_int_equal(ingot_plan_place(&plan), INGOT_PLAN_OK);
 		assert_int_equal(slab.peak, slab.bound);
 	}
@@ -392,10 +402,14 @@ static void segments_bump_and_split(void **state)
 	(void)state;
 	uint64_t used[8];
 	uint32_t segments, bad;
-	struct ingot_plan_item items[] = { { .bytes = 10, .align = 1 }, { .bytes = 10, .align = 64 }, { .bytes = 0, .align = 16 },
-					   { .bytes = 30, .align = 1 }, { .bytes = 100, .align = 4 }, { .bytes = 1, .align = 0 } };
+	struct ingot_plan_item items[] = {{.bytes = 10, .align = 1},  {.bytes = 10, .align = 64},
+	                                  {.bytes = 0, .align = 16},  {.bytes = 30, .align = 1},
+	                                  {.bytes = 100, .align = 4}, {.bytes = 1, .align = 0}};
 	assert_int_equal(ingot_plan_segments(items, 6, 100, used, &segments, &bad), INGOT_PLAN_OK);
-	const struct { uint32_t segment; uint64_t offset; } golden[] = { { 0, 0 }, { 0, 64 }, { 0, 80 }, { 1, 0 }, { 2, 0 }, { 3, 0 } };
+	const struct {
+		uint32_t segment;
+		uint64_t offset;
+	} golden[] = {{0, 0}, {0, 64}, {0, 80}, {1, 0}, {2, 0}, {3, 0}};
 	/* item 3 would end at 110; item 4 fills a segment to its last byte */
 	for (int i = 0; i < 6; i++) {
 		assert_int_equal(items[i].segment, golden[i].segment);

@@ -2,9 +2,9 @@
  *
  *     runtime_stress [COUNT]          tasks; 0 or none: a sample
  *
- * Every task adds its number to the cells it owns the order of.  Without failures the result is a function of the program
- * alone, so it must be the oracle's; with failures and cancellations each task must have run or been reported, once, and
- * be destroyed, once.  The lists of the runtime stay bounded by what is in flight. */
+ * Every task adds its number to the cells it owns the order of.  Without failures the result is a function of the
+ * program alone, so it must be the oracle's; with failures and cancellations each task must have run or been reported,
+ * once, and be destroyed, once.  The lists of the runtime stay bounded by what is in flight. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,11 @@
 
 #define STREAMS 8
 #define CELLS 64
-#define CHECK(condition) ((condition) ? (void)0 : (fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, ingot_message()), exit(1)))
+#define QUEUE 256             /* short, so that the submitter meets full queues and failures while it submits */
+#define CHECK(condition)                                                                                               \
+	((condition)                                                                                                   \
+	         ? (void)0                                                                                             \
+	         : (fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, ingot_message()), exit(1)))
 
 struct world {
 	struct ingot_runtime *runtime;
@@ -56,7 +60,7 @@ static void world_open(struct world *world, const char *backend)
 {
 	struct ingot_device device;
 	memset(world, 0, sizeof *world);
-	CHECK(!ingot_runtime_open(&world->runtime, NULL));
+	CHECK(!ingot_runtime_open(&world->runtime, &(struct ingot_runtime_options){ .queue_capacity = QUEUE }));
 	CHECK(!ingot_backend_init(world->runtime, backend, &(struct ingot_backend_options){ .intra_op_threads = 1 }));
 	CHECK(!ingot_device_get(world->runtime, backend, 0, &device));
 	for (int i = 0; i < STREAMS; i++)
@@ -81,7 +85,12 @@ static void play(struct world *world, uint64_t count, int failures, uint64_t *ac
 			wait[waits++] = last[cell];
 		if (have[extra] && ask < 4)
 			wait[waits++] = last[extra];
-		struct ingot_task task = { .name = "work", .run = work_run, .argument = work, .destroy = work_destroy, .waits = wait, .wait_count = waits };
+		struct ingot_task task = {.name = "work",
+		                          .run = work_run,
+		                          .argument = work,
+		                          .destroy = work_destroy,
+		                          .waits = wait,
+		                          .wait_count = waits};
 		enum ingot_status status = ingot_task_submit(world->streams[stream], &task, &done);
 		if (!status) {
 			++*accepted;
@@ -96,7 +105,10 @@ static void play(struct world *world, uint64_t count, int failures, uint64_t *ac
 		} else {
 			CHECK(failures && status != INGOT_OK);
 			++*refused;
-			/* What failed is over: streams go on, and the cells begin anew. */
+		}
+		/* What failed is over: streams go on, and the cells begin anew; so do they after a while where only cancellations
+		 * pass from task to task. */
+		if (status || (failures && i % 3000 == 0)) {
 			for (int s = 0; s < STREAMS; s++)
 				CHECK(!ingot_stream_restart(world->streams[s]));
 			for (int c = 0; c < CELLS; c++)
@@ -109,7 +121,7 @@ static void play(struct world *world, uint64_t count, int failures, uint64_t *ac
 			char text[4096];
 			const char *blocks;
 			ingot_runtime_json(world->runtime, text, sizeof text);
-			CHECK((blocks = strstr(text, "\"blocks\":")) && atoll(blocks + 9) < 8 * 4096 + 1000);
+			CHECK((blocks = strstr(text, "\"blocks\":")) && atoll(blocks + 9) < STREAMS * QUEUE + 1000);
 		}
 	}
 	for (int c = 0; c < CELLS; c++)
@@ -148,9 +160,11 @@ int main(int argc, char **argv)
 	world_open(&threads, "multicore");
 	play(&threads, count, 1, &accepted, &refused);
 	CHECK(threads.destroyed == count && threads.ran <= accepted);
-	CHECK(accepted + refused == count && refused > 0);
-	printf("%llu tasks with failures: %llu ran, %llu were skipped or cancelled, %llu refused; each destroyed once\n", (unsigned long long)count,
-	       (unsigned long long)threads.ran, (unsigned long long)(accepted - threads.ran), (unsigned long long)refused);
+	CHECK(accepted + refused == count && (count < 50000 || refused > 0));
+	printf("%llu tasks with failures: %llu ran, %llu were skipped or cancelled, %llu refused; each destroyed "
+	       "once\n",
+	       (unsigned long long)count, (unsigned long long)threads.ran, (unsigned long long)(accepted - threads.ran),
+	       (unsigned long long)refused);
 	for (int s = 0; s < STREAMS; s++)
 		CHECK(!ingot_stream_close(threads.streams[s]));
 	CHECK(!ingot_runtime_close(threads.runtime));

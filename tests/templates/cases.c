@@ -3,7 +3,8 @@
  *     {"templates": {"main": "...", ...}, "data": {...}, "settings": {"trim_blocks": true, ...}, "repeat": 1}
  *
  * and each line out what `main` renders to, {"text": "..."}, or {"code": 3, "message": "...", "detail": "..."}. With
- * "repeat" it is rendered so many times and "seconds" says how long one took, "compile_seconds" the first compilation. */
+ * "repeat" it is rendered so many times and "seconds" says how long one took, "compile_seconds" the first compilation.
+ */
 #include "cli/json_value.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +25,19 @@ static struct template_settings settings_of(const json_t *json)
 #define STRING(member) .member = json_string_value(json_object_get(json, #member))
 #define BOOL(member)   .member = json_is_true(json_object_get(json, #member))
 	return (struct template_settings){
-		STRING(block_start), STRING(block_end), STRING(variable_start), STRING(variable_end), STRING(comment_start),
-		STRING(comment_end), STRING(line_statement), STRING(line_comment), STRING(newline),
-		BOOL(trim_blocks), BOOL(lstrip_blocks), BOOL(keep_trailing_newline), BOOL(lenient),
+		STRING(block_start),
+		STRING(block_end),
+		STRING(variable_start),
+		STRING(variable_end),
+		STRING(comment_start),
+		STRING(comment_end),
+		STRING(line_statement),
+		STRING(line_comment),
+		STRING(newline),
+		BOOL(trim_blocks),
+		BOOL(lstrip_blocks),
+		BOOL(keep_trailing_newline),
+		BOOL(lenient),
 	};
 }
 
@@ -46,7 +57,8 @@ static json_t *run(const json_t *one)
 	build_init(&build);
 	text_init(&text, &build);
 	if (BUILD_TRY(&build)) {
-		struct environment *environment = environment_new(&build, build.arena, &settings, load, json_object_get(one, "templates"));
+		struct environment *environment =
+			environment_new(&build, build.arena, &settings, load, json_object_get(one, "templates"));
 		struct value data = data_of(&build, json_object_get(one, "data"));
 		json_int_t repeat = json_integer_value(json_object_get(one, "repeat"));
 		if (repeat) {

@@ -1,4 +1,5 @@
-/* test_interpret.c: the interpreter against plain loops: the orders of reductions bit for bit, indices, selects, casts, and what fails. */
+/* test_interpret.c: the interpreter against plain loops: the orders of reductions bit for bit, indices, selects, casts,
+ * and what fails. */
 #include "unit.h"
 #include <math.h>
 #include "definitions/definitions.h"
@@ -91,7 +92,8 @@ static void sums_and_maxima_of_rows(void **state)
 		begin(&f);
 		float *x = random_array(&f, rows * n), sum[5], largest[5];
 		struct definition *in = define_input(f.program, "x", DTYPE_F32, 2, shape);
-		const struct expr *term = n ? load(&f, in, var(&f, 0, rows), var(&f, 1, n)) : expr_number(f.arena, DTYPE_F32, 0);
+		const struct expr *term =
+		        n ? load(&f, in, var(&f, 0, rows), var(&f, 1, n)) : expr_number(f.arena, DTYPE_F32, 0);
 		struct definition *s = define_reduction(f.program, "s", 1, &rows, REDUCE_SUM, 1, &n, NULL, term);
 		struct definition *m = define_reduction(f.program, "m", 1, &rows, REDUCE_MAX, 1, &n, NULL, term);
 		assert_int_equal(s->order, n < SUMS ? ORDER_CHAIN : ORDER_LANES);
@@ -115,13 +117,15 @@ static void products(int64_t m, int64_t k, int64_t n)
 	struct fixture f;
 	int64_t shapes[3][2] = { { m, k }, { k, n }, { m, n } };
 	begin(&f);
-	float *a = random_array(&f, m * k), *b = random_array(&f, k * n), *c = random_array(&f, n), *y = random_array(&f, m * n);
+	float *a = random_array(&f, m * k), *b = random_array(&f, k * n), *c = random_array(&f, n),
+	      *y = random_array(&f, m * n);
 	struct definition *da = define_input(f.program, "a", DTYPE_F32, 2, shapes[0]);
 	struct definition *db = define_constant(f.program, "b", DTYPE_F32, 2, shapes[1], b);
 	struct definition *dc = define_constant(f.program, "c", DTYPE_F32, 1, &n, c);
 	const struct index *i = var(&f, 0, m), *j = var(&f, 1, n), *t = var(&f, 2, k);
-	struct definition *dy = define_reduction(f.program, "y", 2, shapes[2], REDUCE_SUM, 1, &k, expr_load(f.arena, dc, &j),
-		expr_scalar(f.arena, SCALAR_mul, load(&f, da, i, t), load(&f, db, t, j), NULL));
+	struct definition *dy =
+	        define_reduction(f.program, "y", 2, shapes[2], REDUCE_SUM, 1, &k, expr_load(f.arena, dc, &j),
+	                         expr_scalar(f.arena, SCALAR_mul, load(&f, da, i, t), load(&f, db, t, j), NULL));
 	bool lanes = m * n <= 32 && k >= SUMS;
 	assert_int_equal(dy->order, lanes ? ORDER_LANES : ORDER_CHAIN);
 	assert_true(definition_is_contraction(dy));
@@ -188,8 +192,11 @@ static void window_with_pads(void **state)
 	begin(&f);
 	float *x = random_array(&f, 1000), *w = random_array(&f, 5);
 	y = random_array(&f, out);
-	struct definition *dx = define_input(f.program, "x", DTYPE_F32, 1, shape), *dw = define_constant(f.program, "w", DTYPE_F32, 1, &taps, w);
-	const struct index *k = var(&f, 1, taps), *at = index_plus(f.arena, index_add(f.arena, index_scale(f.arena, var(&f, 0, out), 2), k), -3);
+	struct definition *dx = define_input(f.program, "x", DTYPE_F32, 1, shape),
+	                  *dw = define_constant(f.program, "w", DTYPE_F32, 1, &taps, w);
+	const struct index *k = var(&f, 1, taps),
+	                   *at = index_plus(f.arena, index_add(f.arena, index_scale(f.arena, var(&f, 0, out), 2), k),
+	                                    -3);
 	const struct expr *padded = expr_select(f.arena, &(struct range){ at, 0, 1000 }, 1, expr_load(f.arena, dx, &at),
 		expr_number(f.arena, DTYPE_F32, 0));
 	struct definition *dy = define_reduction(f.program, "y", 1, &out, REDUCE_SUM, 1, &taps, NULL,
@@ -219,10 +226,13 @@ static void values_as_indices(void **state)
 		k[i] = i % 13 - 1;                                         /* -1, 10 and 11 lie outside and are cut */
 	for (int i = 0; i < m; i++)
 		x[i] = i * i - 20;
-	struct definition *dx = define_input(f.program, "x", DTYPE_I64, 1, &m), *dk = define_input(f.program, "k", DTYPE_I64, 1, &n);
+	struct definition *dx = define_input(f.program, "x", DTYPE_I64, 1, &m),
+	                  *dk = define_input(f.program, "k", DTYPE_I64, 1, &n);
 	const struct index *i = var(&f, 0, n), *at = index_value(f.arena, expr_load(f.arena, dk, &i), 0, m - 1);
-	const struct expr *product = expr_scalar(f.arena, SCALAR_mul, expr_load(f.arena, dx, &at), expr_index(f.arena, i), NULL);
-	output(&f, define_map(f.program, "y", 1, &n, expr_scalar(f.arena, SCALAR_div, product, expr_integer(f.arena, DTYPE_I64, 3), NULL)));
+	const struct expr *product =
+	        expr_scalar(f.arena, SCALAR_mul, expr_load(f.arena, dx, &at), expr_index(f.arena, i), NULL);
+	output(&f, define_map(f.program, "y", 1, &n,
+	                      expr_scalar(f.arena, SCALAR_div, product, expr_integer(f.arena, DTYPE_I64, 3), NULL)));
 	program_check(f.program);
 	interpret(f.program, MATH_STRICT, (const void *[]){ x, k }, (void *[]){ y });
 	for (int e = 0; e < n; e++) {
@@ -232,7 +242,8 @@ static void values_as_indices(void **state)
 	build_release(&f.build);
 }
 
-/* Memory of a value goes after its last reader, outputs may be inputs or constants, and double rounds once at the end. */
+/* Memory of a value goes after its last reader, outputs may be inputs or constants, and double rounds once at the end.
+ */
 static void chain_in_double(void **state)
 {
 	struct fixture f;
@@ -291,12 +302,16 @@ static void folds_what_is_constant(void **state)
 	float a[4] = { 1, 2, 3, 4 }, y[4];
 	(void)state;
 	begin(&f);
-	struct definition *x = define_input(f.program, "x", DTYPE_F32, 1, &n), *c = define_constant(f.program, "c", DTYPE_F32, 1, &n, a);
+	struct definition *x = define_input(f.program, "x", DTYPE_F32, 1, &n),
+	                  *c = define_constant(f.program, "c", DTYPE_F32, 1, &n, a);
 	const struct index *i = var(&f, 0, n);
-	struct definition *root = define_map(f.program, "root", 1, &n, expr_scalar(f.arena, SCALAR_sqrt, expr_load(f.arena, c, &i), NULL, NULL));
+	struct definition *root = define_map(f.program, "root", 1, &n,
+	                                     expr_scalar(f.arena, SCALAR_sqrt, expr_load(f.arena, c, &i), NULL, NULL));
 	struct definition *two = define_map(f.program, "two", 1, &n, expr_number(f.arena, DTYPE_F32, 2));
-	const struct expr *sum = expr_scalar(f.arena, SCALAR_add, expr_load(f.arena, root, &i), expr_load(f.arena, two, &i), NULL);
-	struct definition *out = define_map(f.program, "y", 1, &n, expr_scalar(f.arena, SCALAR_mul, sum, expr_load(f.arena, x, &i), NULL));
+	const struct expr *sum =
+	        expr_scalar(f.arena, SCALAR_add, expr_load(f.arena, root, &i), expr_load(f.arena, two, &i), NULL);
+	struct definition *out = define_map(f.program, "y", 1, &n,
+	                                    expr_scalar(f.arena, SCALAR_mul, sum, expr_load(f.arena, x, &i), NULL));
 	output(&f, out);
 	program_fold(f.program);
 	program_remove_dead(f.program);
@@ -321,18 +336,22 @@ static void prints_as_read(void **state)
 	begin(&f);
 	text_init(&text, &f.build);
 	struct definition *x = define_input(f.program, "x", DTYPE_F32, 2, shape);
-	const struct index *i = var(&f, 0, 2), *k = var(&f, 1, 100), *back = index_plus(f.arena, index_scale(f.arena, k, -1), 99);
+	const struct index *i = var(&f, 0, 2), *k = var(&f, 1, 100),
+	                   *back = index_plus(f.arena, index_scale(f.arena, k, -1), 99);
 	const struct expr *sum = expr_scalar(f.arena, SCALAR_add, load(&f, x, i, k), load(&f, x, i, back), NULL);
 	struct range first = { k, 0, 7 };
-	const struct expr *term = expr_scalar(f.arena, SCALAR_mul, sum, expr_select(f.arena, &first, 1, load(&f, x, i, k),
-		expr_number(f.arena, DTYPE_F32, 0.5)), NULL);
-	output(&f, define_reduction(f.program, "y", 1, shape, REDUCE_SUM, 1, shape + 1, load(&f, x, i, index_constant(f.arena, 0)), term));
+	const struct expr *term = expr_scalar(
+	        f.arena, SCALAR_mul, sum,
+	        expr_select(f.arena, &first, 1, load(&f, x, i, k), expr_number(f.arena, DTYPE_F32, 0.5)), NULL);
+	output(&f, define_reduction(f.program, "y", 1, shape, REDUCE_SUM, 1, shape + 1,
+	                            load(&f, x, i, index_constant(f.arena, 0)), term));
 	program_check(f.program);
 	program_print(f.program, &text);
 	assert_string_equal(text.at, "program test\n"
-		"x float[2,100]    input\n"
-		"y float[2] = sum(k0 < 100 by 64 from x[i0, 0]) (x[i0, k0] + x[i0, -k0 + 99]) * select(0 <= k0 < 7, x[i0, k0], 0.5)\n"
-		"output y = y\n");
+	                             "x float[2,100]    input\n"
+	                             "y float[2] = sum(k0 < 100 by 64 from x[i0, 0]) (x[i0, k0] + x[i0, -k0 + 99]) * "
+	                             "select(0 <= k0 < 7, x[i0, k0], 0.5)\n"
+	                             "output y = y\n");
 	text_release(&text);
 	build_release(&f.build);
 }

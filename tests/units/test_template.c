@@ -1,6 +1,9 @@
-/* test_template.c: the C side of templates: values built in C, functions, filters and tests in C, objects, errors, limits. */
+/* test_template.c: the C side of templates: values, functions, filters, tests and objects in C; errors, limits. */
 #include "unit.h"
 #include "ingot/template.h"
+#include "emit/embedded.h"
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct source { const char *name, *text; };
 
@@ -19,7 +22,8 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 static struct value address(struct template_call *call)
 {
 	const char *name = call->user;
-	return value_printf(call->arena, "%s[%lld * 16 + %lld]", name, (long long)call_int(call, 0, 0), (long long)call_int(call, 1, 7));
+	return value_printf(call->arena, "%s[%lld * 16 + %lld]", name, (long long)call_int(call, 0, 0),
+		(long long)call_int(call, 1, 7));
 }
 
 static struct value shout(struct template_call *call)
@@ -133,12 +137,14 @@ static void errors_say_where(void **state)
 static void chain_is_told(void **state)
 {
 	static const struct source sources[] = { { "main", "{% from 'lib' import tile %}\n\n{{ tile(3) }}" },
-		{ "lib", "{% macro tile(n) %}\n  {% include 'body' %}{% endmacro %}" }, { "body", "ok\n {{ n.rows }}\n" }, { 0 } };
+		{ "lib", "{% macro tile(n) %}\n  {% include 'body' %}"
+			"{% endmacro %}" }, { "body", "ok\n {{ n.rows }}\n" }, { 0 } };
 	struct run run;
 	(void)state;
 	start(&run, sources, NULL);
 	assert_string_equal(render(&run), "body:2:7: a int has no member 'rows'");
-	assert_string_equal(run.build.detail, "    2 |  {{ n.rows }}\n      |       ^\n      in include body, from lib:2:14\n"
+	assert_string_equal(run.build.detail,
+		"    2 |  {{ n.rows }}\n      |       ^\n      in include body, from lib:2:14\n"
 		"      in macro tile, from main:3:4\n");
 	end(&run);
 }
@@ -150,9 +156,12 @@ static void limits_end_it(void **state)
 		{ "{% include 'main' %}", { 0 }, "nested more than 4000 deep" },
 		{ "{% for i in range(1000000000000) %}{% endfor %}", { .loop_limit = 1000 }, "more than 1000 rounds" },
 		{ "{% for i in range(100000) %}xxxxxxxxxx{% endfor %}", { .output_limit = 5000 }, "text of more than" },
-		{ "{% set x = namespace(l=[1]) %}{% for i in range(100) %}{% set x.l = x.l + x.l %}{% endfor %}", { .memory_limit = 1 << 20 }, "out of memory" },
+		{ "{% set x = namespace(l=[1]) %}{% for i in range(100) %}{% set x.l = x.l + x.l %}"
+			"{% endfor %}", { .memory_limit = 1 << 20 }, "out of memory" },
 		{ "{{ 'ab' * 999999999999 }}", { 0 }, "too long" },
 		{ "{{ '%999999999d' % 1 }}", { 0 }, "too wide" },
+		{ "{% for i in [1] %}{% for j in kernel.params %}{% do kernel.params.append(1) %}{% endfor %}{% endfor %}",
+			{ .memory_limit = 1 << 22 }, "out of memory" },
 	};
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
@@ -165,6 +174,110 @@ static void limits_end_it(void **state)
 		assert_int_equal(run.build.arena->limit, 0);
 		end(&run);
 	}
+}
+
+/* The filters and statements that Jinja2 has not. */
+static void what_is_ours(void **state)
+{
+	static const struct { const char *text, *result; } cases[] = {
+		{ "{{ 255|hex }} {{ 255|hex(4) }} {{ (-1)|hex(width=2) }} {{ 0|hex }}", "0xff 0x00ff -0x01 0x0" },
+		{ "{{ 'a\"b\\\\c\nd\te\001f?\?=\u00e9'|cstring }}", "\"a\\\"b\\\\c\\nd\\te\\001f?\\077=\\303\\251\"" },
+		{ "{{ 5|cstring }}{{ ''|cstring }}", "\"5\"\"\"" },
+		{ "{{ 13|align(8) }} {{ 16|align(8) }} {{ 0|align(64) }} {{ (-13)|align(8) }}", "16 16 0 -8" },
+		{ "{{ 1|align(0) }}", "main:1:6: align: to a multiple of 0" },
+		{ "{{ 9223372036854775807|align(2) }}", "main:1:24: the result needs more than 64 bits" },
+		{ "{{ 1|hex(65) }}", "main:1:6: hex: a width of 0 to 64 digits" },
+		{ "{{ 'a'|hex }}", "main:1:8: hex: argument 1 is an integer, not a str" },
+		{ "{% assert 2 > 1 %}ok{% assert true, 1/0 %}", "ok" },
+		{ "{% assert [] , 'tile ' ~ 3 ~ ' too high' %}", "main:1:11: tile 3 too high" },
+		{ "{% if false %}{% fail 'never' %}{% endif %}ok", "ok" },
+		{ "{% fail %}", "main:1:9: expected an expression, got end of statement block" },
+		{ "{{ [1, 2]|random }}", "main:1:11: random: generated code is the same each time" },
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct source sources[] = { { "main", cases[i].text }, { 0 } };
+		struct run run;
+		start(&run, sources, NULL);
+		assert_string_equal(render(&run), cases[i].result);
+		end(&run);
+	}
+}
+
+/* A template of the user's own comes before the built-in one, which it can still include. */
+static void own_templates_come_first(void **state)
+{
+	char folder[] = "/tmp/ingot_own_XXXXXX", path[64];
+	struct build build;
+	struct mapped source;
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	struct template_places places = { folder };
+	const struct embedded_file *built_in = embedded_find("c/loops.jinja");
+	assert_non_null(built_in);
+	assert_null(embedded_find("c/nope.jinja"));
+	for (size_t i = 0; i < embedded_count; i++)
+		assert_ptr_equal(embedded_find(embedded_files[i].name), &embedded_files[i]);
+	snprintf(path, sizeof path, "%s/c", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof path, "%s/c/loops.jinja", folder);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs("own", file);
+	fclose(file);
+	build_init(&build);
+	assert_int_equal(BUILD_TRY(&build), true);
+	assert_true(load_embedded(&places, &build, "c/loops.jinja", &source));
+	assert_int_equal(source.bytes, 3);
+	file_unmap(source);
+	assert_true(load_embedded(&places, &build, "built-in/c/loops.jinja", &source));
+	assert_ptr_equal(source.at, built_in->at);
+	assert_true(load_embedded(&places, &build, "common/scalars.jinja", &source));
+	assert_true(load_embedded(NULL, &build, "c/loops.jinja", &source));
+	assert_ptr_equal(source.at, built_in->at);
+	assert_false(load_embedded(&places, &build, "c/../c/loops.jinja", &source));
+	assert_false(load_embedded(&places, &build, "built-in/nope", &source));
+	build_release(&build);
+	unlink(path);
+	snprintf(path, sizeof path, "%s/c", folder);
+	rmdir(path);
+	rmdir(folder);
+}
+
+/* What a loop nests deeper and deeper does not end the stack. */
+static void deep_values_are_refused(void **state)
+{
+	static const struct { const char *use, *part; } cases[] = {
+		{ "{{ t }}", "cannot be printed" }, { "{{ {t: 1} }}", "cannot be a key" }, { "{{ t == u }}", "deep" }, { "{{ t < u }}", "deep" },
+		{ "{{ t|tojson }}", "inside each other" }, { "{{ t|pprint }}", "inside each other" }, { "{{ [t]|unique|list }}", "cannot be a key" },
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char text[400];
+		snprintf(text, sizeof text, "{%% set n = namespace(t=(), u=()) %%}{%% for i in range(200000) %%}{%% set n.t = (n.t,) %%}"
+			"{%% set n.u = (n.u,) %%}{%% endfor %%}{%% set t = n.t %%}{%% set u = n.u %%}%s", cases[i].use);
+		struct source sources[] = { { "main", text }, { 0 } };
+		struct run run;
+		start(&run, sources, NULL);
+		assert_non_null(strstr(render(&run), cases[i].part));
+		assert_int_not_equal(run.build.code, EXIT_RIGHT);
+		end(&run);
+	}
+}
+
+/* A failure of something else does not show the lines of a template. */
+static void detail_is_of_one_failure(void **state)
+{
+	struct source sources[] = { { "main", "{{ nope }}" }, { 0 } };
+	struct run run;
+	(void)state;
+	start(&run, sources, NULL);
+	render(&run);
+	assert_int_not_equal(run.build.detail[0], 0);
+	if (BUILD_TRY(&run.build))
+		fail(&run.build, EXIT_USAGE, NULL, "other");
+	assert_string_equal(run.build.detail, "");
+	end(&run);
 }
 
 /* Settings and compiled templates outlive a failure: the environment renders on afterwards. */
@@ -181,17 +294,27 @@ static void goes_on_after_a_failure(void **state)
 }
 
 static const struct source everything[] = {
-	{ "main", "{% extends 'base' %}{% import 'lib' as lib %}{% from 'lib' import tile as t with context %}{% set v = namespace(n=0) %}"
-		"{% block body %}{{ super() }}{% for i in range(12) if i is odd %}{% set v.n = v.n + i %}{{ loop.last }}{{ loop.length }}{% endfor %}"
-		"{% call(x) lib.each([1, 2]) %}{{ x ~ kernel }}{% endcall %}{% filter indent(2) | upper %}a\nb{% endfilter %}{{ t(3, b=4) }}"
-		"{% include ['no', 'part'] %}{% for n in [[1, [[2, []]]]] recursive %}{{ n[0] }}{{ loop(n[1]) }}{% endfor %}"
-		"{{ [3, 1, 2]|sort|map('string')|join(',') }}{{ kernel|tojson(2) }}{{ 'some words to wrap'|wordwrap(6) }}{{ kernel|pprint }}"
-		"{{ '%05.2f %s' % (1.5, kernel.params) }}{{ '{:>6} {!r}'.format(1, 'a') }}{{ {'a': 1, 'b': [1.25]} }}{{ 'a,b'.split(',')[::-1] }}"
-		"{{ [{'k': 2}, {'k': 1}]|groupby('k') }}{{ ['b', 'B', 'a']|unique|list }}{{ kernel.params|batch(1)|list }}{{ a.at(1, lane=2) }}{{ 'x'|shout }}"
-		"{% with q = 1, (r, s) = (2, 3) %}{{ q + r * s }}{% endwith %}{% set w %}text{% endset %}{{ w|replace('t', 'T') }}{{ dict(a=1, **{'b': 2}) }}"
-		"{% set c = cycler(1, 2) %}{{ c.next() }}{% set j = joiner() %}{{ j() }}{{ j() }}{% do kernel.params.append('more') %}{% endblock %}" },
+	{ "main", "{% extends 'base' %}{% import 'lib' as lib %}"
+		"{% from 'lib' import tile as t with context %}{% set v = namespace(n=0) %}"
+		"{% block body %}{{ super() }}{% for i in range(12) if i is odd %}{% set v.n = v.n + i %}"
+		"{{ loop.last }}{{ loop.length }}{% endfor %}"
+		"{% call(x) lib.each([1, 2]) %}{{ x ~ kernel }}{% endcall %}"
+		"{% filter indent(2) | upper %}a\nb{% endfilter %}{{ t(3, b=4) }}"
+		"{% include ['no', 'part'] %}{% for n in [[1, [[2, []]]]] recursive %}{{ n[0] }}"
+		"{{ loop(n[1]) }}{% endfor %}"
+		"{{ [3, 1, 2]|sort|map('string')|join(',') }}{{ kernel|tojson(2) }}"
+		"{{ 'some words to wrap'|wordwrap(6) }}{{ kernel|pprint }}"
+		"{{ '%05.2f %s' % (1.5, kernel.params) }}{{ '{:>6} {!r}'.format(1, 'a') }}"
+		"{{ {'a': 1, 'b': [1.25]} }}{{ 'a,b'.split(',')[::-1] }}"
+		"{{ [{'k': 2}, {'k': 1}]|groupby('k') }}{{ ['b', 'B', 'a']|unique|list }}"
+		"{{ kernel.params|batch(1)|list }}{{ a.at(1, lane=2) }}{{ 'x'|shout }}"
+		"{% with q = 1, (r, s) = (2, 3) %}{{ q + r * s }}{% endwith %}{% set w %}text{% endset %}"
+		"{{ w|replace('t', 'T') }}{{ dict(a=1, **{'b': 2}) }}"
+		"{% set c = cycler(1, 2) %}{{ c.next() }}{% set j = joiner() %}{{ j() }}{{ j() }}"
+		"{% do kernel.params.append('more') %}{% endblock %}" },
 	{ "base", "<{% block body %}base{% endblock %}>{{ self.body()|length }}" },
-	{ "lib", "{% macro each(l) %}{% for i in l %}{{ caller(i) }}{% endfor %}{% endmacro %}{% macro tile(a, b=1) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{% endmacro %}" },
+	{ "lib", "{% macro each(l) %}{% for i in l %}{{ caller(i) }}{% endfor %}{% endmacro %}"
+		"{% macro tile(a, b=1) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{% endmacro %}" },
 	{ "part", "# part {{ x.rank }}" }, { 0 } };
 
 static void every_allocation_may_fail(void **state)
@@ -232,6 +355,10 @@ int main(void)
 		cmocka_unit_test(errors_say_where),
 		cmocka_unit_test(chain_is_told),
 		cmocka_unit_test(limits_end_it),
+		cmocka_unit_test(what_is_ours),
+		cmocka_unit_test(own_templates_come_first),
+		cmocka_unit_test(deep_values_are_refused),
+		cmocka_unit_test(detail_is_of_one_failure),
 		cmocka_unit_test(goes_on_after_a_failure),
 		cmocka_unit_test(every_allocation_may_fail),
 	};

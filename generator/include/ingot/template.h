@@ -7,17 +7,17 @@
  *     value_dict_set(kernel, "rows", value_int(6));
  *     template_render(environment, "c/convolution.jinja", globals, &text);     // appends to text
  *
- * The language is Jinja2's, with the statements `do`, `break`, `continue`, `assert` and `fail`; docs/templates.md is its
- * manual and lists what differs.
+ * The language is Jinja2's, with the statements `do`, `break`, `continue`, `assert` and `fail`; docs/templates.md is
+ * its manual and lists what differs.
  *
  * Who owns what.  A compiled template lives in the environment's arena.  A list, dict, function or object lives in the
  * arena it was made in.  A string borrows its bytes, which must live as long as the value.  What a rendering makes, it
  * makes in the arena of `globals`: so an arena per kernel, emptied after it, keeps no value too long.  Values are small
  * and passed by copy; lists, dicts and objects inside are shared, as in Python.
  *
- * Errors.  A template that is wrong, or goes wrong, ends the build with fail(EXIT_INVALID): `build->message` is one line
- * that begins "NAME:LINE:COLUMN: ", `build->detail` holds the line of the source with a caret and, a line each, the
- * includes, imports and macros that led there.  A limit that is passed, and memory that ends, are EXIT_LIMIT. */
+ * Errors.  A template that is wrong, or goes wrong, ends the build with fail(EXIT_INVALID): `build->message` is one
+ * line that begins "NAME:LINE:COLUMN: ", `build->detail` holds the line of the source with a caret and, a line each,
+ * the includes, imports and macros that led there.  A limit that is passed, and memory that ends, are EXIT_LIMIT. */
 #ifndef INGOT_TEMPLATE_H
 #define INGOT_TEMPLATE_H
 
@@ -135,12 +135,12 @@ struct template_settings {
 	size_t output_limit;              /* bytes of one rendering; 0: 1 GiB */
 	size_t memory_limit;              /* bytes of values made by one rendering; 0: 1 GiB */
 	size_t loop_limit;                /* rounds of all loops of one rendering; 0: 100 million */
-	size_t depth_limit;               /* statements and expressions inside each other, through macros and includes; 0: 4000 */
+	size_t depth_limit;               /* statements and expressions inside each other, macros counted; 0: 4000 */
 };
 /* The settings of ingot's own templates: `//%` begins a line statement, blocks are trimmed, the last newline kept. */
 extern const struct template_settings template_settings_kernels;
 
-/* Finds the source of a template; false where there is none of that name.  The bytes stay until the environment goes. */
+/* Finds the source of a template; false where there is none of that name.  The bytes stay as long as the environment. */
 typedef bool template_loader(void *user, struct build *, const char *name, struct mapped *source);
 
 /* Everything in `arena`; NULL settings are all zero.  Strings in settings are borrowed. */
@@ -149,7 +149,8 @@ struct environment *environment_new(struct build *, struct arena *, const struct
 /* Globals, filters and tests of every template.  A later one replaces an earlier or a built-in one; names are borrowed.
  * A filter's or test's first parameter is the value it is applied to. */
 void environment_set(struct environment *, const char *name, struct value);
-void environment_function(struct environment *, const char *name, const char *parameters, template_function *, void *user);
+void environment_function(struct environment *, const char *name, const char *parameters, template_function *,
+                          void *user);
 void environment_filter(struct environment *, const char *name, const char *parameters, template_function *, void *user);
 void environment_test(struct environment *, const char *name, const char *parameters, template_function *, void *user);
 

@@ -14,7 +14,8 @@
  * have their own, but for constants and shared nodes, which a device has once.
  *
  * Work is ordered by what it touches: each location knows its last writer and its readers, on all streams and on the
- * host.  Reads wait for the last write; a write waits for the last write and for all readers.  No wait is written by hand. */
+ * host.  Reads wait for the last write; a write waits for the last write and for all readers.  No wait is written by
+ * hand. */
 #ifndef INGOT_CONTEXT_H
 #define INGOT_CONTEXT_H
 
@@ -41,7 +42,8 @@ enum ingot_status ingot_context_stream(struct ingot_context, struct ingot_stream
 enum ingot_status ingot_context_place(struct ingot_context, const struct ingot_node *, uint32_t count);
 /* Places the node in the caller's memory: on devices with host memory, no copy. */
 enum ingot_status ingot_context_adopt(struct ingot_context, struct ingot_node, void *memory, uint64_t bytes);
-enum ingot_status ingot_context_location(struct ingot_context, struct ingot_node, struct ingot_location *);   /* INGOT_MISSING */
+enum ingot_status ingot_context_location(struct ingot_context, struct ingot_node,
+                                         struct ingot_location *); /* INGOT_MISSING */
 /* The address, on devices with host memory. */
 enum ingot_status ingot_context_address(struct ingot_context, struct ingot_node, void **);
 /* The node that a transfer routine with this context left for the merge buffer; INGOT_MISSING: none. */
@@ -54,26 +56,31 @@ size_t            ingot_context_json(struct ingot_context, char *text, size_t ro
 enum ingot_status ingot_from_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
 enum ingot_status ingot_to_host(struct ingot_context, struct ingot_node, bool *present, struct ingot_event *done);
 /* From and to the caller's array of exactly the node's bytes. */
-enum ingot_status ingot_write(struct ingot_context, struct ingot_node, const void *, uint64_t bytes, struct ingot_event *done);
+enum ingot_status ingot_write(struct ingot_context, struct ingot_node, const void *, uint64_t bytes,
+                              struct ingot_event *done);
 enum ingot_status ingot_read(struct ingot_context, struct ingot_node, void *, uint64_t bytes, struct ingot_event *done);
 /* A child context that has the node besides, with this value; the context itself is unchanged.  INGOT_PRESENT where it has
  * it already; from a device, INGOT_MISSING where the source has it not. */
-enum ingot_status ingot_init_from_host(struct ingot_context, struct ingot_node, const void *, uint64_t bytes, struct ingot_context *child);
-enum ingot_status ingot_init_from_device(struct ingot_context, struct ingot_node, struct ingot_context source, struct ingot_context *child);
+enum ingot_status ingot_init_from_host(struct ingot_context, struct ingot_node, const void *, uint64_t bytes,
+                                       struct ingot_context *child);
+enum ingot_status ingot_init_from_device(struct ingot_context, struct ingot_node, struct ingot_context source,
+                                         struct ingot_context *child);
 
 enum ingot_merge {
 	INGOT_MERGE_NONE,      /* into the target's own buffer of the node */
 	INGOT_MERGE_COPY,      /* into the merge buffer of the target's stream */
-	INGOT_MERGE_STREAMING, /* the merge buffer becomes the source's buffer itself, for the next consumer; across devices: COPY */
+	INGOT_MERGE_STREAMING, /* the merge buffer becomes the source's buffer itself, for the next consumer; across
+	                          devices: COPY */
 };
 
 /* Ordered after the source's last write and, for the target, like any write.  *moved is false where there is nothing to
- * do: the node is missing on a side, or both sides have the same buffer.  Between two backends it goes through the host. */
-enum ingot_status ingot_device_to_device(struct ingot_node, struct ingot_context target, enum ingot_merge, struct ingot_context source,
-					 bool *moved, struct ingot_event *done);
+ * do: the node is missing on a side, or both sides have the same buffer.  Between two backends it goes through the
+ * host. */
+enum ingot_status ingot_device_to_device(struct ingot_node, struct ingot_context target, enum ingot_merge,
+                                         struct ingot_context source, bool *moved, struct ingot_event *done);
 /* The same as a routine; its context carries the merge node, which ingot_link compares.  INGOT_MISSING: nothing to move. */
-enum ingot_status ingot_transfer_routine(struct ingot_node, struct ingot_context target, enum ingot_merge, struct ingot_context source,
-					 struct ingot_routine *);
+enum ingot_status ingot_transfer_routine(struct ingot_node, struct ingot_context target, enum ingot_merge,
+                                         struct ingot_context source, struct ingot_routine *);
 
 struct ingot_merge_state {
 	bool filled;                           /* something was scheduled into it */
@@ -86,14 +93,19 @@ enum ingot_status ingot_merge_buffer(struct ingot_stream, struct ingot_merge_sta
 
 /* ---- hazards, as questions.  Done events are dropped from the lists by asking ---- */
 
-enum ingot_status ingot_updating(struct ingot_context, struct ingot_node, bool *);       /* its last write is not done */
-enum ingot_status ingot_owner_stream(struct ingot_device, struct ingot_node, struct ingot_stream *);   /* INGOT_MISSING: nobody */
+enum ingot_status ingot_updating(struct ingot_context, struct ingot_node, bool *); /* its last write is not done */
+enum ingot_status ingot_owner_stream(struct ingot_device, struct ingot_node,
+                                     struct ingot_stream *); /* INGOT_MISSING: nobody */
 enum ingot_status ingot_sharing_candidate(struct ingot_device, struct ingot_node, bool *);
 /* Streams with undone work on the node; at most `room` are written, *count is how many. */
-enum ingot_status ingot_writer_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);
-enum ingot_status ingot_reader_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);
-enum ingot_status ingot_host_reading_streams(struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);   /* uploads */
-enum ingot_status ingot_host_writing_streams(struct ingot_node, struct ingot_stream *, uint32_t room, uint32_t *count);   /* downloads */
+enum ingot_status ingot_writer_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room,
+                                       uint32_t *count);
+enum ingot_status ingot_reader_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room,
+                                       uint32_t *count);
+enum ingot_status ingot_host_reading_streams(struct ingot_node, struct ingot_stream *, uint32_t room,
+                                             uint32_t *count); /* uploads */
+enum ingot_status ingot_host_writing_streams(struct ingot_node, struct ingot_stream *, uint32_t room,
+                                             uint32_t *count); /* downloads */
 /* Entries of the hazard tables of a device, done ones included: for tests of their bounds. */
 enum ingot_status ingot_hazard_entries(struct ingot_device, uint64_t *count);
 
@@ -106,8 +118,8 @@ struct ingot_library_options {
 };
 
 /* Checks the descriptor (INGOT_INVALID says what is wrong) and makes its nodes.  The descriptor must stay. */
-enum ingot_status ingot_library_load(struct ingot_runtime *, const struct ingot_module *, const struct ingot_library_options *,
-				     struct ingot_library *);
+enum ingot_status ingot_library_load(struct ingot_runtime *, const struct ingot_module *,
+                                     const struct ingot_library_options *, struct ingot_library *);
 enum ingot_status ingot_library_close(struct ingot_library);     /* INGOT_BUSY while routines of it are open */
 enum ingot_status ingot_library_node(struct ingot_library, const char *name, struct ingot_node *);
 enum ingot_status ingot_library_kernel(struct ingot_library, const char *name, const struct ingot_module_kernel **);
@@ -122,11 +134,11 @@ size_t            ingot_library_json(struct ingot_library, char *text, size_t ro
 enum ingot_status ingot_link(struct ingot_context, struct ingot_library, const char *routine, struct ingot_routine *);
 /* All routines of the module, in its order, less those that `keep` refuses (their handles are zeros); each is linked
  * downstream of the one before, and *last is the context behind all.  Nothing stays when one fails. */
-enum ingot_status ingot_link_all(struct ingot_context, struct ingot_library, bool (*keep)(const char *name, void *), void *user,
-				 struct ingot_routine *routines, struct ingot_context *last);
+enum ingot_status ingot_link_all(struct ingot_context, struct ingot_library, bool (*keep)(const char *name, void *),
+                                 void *user, struct ingot_routine *routines, struct ingot_context *last);
 enum ingot_status ingot_routine_close(struct ingot_routine);     /* and its context; INGOT_BUSY with live children */
 enum ingot_status ingot_routine_context(struct ingot_routine, struct ingot_context *);
-enum ingot_status ingot_routine_set(struct ingot_routine, const char *symbol, int64_t value);     /* kept until set again */
+enum ingot_status ingot_routine_set(struct ingot_routine, const char *symbol, int64_t value); /* kept until set again */
 enum ingot_status ingot_routine_symbol(struct ingot_routine, const char *symbol, int64_t *value);
 /* A file for the debug log of generated code that has one; copied.  NULL: none. */
 enum ingot_status ingot_routine_log(struct ingot_routine, const char *path);

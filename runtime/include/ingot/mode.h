@@ -6,8 +6,8 @@
  *     virtual          computed where it is read
  *     local            scratch of one routine
  *     on_device        persists on the device, not seen by the host
- *     hosted_*         also has a host array: constant; changed on devices (host copy changes by downloads only); volatile
- *                      (device copy changes by uploads only)
+ *     hosted_*         also has a host array: constant; changed on devices (host copy changes by downloads only);
+ * volatile (device copy changes by uploads only)
  */
 #ifndef INGOT_MODE_H
 #define INGOT_MODE_H
@@ -41,13 +41,18 @@ enum ingot_mode {
 enum ingot_sharing { INGOT_SHARING_OPEN, INGOT_PER_STREAM, INGOT_SHARED };
 
 /* Who decided.  A default that settles an earlier decision is both: earlier * 1000 + later. */
-#define INGOT_PROVENANCES(P) \
-	P(NOBODY, 0, "nobody") P(VISITS, 1, "visited more often than inlining allows") P(LOCAL_SIZE, 2, "the size threshold of locals") \
-	P(DEFAULT_LOCAL, 3, "default to the most local") P(USER, 10, "the program") P(MODULE, 11, "a module's descriptor") \
-	P(LINK_READ_ONLY, 35, "only read by a routine") P(READ_FIRST, 36, "read before it is written") \
-	P(INPUT, 37, "an input of a routine") P(SCALAR_CONSTANT, 40, "a scalar constant") P(WRAPPED, 49, "wraps an array") \
-	P(SET_VALUES, 51, "values set by the host") P(TRANSFER, 52, "a transfer") P(OUTPUT, 53, "an output of a routine") \
-	P(SHARED_CANDIDATE, 54, "read only in unrelated contexts") P(SHARED_WRITER, 55, "written by a stream") P(QUERY, 60, "a query")
+#define INGOT_PROVENANCES(P)                                                                                           \
+	P(NOBODY, 0, "nobody")                                                                                         \
+	P(VISITS, 1, "visited more often than inlining allows") P(LOCAL_SIZE, 2, "the size threshold of locals")       \
+	        P(DEFAULT_LOCAL, 3, "default to the most local") P(USER, 10, "the program") P(MODULE, 11,              \
+	                                                                                      "a module's descriptor") \
+	                P(LINK_READ_ONLY, 35, "only read by a routine") P(READ_FIRST, 36, "read before it is written") \
+	                        P(INPUT, 37, "an input of a routine") P(SCALAR_CONSTANT, 40, "a scalar constant")      \
+	                                P(WRAPPED, 49, "wraps an array") P(SET_VALUES, 51, "values set by the host")   \
+	                                        P(TRANSFER, 52, "a transfer") P(OUTPUT, 53, "an output of a routine")  \
+	                                                P(SHARED_CANDIDATE, 54, "read only in unrelated contexts")     \
+	                                                        P(SHARED_WRITER, 55, "written by a stream")            \
+	                                                                P(QUERY, 60, "a query")
 enum ingot_provenance {
 #define P(name, code, text) INGOT_BY_##name = code,
 	INGOT_PROVENANCES(P)
@@ -95,11 +100,12 @@ enum ingot_dtype ingot_dtype_promote(enum ingot_dtype, enum ingot_dtype);
 /* ---- element types ---- */
 
 uint32_t    ingot_dtype_bits(enum ingot_dtype);                  /* 0: no numbers of fixed size (string), or unknown */
-bool        ingot_dtype_bytes(enum ingot_dtype, uint64_t count, uint64_t *bytes);        /* false: overflow or unknown */
+bool ingot_dtype_bytes(enum ingot_dtype, uint64_t count, uint64_t *bytes); /* false: overflow or unknown */
 const char *ingot_dtype_name(enum ingot_dtype);                  /* "f32"; "?" if unknown */
 bool        ingot_dtype_parse(const char *, enum ingot_dtype *);
-double      ingot_dtype_get(enum ingot_dtype, const void *data, uint64_t index);         /* 0 for types without numbers */
-void        ingot_dtype_set(enum ingot_dtype, void *data, uint64_t index, double value); /* rounds to nearest even, saturates ints */
+double ingot_dtype_get(enum ingot_dtype, const void *data, uint64_t index); /* 0 for types without numbers */
+void ingot_dtype_set(enum ingot_dtype, void *data, uint64_t index,
+                     double value); /* rounds to nearest even, saturates ints */
 
 /* ---- text of all types; what is printed parses back ---- */
 

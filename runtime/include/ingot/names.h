@@ -14,10 +14,11 @@ extern "C" {
 /* An identifier of C, C++ and CUDA, never a keyword.
  *     only ids     "n7"
  *     under grad   labels that are words, joined by "_", those that begin with a digit last; a label "grad" becomes the
- *                  suffix "_grad"; where `repeated` (another node has the same text) "n7_" stands before, for a gradient
- *                  the id of what it is the gradient of ("n6_"); nothing left: "n7"
- *     dot grad     the same with the suffix ".grad": for people, not for code */
-size_t ingot_name_ident(enum ingot_name_style, uint32_t id, const char *const *labels, uint32_t count, bool repeated, char *text, size_t room);
+ *                  suffix "_grad"; where `repeated` (another node has the same text) "n7_" stands before, for a
+ * gradient the id of what it is the gradient of ("n6_"); nothing left: "n7" dot grad     the same with the suffix
+ * ".grad": for people, not for code */
+size_t ingot_name_ident(enum ingot_name_style, uint32_t id, const char *const *labels, uint32_t count, bool repeated,
+                        char *text, size_t room);
 /* Whether the labels end in "grad", and what they are without: "w_grad" -> "w". */
 bool   ingot_name_no_grad(const char *const *labels, uint32_t count, char *text, size_t room);
 /* Which name of a node is kept: one that begins with its id wins, then one that is not merely its id, then the longer. */

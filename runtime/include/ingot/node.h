@@ -1,11 +1,12 @@
 /* node.h: tensor nodes: what a program knows of a tensor, apart from where it lies on each device.
  *
- * A node has an id, labels, an element type, dims (margins included), a memory mode, and perhaps a host array.  Decisions
- * about type and mode are collected while they are open, remember who made them (provenance), and are frozen by the first
- * question whose answer depends on them; what contradicts an earlier one is INGOT_CONFLICT, naming both places.
+ * A node has an id, labels, an element type, dims (margins included), a memory mode, and perhaps a host array.
+ * Decisions about type and mode are collected while they are open, remember who made them (provenance), and are frozen
+ * by the first question whose answer depends on them; what contradicts an earlier one is INGOT_CONFLICT, naming both
+ * places.
  *
- * Host array and device copies carry versions: a device write makes the device copy the newest, a host write the host's.
- * Transfers copy versions along; one that would copy nothing new is skipped where the call says so.  With
+ * Host array and device copies carry versions: a device write makes the device copy the newest, a host write the
+ * host's. Transfers copy versions along; one that would copy nothing new is skipped where the call says so.  With
  * `automatic_transfers` host reads fetch the newest copy, and runs upload what they read and the host has newer. */
 #ifndef INGOT_NODE_H
 #define INGOT_NODE_H
@@ -33,13 +34,15 @@ struct ingot_node_options {
 
 enum ingot_status ingot_node_new(struct ingot_runtime *, const struct ingot_node_options *, struct ingot_node *);
 /* Takes the caller's array as the node's host array (no copy; margins are part of it), type specified, mode hosted. */
-enum ingot_status ingot_node_wrap(struct ingot_runtime *, const struct ingot_node_options *, void *data, uint64_t bytes, struct ingot_node *);
+enum ingot_status ingot_node_wrap(struct ingot_runtime *, const struct ingot_node_options *, void *data, uint64_t bytes,
+                                  struct ingot_node *);
 /* From a plain array of `count` elements: the array itself where there are no margins or it has them already (count is
  * the padded count), else a copy into the interior.  Another count is INGOT_MISMATCH. */
-enum ingot_status ingot_node_reshape(struct ingot_runtime *, const struct ingot_node_options *, void *data, uint64_t count, struct ingot_node *);
+enum ingot_status ingot_node_reshape(struct ingot_runtime *, const struct ingot_node_options *, void *data,
+                                     uint64_t count, struct ingot_node *);
 /* A view of a parent's leading axis, from row `first`: no memory of its own. */
 enum ingot_status ingot_node_slice(struct ingot_node parent, int64_t first, int64_t rows, struct ingot_node *);
-enum ingot_status ingot_node_close(struct ingot_node);           /* contexts that hold it keep it alive; find no longer does */
+enum ingot_status ingot_node_close(struct ingot_node); /* contexts that hold it keep it alive; find no longer does */
 
 /* ---- identity ---- */
 
@@ -48,19 +51,23 @@ bool     ingot_node_equal(struct ingot_node, struct ingot_node);
 int      ingot_node_compare(struct ingot_node, struct ingot_node);       /* by id, for qsort */
 enum ingot_status ingot_node_find(struct ingot_runtime *, uint32_t id, struct ingot_node *);
 /* Live nodes by ascending id, at most `room`; the count of all.  keep: or NULL. */
-uint32_t ingot_node_list(struct ingot_runtime *, bool (*keep)(struct ingot_node, void *), void *user, struct ingot_node *nodes, uint32_t room);
+uint32_t ingot_node_list(struct ingot_runtime *, bool (*keep)(struct ingot_node, void *), void *user,
+                         struct ingot_node *nodes, uint32_t room);
 size_t   ingot_node_label(struct ingot_node, char *text, size_t room);           /* "w_grad", or "n7" */
 size_t   ingot_node_debug_name(struct ingot_node, char *text, size_t room);      /* "n7_w_grad" */
-size_t   ingot_node_dims_text(struct ingot_node, bool axes, char *text, size_t room);   /* "2x(1+3+1)"; axes: "0:2x1:..." */
+size_t ingot_node_dims_text(struct ingot_node, bool axes, char *text, size_t room); /* "2x(1+3+1)"; axes: "0:2x1:..." */
 size_t   ingot_node_header(struct ingot_node, bool debug, char *text, size_t room);     /* one line, all of it */
 size_t   ingot_node_headers(struct ingot_runtime *, bool debug, char *text, size_t room);
-size_t   ingot_node_code_name(struct ingot_node, char *text, size_t room);       /* identifier for code, in the runtime's style */
+size_t ingot_node_code_name(struct ingot_node, char *text,
+                            size_t room); /* identifier for code, in the runtime's style */
 enum ingot_status ingot_node_code_name_update(struct ingot_node, const char *);  /* names.h: which of two is kept */
-enum ingot_status ingot_node_note(struct ingot_node, const char *text);          /* free words of a backend; in the debug header */
+enum ingot_status ingot_node_note(struct ingot_node,
+                                  const char *text); /* free words of a backend; in the debug header */
 
 /* ---- type and size ---- */
 
-enum ingot_status ingot_node_dtype_update(struct ingot_node, enum ingot_precision, enum ingot_dtype, const enum ingot_dtype *only_if);
+enum ingot_status ingot_node_dtype_update(struct ingot_node, enum ingot_precision, enum ingot_dtype,
+                                          const enum ingot_dtype *only_if);
 enum ingot_status ingot_node_dtype(struct ingot_node, enum ingot_dtype *);       /* freezes */
 enum ingot_status ingot_node_count(struct ingot_node, uint64_t *count);          /* margins included */
 enum ingot_status ingot_node_bytes(struct ingot_node, uint64_t *bytes);          /* freezes the type */
@@ -81,20 +88,22 @@ enum ingot_status ingot_node_mode_default(struct ingot_node, enum ingot_provenan
 
 bool              ingot_node_has_host(struct ingot_node);
 enum ingot_status ingot_node_host(struct ingot_node, void **data, uint64_t *bytes);      /* INGOT_MISSING: none */
-enum ingot_status ingot_node_host_create(struct ingot_node);                     /* zeros, margins their value; present: fine */
-/* read: wait for device work that writes the host array, and with automatic transfers fetch the newest value.  write: wait
- * for device work that reads it, and make it the newest. */
+enum ingot_status ingot_node_host_create(struct ingot_node); /* zeros, margins their value; present: fine */
+/* read: wait for device work that writes the host array, and with automatic transfers fetch the newest value.  write:
+ * wait for device work that reads it, and make it the newest. */
 enum ingot_status ingot_node_read(struct ingot_node);
 enum ingot_status ingot_node_write(struct ingot_node);
 enum ingot_status ingot_node_get(struct ingot_node, const int64_t *index, uint32_t rank, double *value);
 enum ingot_status ingot_node_set(struct ingot_node, const int64_t *index, uint32_t rank, double value);
 enum ingot_status ingot_node_get_all(struct ingot_node, double *values, uint64_t count);
-enum ingot_status ingot_node_set_all(struct ingot_node, const double *values, uint64_t count);   /* count must be exact */
+enum ingot_status ingot_node_set_all(struct ingot_node, const double *values, uint64_t count); /* count must be exact */
 enum ingot_status ingot_node_reset_margins(struct ingot_node, double value);
 /* For plotting: along `axis` (-1: the last) take coordinate x (and y), all other indices row-major.  *count is how many
  * points there are; at most `room` are written. */
-enum ingot_status ingot_node_points_1d(struct ingot_node, int axis, int64_t x, double *xs, uint64_t room, uint64_t *count);
-enum ingot_status ingot_node_points_2d(struct ingot_node, int axis, int64_t x, int64_t y, double *xs, double *ys, uint64_t room, uint64_t *count);
+enum ingot_status ingot_node_points_1d(struct ingot_node, int axis, int64_t x, double *xs, uint64_t room,
+                                       uint64_t *count);
+enum ingot_status ingot_node_points_2d(struct ingot_node, int axis, int64_t x, int64_t y, double *xs, double *ys,
+                                       uint64_t room, uint64_t *count);
 /* How often the host array was copied to a device, and back: skipped transfers do not count. */
 enum ingot_status ingot_node_transfers(struct ingot_node, uint64_t *uploads, uint64_t *downloads);
 

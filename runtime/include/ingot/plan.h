@@ -40,8 +40,8 @@ struct ingot_plan_buffer {
 	uint64_t align;               /* a power of two; 0 means 1 */
 	uint32_t first, last;         /* the first and the last step that touch it, both included */
 	uint32_t slab;                /* buffers of unequal slabs never share memory */
-	int32_t  in_place_of;         /* a buffer of the same slab, last read in step `first` of this one, whose place this
-	                               * one may take (exactly: same offset); -1: none */
+	int32_t in_place_of; /* a buffer of the same slab, last read in step `first` of this one, whose place this
+	                      * one may take (exactly: same offset); -1: none */
 	const uint32_t *uses;         /* with lanes: every step that touches it; NULL: all steps first..last */
 	uint32_t use_count;
 	uint64_t offset;              /* written */
@@ -49,8 +49,8 @@ struct ingot_plan_buffer {
 
 struct ingot_plan_slab {
 	uint64_t peak;                /* bytes the slab needs */
-	uint64_t bound;               /* the largest live set: no placement needs less.  With lanes it is the largest set that
-	                               * is live at one step, which a schedule may have to exceed */
+	uint64_t bound; /* the largest live set: no placement needs less.  With lanes it is the largest set that
+	                 * is live at one step, which a schedule may have to exceed */
 	uint64_t align;               /* the largest alignment asked for */
 };
 

@@ -12,18 +12,19 @@
  *     ingot_event_sync(done);
  *     ingot_runtime_close(runtime);                 // closes what is left, and says so
  *
- * A handle is a small value: runtime, index, generation.  Copies are equal.  Once its object is closed every call with it
- * answers INGOT_STALE, also when the index serves another object by then; a handle of zeros is stale.  A handle dies with
- * its runtime.
+ * A handle is a small value: runtime, index, generation.  Copies are equal.  Once its object is closed every call with
+ * it answers INGOT_STALE, also when the index serves another object by then; a handle of zeros is stale.  A handle dies
+ * with its runtime.
  *
  * Any thread may call anything, tasks included, unless a call says otherwise.  What is submitted to one stream runs in
  * the order of submission; what is submitted to several runs at once unless an event or a shared tensor orders it.
  *
  * Failure.  A task that returns not 0 fails, and stops its stream: what is queued behind it is not run.  The error is
  * reported once, by the next submit or await of that stream; later calls answer INGOT_STOPPED until
- * ingot_stream_restart.  ingot_stream_failure reads it at any time.  Events of work that failed or did not run are done,
- * and ingot_event_sync gives each waiter the error.  Work on another stream that reads what a failed task should have
- * written, or waits for its event, fails in turn (INGOT_DEPENDENCY) and names the origin; work that only overwrites it runs. */
+ * ingot_stream_restart.  ingot_stream_failure reads it at any time.  Events of work that failed or did not run are
+ * done, and ingot_event_sync gives each waiter the error.  Work on another stream that reads what a failed task should
+ * have written, or waits for its event, fails in turn (INGOT_DEPENDENCY) and names the origin; work that only
+ * overwrites it runs. */
 #ifndef INGOT_RUNTIME_H
 #define INGOT_RUNTIME_H
 
@@ -58,11 +59,11 @@ struct ingot_runtime_options {
 	void *(*allocate)(void *user, size_t bytes);
 	void  (*release)(void *user, void *);
 	void *user;
-	const struct ingot_backend *const *backends;   /* NULL-terminated, tried before the built-in sync and multicore */
-	uint32_t queue_capacity;                       /* commands a stream may hold; a submit to a full one blocks; 0: 4096 */
+	const struct ingot_backend *const *backends; /* NULL-terminated, tried before the built-in sync and multicore */
+	uint32_t queue_capacity; /* commands a stream may hold; a submit to a full one blocks; 0: 4096 */
 	uint32_t default_dtype;                        /* of nodes nobody decides; 0: INGOT_F32 */
 	enum ingot_name_style name_style;              /* 0 is INGOT_NAME_ONLY_IDS */
-	uint64_t pool_cap;                             /* largest pool, bytes; 0: 4 GiB, as offsets in code are 32 bits */
+	uint64_t pool_cap; /* largest pool, bytes; 0: 4 GiB, as offsets in code are 32 bits */
 	bool large_models;                             /* no cap: offsets are 64 bits */
 	bool single_stream;                            /* ingot_stream_open gives the device's default stream */
 	bool automatic_transfers;                      /* runs upload stale hosted inputs; host reads download */
@@ -82,7 +83,7 @@ enum ingot_parallelism { INGOT_FOR_COPYING, INGOT_ONLY_DEVICES, INGOT_MOST_STREA
 
 struct ingot_backend_options {
 	enum ingot_parallelism parallelism;            /* only influences ingot_device_suggested_streams */
-	uint32_t intra_op_threads;                     /* of the device's own parallel-for; 0: as many as cores; 1: none */
+	uint32_t intra_op_threads; /* of the device's own parallel-for; 0: as many as cores; 1: none */
 	const struct ingot_parallel *parallel;         /* the caller's own threads instead; kept, not copied */
 	uint32_t seed;                                 /* for backends that choose at random (tests) */
 };
@@ -110,14 +111,15 @@ struct ingot_properties {
 enum ingot_status ingot_device_get(struct ingot_runtime *, const char *backend, int ordinal, struct ingot_device *);
 /* One more logical device on the same hardware: an id, streams and pools of its own; used memory is counted together. */
 enum ingot_status ingot_device_another(struct ingot_runtime *, const char *backend, int ordinal, struct ingot_device *);
-enum ingot_status ingot_device_default(struct ingot_runtime *, struct ingot_device *);   /* ordinal 0 of the first ready one */
+enum ingot_status ingot_device_default(struct ingot_runtime *,
+                                       struct ingot_device *); /* ordinal 0 of the first ready one */
 /* Waits for its streams, closes them and the contexts on them, frees its pools. */
 enum ingot_status ingot_device_close(struct ingot_device);
-enum ingot_status ingot_device_sync(struct ingot_device);         /* await of all its streams, then forgets done events */
+enum ingot_status ingot_device_sync(struct ingot_device); /* await of all its streams, then forgets done events */
 enum ingot_status ingot_device_properties(struct ingot_device, struct ingot_properties *);
-enum ingot_status ingot_device_used(struct ingot_device, uint64_t *bytes);   /* of the hardware, at most; exact on CPU */
+enum ingot_status ingot_device_used(struct ingot_device, uint64_t *bytes); /* of the hardware, at most; exact on CPU */
 enum ingot_status ingot_device_suggested_streams(struct ingot_device, int *count);
-bool              ingot_device_supports(struct ingot_device, enum ingot_dtype);      /* in kernels, not only in copies */
+bool ingot_device_supports(struct ingot_device, enum ingot_dtype); /* in kernels, not only in copies */
 bool              ingot_device_equal(struct ingot_device, struct ingot_device);
 /* "backend:ordinal:id", as it stands in messages.  Text functions fill at most `room` bytes, end them with 0, and return
  * the length that the whole text has, like snprintf; 0 for a stale handle. */
@@ -133,11 +135,11 @@ enum ingot_status ingot_stream_close(struct ingot_stream);       /* finishes its
 enum ingot_status ingot_stream_await(struct ingot_stream);       /* until it is idle; the error of its work, once */
 enum ingot_status ingot_stream_idle(struct ingot_stream, bool *idle);
 enum ingot_status ingot_stream_failure(struct ingot_stream, char *text, size_t room);     /* INGOT_OK: none */
-enum ingot_status ingot_stream_restart(struct ingot_stream);     /* forgets the failure; what was skipped stays skipped */
+enum ingot_status ingot_stream_restart(struct ingot_stream); /* forgets the failure; what was skipped stays skipped */
 enum ingot_status ingot_stream_cancel(struct ingot_stream);      /* what has not begun is not run, and is no failure */
 enum ingot_status ingot_stream_device(struct ingot_stream, struct ingot_device *);
 bool              ingot_stream_equal(struct ingot_stream, struct ingot_stream);
-int               ingot_stream_number(struct ingot_stream);      /* its id in the device, reused after close; -1: stale */
+int ingot_stream_number(struct ingot_stream); /* its id in the device, reused after close; -1: stale */
 uint32_t          ingot_stream_queued(struct ingot_stream);      /* commands not yet finished */
 size_t            ingot_stream_name(struct ingot_stream, char *text, size_t room);   /* "backend:ordinal:id.number" */
 
@@ -145,16 +147,17 @@ size_t            ingot_stream_name(struct ingot_stream, char *text, size_t room
 
 struct ingot_task {
 	const char *name;                              /* copied; stands in messages and traces */
-	int  (*before)(void *argument);                /* each may be NULL; in this order; the first not 0 ends the task */
+	int (*before)(void *argument); /* each may be NULL; in this order; the first not 0 ends the task */
 	int  (*run)(void *argument);
 	int  (*after)(void *argument);
 	void *argument;
-	void (*destroy)(void *argument);               /* called once, also when the task was not run, or not accepted */
+	void (*destroy)(void *argument); /* called once, also when the task was not run, or not accepted */
 	const struct ingot_event *waits;               /* the task starts after these */
 	uint32_t wait_count;
 };
 
-enum ingot_status ingot_task_submit(struct ingot_stream, const struct ingot_task *, struct ingot_event *done);   /* done: or NULL */
+enum ingot_status ingot_task_submit(struct ingot_stream, const struct ingot_task *,
+                                    struct ingot_event *done); /* done: or NULL */
 
 /* ---- events ---- */
 
@@ -163,12 +166,13 @@ enum ingot_status ingot_event_record(struct ingot_stream, struct ingot_event *);
 /* Later work of the stream starts after the event.  The caller does not block. */
 enum ingot_status ingot_stream_wait(struct ingot_stream, struct ingot_event);
 /* An event that somebody promises to signal: the host, or a stream when it gets there.  ingot_stream_signal is refused
- * with INGOT_CYCLE where the stream's queue would wait for this very event.  Closing it unsignalled cancels its waiters. */
+ * with INGOT_CYCLE where the stream's queue would wait for this very event.  Closing it unsignalled cancels its
+ * waiters. */
 enum ingot_status ingot_event_open(struct ingot_runtime *, struct ingot_event *);
 enum ingot_status ingot_event_signal(struct ingot_event);
 enum ingot_status ingot_stream_signal(struct ingot_stream, struct ingot_event);
 
-enum ingot_status ingot_event_done(struct ingot_event, bool *done);        /* does not block; never goes back to false */
+enum ingot_status ingot_event_done(struct ingot_event, bool *done); /* does not block; never goes back to false */
 enum ingot_status ingot_event_sync(struct ingot_event);          /* blocks; the status of the work */
 enum ingot_status ingot_event_cancel(struct ingot_event);        /* of a task: not run if it has not begun */
 enum ingot_status ingot_event_close(struct ingot_event);         /* the work goes on */
@@ -176,7 +180,7 @@ enum ingot_status ingot_event_close(struct ingot_event);         /* the work goe
 /* ---- dumps ---- */
 
 size_t ingot_runtime_json(struct ingot_runtime *, char *text, size_t room);          /* backends and counts */
-size_t ingot_device_json(struct ingot_device, char *text, size_t room);              /* streams, events, pools, contexts */
+size_t ingot_device_json(struct ingot_device, char *text, size_t room); /* streams, events, pools, contexts */
 size_t ingot_properties_json(struct ingot_device, char *text, size_t room);
 
 /* ---- trace: what ran when, one track for each stream ---- */

@@ -13,26 +13,26 @@ extern "C" {
 
 enum ingot_status {
 	INGOT_OK,
-	INGOT_MEMORY,           /* the host or the device has no room */
-	INGOT_INVALID,          /* an argument that no caller may pass: NULL, a broken descriptor, a bad enum */
-	INGOT_STALE,            /* the handle's object was closed */
-	INGOT_RANGE,            /* an index, offset, size, symbol or ordinal outside of what is there */
-	INGOT_MISSING,          /* a name, pool, node or backend that is not there */
-	INGOT_PRESENT,          /* something that must not be there yet is */
-	INGOT_BUSY,             /* others still depend on it (live children of a context) */
-	INGOT_FAILED,           /* a task or routine failed; the message names it */
-	INGOT_DEPENDENCY,       /* not run, as something it reads or waits for failed */
-	INGOT_CANCELLED,        /* not run, as it (or what it waits for) was cancelled */
-	INGOT_STOPPED,          /* the stream failed before and was not restarted; its error was reported once */
-	INGOT_WOULD_BLOCK,      /* the call would wait for ever: an inline device and an event nobody has signalled, or a
-	                         * task that fills its own queue */
-	INGOT_CYCLE,            /* a wait that would wait for itself */
-	INGOT_MISMATCH,         /* the merge buffer holds another node, a type or a count differs */
-	INGOT_CONFLICT,         /* decisions about a node that cannot both hold, or a second owner of a shared node */
-	INGOT_UNSUPPORTED,      /* the device cannot do it */
-	INGOT_UNREADY,          /* a backend that was not initialised; a routine whose inputs nobody has written */
-	INGOT_DEVICE,           /* the backend reports an error of its own */
-	INGOT_LEFT_OPEN,        /* ingot_runtime_close: handles were still open (and are closed now) */
+	INGOT_MEMORY,      /* the host or the device has no room */
+	INGOT_INVALID,     /* an argument that no caller may pass: NULL, a broken descriptor, a bad enum */
+	INGOT_STALE,       /* the handle's object was closed */
+	INGOT_RANGE,       /* an index, offset, size, symbol or ordinal outside of what is there */
+	INGOT_MISSING,     /* a name, pool, node or backend that is not there */
+	INGOT_PRESENT,     /* something that must not be there yet is */
+	INGOT_BUSY,        /* others still depend on it (live children of a context) */
+	INGOT_FAILED,      /* a task or routine failed; the message names it */
+	INGOT_DEPENDENCY,  /* not run, as something it reads or waits for failed */
+	INGOT_CANCELLED,   /* not run, as it (or what it waits for) was cancelled */
+	INGOT_STOPPED,     /* the stream failed before and was not restarted; its error was reported once */
+	INGOT_WOULD_BLOCK, /* the call would wait for ever: an inline device and an event nobody has signalled, or a
+	                    * task that fills its own queue */
+	INGOT_CYCLE,       /* a wait that would wait for itself */
+	INGOT_MISMATCH,    /* the merge buffer holds another node, a type or a count differs */
+	INGOT_CONFLICT,    /* decisions about a node that cannot both hold, or a second owner of a shared node */
+	INGOT_UNSUPPORTED, /* the device cannot do it */
+	INGOT_UNREADY,     /* a backend that was not initialised; a routine whose inputs nobody has written */
+	INGOT_DEVICE,      /* the backend reports an error of its own */
+	INGOT_LEFT_OPEN,   /* ingot_runtime_close: handles were still open (and are closed now) */
 	INGOT_STATUS_COUNT
 };
 

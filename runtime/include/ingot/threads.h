@@ -6,8 +6,9 @@
  *     parallel->run(parallel->pool, task, argument, 64);
  *     ingot_threads_close(threads);
  *
- * The caller works too, so `workers` of 1 starts no thread.  Idle workers spin for a short while, then sleep on a futex.
- * One job at a time has the workers: a second caller meanwhile, and a call from inside a task, run on their own thread. */
+ * The caller works too, so `workers` of 1 starts no thread.  Idle workers spin for a short while, then sleep on a
+ * futex. One job at a time has the workers: a second caller meanwhile, and a call from inside a task, run on their own
+ * thread. */
 #ifndef INGOT_THREADS_H
 #define INGOT_THREADS_H
 
@@ -21,7 +22,7 @@ extern "C" {
 struct ingot_threads;
 
 enum ingot_status            ingot_threads_open(struct ingot_threads **, int workers);    /* 0: one for each core */
-void                         ingot_threads_close(struct ingot_threads *);                 /* not while it runs a job; NULL is fine */
+void ingot_threads_close(struct ingot_threads *); /* not while it runs a job; NULL is fine */
 const struct ingot_parallel *ingot_threads_parallel(struct ingot_threads *);
 /* How long idle workers spin, in loops of a pause instruction; 0: they sleep at once. */
 void                         ingot_threads_spin(struct ingot_threads *, uint32_t loops);

@@ -42,16 +42,41 @@ void fault_options(struct ingot_runtime_options *options)
 }
 
 #define DUE(text) if (due()) { snprintf(text, INGOT_BACKEND_TEXT, "a failure on purpose"); return INGOT_DEVICE; }
-static enum ingot_status f_open(const struct ingot_backend_options *o, void **s, char *t) { DUE(t) return real->open(o, s, t); }
+static enum ingot_status f_open(const struct ingot_backend_options *o, void **s, char *t)
+{
+	DUE(t) return real->open(o, s, t);
+}
 static enum ingot_status f_device(void *s, int n, void **d, char *t) { DUE(t) return real->device_open(s, n, d, t); }
-static enum ingot_status f_slab(void *d, size_t b, size_t a, enum ingot_slab_mode m, void **s, char *t) { DUE(t) return real->slab_alloc(d, b, a, m, s, t); }
-static enum ingot_status f_queue(void *d, struct ingot_queue *o, void **q, char *t) { DUE(t) return real->queue_open(d, o, q, t); }
-static enum ingot_status f_copy(void *q, void *a, size_t b, void *c, size_t d, size_t e, char *t) { DUE(t) return real->copy(q, a, b, c, d, e, t); }
-static enum ingot_status f_in(void *q, void *a, size_t b, const void *h, size_t n, char *t) { DUE(t) return real->copy_in(q, a, b, h, n, t); }
-static enum ingot_status f_out(void *q, void *h, void *a, size_t b, size_t n, char *t) { DUE(t) return real->copy_out(q, h, a, b, n, t); }
-static enum ingot_status f_fill(void *q, void *a, size_t b, int v, size_t n, char *t) { DUE(t) return real->fill(q, a, b, v, n, t); }
-static enum ingot_status f_call(void *q, int (*r)(const struct ingot_call *), struct ingot_call *c, int *code, char *t) { DUE(t) return real->call(q, r, c, code, t); }
-static enum ingot_status f_launch(void *q, const struct ingot_module_kernel *k, const uint32_t g[3], const uint32_t n[3], void *const *a, int *c, char *t)
+static enum ingot_status f_slab(void *d, size_t b, size_t a, enum ingot_slab_mode m, void **s, char *t)
+{
+	DUE(t) return real->slab_alloc(d, b, a, m, s, t);
+}
+static enum ingot_status f_queue(void *d, struct ingot_queue *o, void **q, char *t)
+{
+	DUE(t) return real->queue_open(d, o, q, t);
+}
+static enum ingot_status f_copy(void *q, void *a, size_t b, void *c, size_t d, size_t e, char *t)
+{
+	DUE(t) return real->copy(q, a, b, c, d, e, t);
+}
+static enum ingot_status f_in(void *q, void *a, size_t b, const void *h, size_t n, char *t)
+{
+	DUE(t) return real->copy_in(q, a, b, h, n, t);
+}
+static enum ingot_status f_out(void *q, void *h, void *a, size_t b, size_t n, char *t)
+{
+	DUE(t) return real->copy_out(q, h, a, b, n, t);
+}
+static enum ingot_status f_fill(void *q, void *a, size_t b, int v, size_t n, char *t)
+{
+	DUE(t) return real->fill(q, a, b, v, n, t);
+}
+static enum ingot_status f_call(void *q, int (*r)(const struct ingot_call *), struct ingot_call *c, int *code, char *t)
+{
+	DUE(t) return real->call(q, r, c, code, t);
+}
+static enum ingot_status f_launch(void *q, const struct ingot_module_kernel *k, const uint32_t g[3],
+                                  const uint32_t n[3], void *const *a, int *c, char *t)
 {
 	DUE(t)
 	return real->launch(q, k, g, n, a, c, t);

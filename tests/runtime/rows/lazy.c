@@ -1,6 +1,6 @@
-/* lazy.c: a third backend, written against the public table alone.  It has three devices whose memory is not the host's,
- * and no thread: work runs when somebody waits, one command of a random stream at a time.  So whatever order the runtime
- * allows does happen, and a missing wait shows, the same way for the same seed. */
+/* lazy.c: a third backend, written against the public table alone.  It has three devices whose memory is not the
+ * host's, and no thread: work runs when somebody waits, one command of a random stream at a time.  So whatever order
+ * the runtime allows does happen, and a missing wait shows, the same way for the same seed. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +73,13 @@ static void lazy_device_close(void *device) { free(device); }
 static void lazy_properties(void *device, struct ingot_properties *properties)
 {
 	(void)device;
-	*properties = (struct ingot_properties){ .host_memory = false, .slab_align = 256, .compute_units = 8, .copy_engines = 2,
-						 .shared_bytes = 48 * 1024, .group_threads = 1024, .memory_bytes = LARGEST_SLAB };
+	*properties = (struct ingot_properties){.host_memory = false,
+	                                        .slab_align = 256,
+	                                        .compute_units = 8,
+	                                        .copy_engines = 2,
+	                                        .shared_bytes = 48 * 1024,
+	                                        .group_threads = 1024,
+	                                        .memory_bytes = LARGEST_SLAB};
 }
 
 static bool lazy_supports(void *device, enum ingot_dtype dtype)
@@ -83,7 +88,8 @@ static bool lazy_supports(void *device, enum ingot_dtype dtype)
 	return dtype == INGOT_F32 || dtype == INGOT_F16 || dtype == INGOT_I32;
 }
 
-static enum ingot_status lazy_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode mode, void **out, char *text)
+static enum ingot_status lazy_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode mode,
+                                         void **out, char *text)
 {
 	struct lazy_slab *slab = calloc(1, sizeof *slab);
 	(void)device, (void)mode;
@@ -193,7 +199,8 @@ static enum ingot_status range(struct lazy_slab *slab, size_t offset, size_t byt
 	return offset > slab->bytes || bytes > slab->bytes - offset ? INGOT_DEVICE : INGOT_OK;
 }
 
-static enum ingot_status lazy_copy(void *queue, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes, char *text)
+static enum ingot_status lazy_copy(void *queue, void *to, size_t to_offset, void *from, size_t from_offset,
+                                   size_t bytes, char *text)
 {
 	(void)queue, (void)text;
 	if (range(slab_of(to), to_offset, bytes) || range(slab_of(from), from_offset, bytes))
@@ -202,7 +209,8 @@ static enum ingot_status lazy_copy(void *queue, void *to, size_t to_offset, void
 	return INGOT_OK;
 }
 
-static enum ingot_status lazy_copy_in(void *queue, void *to, size_t to_offset, const void *host, size_t bytes, char *text)
+static enum ingot_status lazy_copy_in(void *queue, void *to, size_t to_offset, const void *host, size_t bytes,
+                                      char *text)
 {
 	(void)queue, (void)text;
 	if (range(slab_of(to), to_offset, bytes))
@@ -211,7 +219,8 @@ static enum ingot_status lazy_copy_in(void *queue, void *to, size_t to_offset, c
 	return INGOT_OK;
 }
 
-static enum ingot_status lazy_copy_out(void *queue, void *host, void *from, size_t from_offset, size_t bytes, char *text)
+static enum ingot_status lazy_copy_out(void *queue, void *host, void *from, size_t from_offset, size_t bytes,
+                                       char *text)
 {
 	(void)queue, (void)text;
 	if (range(slab_of(from), from_offset, bytes))
@@ -229,7 +238,8 @@ static enum ingot_status lazy_fill(void *queue, void *to, size_t to_offset, int 
 	return INGOT_OK;
 }
 
-static enum ingot_status lazy_call(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call, int *code, char *text)
+static enum ingot_status lazy_call(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call,
+                                   int *code, char *text)
 {
 	(void)text;
 	call->stream = queue;
@@ -237,11 +247,12 @@ static enum ingot_status lazy_call(void *queue, int (*run)(const struct ingot_ca
 	return INGOT_OK;
 }
 
-static enum ingot_status lazy_launch(void *queue, const struct ingot_module_kernel *kernel, const uint32_t groups[3], const uint32_t threads[3],
-				     void *const *arguments, int *code, char *text)
+static enum ingot_status lazy_launch(void *queue, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
+                                     const uint32_t threads[3], void *const *arguments, int *code, char *text)
 {
 	(void)queue, (void)text;
-	struct ingot_group group = { .groups = { groups[0], groups[1], groups[2] }, .threads = { threads[0], threads[1], threads[2] } };
+	struct ingot_group group = {.groups = {groups[0], groups[1], groups[2]},
+	                            .threads = {threads[0], threads[1], threads[2]}};
 	*code = 0;
 	for (group.index[2] = 0; group.index[2] < groups[2]; group.index[2]++)
 		for (group.index[1] = 0; group.index[1] < groups[1]; group.index[1]++)
@@ -251,9 +262,25 @@ static enum ingot_status lazy_launch(void *queue, const struct ingot_module_kern
 }
 
 const struct ingot_backend backend_lazy = {
-	.name = "lazy", .open = lazy_open, .close = lazy_close, .devices = lazy_devices, .device_open = lazy_device_open,
-	.device_close = lazy_device_close, .properties = lazy_properties, .supports = lazy_supports, .slab_alloc = lazy_slab_alloc,
-	.slab_free = lazy_slab_free, .slab_base = lazy_slab_base, .queue_open = lazy_queue_open, .queue_close = lazy_queue_close,
-	.wake = lazy_wake, .progress = lazy_progress, .copy = lazy_copy, .copy_in = lazy_copy_in, .copy_out = lazy_copy_out,
-	.fill = lazy_fill, .call = lazy_call, .launch = lazy_launch,
+        .name = "lazy",
+        .open = lazy_open,
+        .close = lazy_close,
+        .devices = lazy_devices,
+        .device_open = lazy_device_open,
+        .device_close = lazy_device_close,
+        .properties = lazy_properties,
+        .supports = lazy_supports,
+        .slab_alloc = lazy_slab_alloc,
+        .slab_free = lazy_slab_free,
+        .slab_base = lazy_slab_base,
+        .queue_open = lazy_queue_open,
+        .queue_close = lazy_queue_close,
+        .wake = lazy_wake,
+        .progress = lazy_progress,
+        .copy = lazy_copy,
+        .copy_in = lazy_copy_in,
+        .copy_out = lazy_copy_out,
+        .fill = lazy_fill,
+        .call = lazy_call,
+        .launch = lazy_launch,
 };

@@ -2,8 +2,9 @@
  *
  *     runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--here]
  *
- * --fail N: each test runs again and again; in run k the k-th allocation or backend call fails, once (fault.c), until there
- * are no more.  The first N one by one, then a step grows by one with each N more.  --here: in this process, for debuggers. */
+ * --fail N: each test runs again and again; in run k the k-th allocation or backend call fails, once (fault.c), until
+ * there are no more.  The first N one by one, then a step grows by one with each N more.  --here: in this process, for
+ * debuggers. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -45,7 +46,8 @@ _Noreturn static void end(int code)
 _Noreturn void check_failed(const char *file, int line, const char *what)
 {
 	const char *name = strrchr(file, '/');
-	snprintf(reason, sizeof reason, "%s:%d: %s (last message: %s)", name ? name + 1 : file, line, what, ingot_message());
+	snprintf(reason, sizeof reason, "%s:%d: %s (last message: %s)", name ? name + 1 : file, line, what,
+	         ingot_message());
 	if (!fault_happened() || !pthread_equal(pthread_self(), first_thread))
 		end(fault_happened() ? 3 : 1);
 	/* A fault on purpose may make any check fail; what is asked then is that nothing crashes, hangs or is lost. */
@@ -57,7 +59,8 @@ _Noreturn void check_failed(const char *file, int line, const char *what)
 		ingot_runtime_close(open_trial->runtime);
 	if (!fault_blocks())
 		end(3);
-	snprintf(reason + strlen(reason), sizeof reason - strlen(reason), "; then %ld blocks were lost", fault_blocks());
+	snprintf(reason + strlen(reason), sizeof reason - strlen(reason), "; then %ld blocks were lost",
+	         fault_blocks());
 	end(1);
 }
 
@@ -90,13 +93,16 @@ void check_says(const char *wanted, const char *file, int line)
 static void trial_open(struct trial *trial)
 {
 	static const struct ingot_backend *backends[2];
-	backends[0] = fault_backend(trial->lazy ? &backend_lazy : trial->in_place ? &ingot_backend_sync : &ingot_backend_multicore);
+	backends[0] = fault_backend(trial->lazy       ? &backend_lazy
+	                            : trial->in_place ? &ingot_backend_sync
+	                                              : &ingot_backend_multicore);
 	trial->options.backends = backends;
 	trial->runtime = NULL;
 	open_trial = trial;
 	first_thread = pthread_self();
 	OK(ingot_runtime_open(&trial->runtime, &trial->options));
-	OK(ingot_backend_init(trial->runtime, trial->device_name, &(struct ingot_backend_options){ .intra_op_threads = 2, .seed = 7 }));
+	OK(ingot_backend_init(trial->runtime, trial->device_name,
+	                      &(struct ingot_backend_options){.intra_op_threads = 2, .seed = 7}));
 	OK(ingot_device_get(trial->runtime, trial->device_name, 0, &trial->device));
 	OK(ingot_stream_default(trial->device, &trial->stream));
 	OK(ingot_context_new(trial->stream, &trial->context));
@@ -112,7 +118,10 @@ void trial_reopen(struct trial *trial)
 
 static void trial_run(const struct row *row, const char *device)
 {
-	struct trial trial = { .device_name = device, .in_place = !strcmp(device, "sync"), .lazy = !strcmp(device, "lazy"), .may_leave_open = true };
+	struct trial trial = {.device_name = device,
+	                      .in_place = !strcmp(device, "sync"),
+	                      .lazy = !strcmp(device, "lazy"),
+	                      .may_leave_open = true};
 	trial.host_memory = !trial.lazy;
 	fault_options(&trial.options);
 	trial_open(&trial);
@@ -159,7 +168,10 @@ struct ingot_stream other_stream(struct trial *trial)
 struct ingot_node node_f32(struct trial *trial, const char *label, int64_t count)
 {
 	struct ingot_node node;
-	OK(ingot_node_new(trial->runtime, &(struct ingot_node_options){ .labels = &label, .label_count = 1, .dtype = INGOT_F32, .rank = 1, .dims = &count }, &node));
+	OK(ingot_node_new(trial->runtime,
+	                  &(struct ingot_node_options){
+	                          .labels = &label, .label_count = 1, .dtype = INGOT_F32, .rank = 1, .dims = &count},
+	                  &node));
 	return node;
 }
 
@@ -260,7 +272,8 @@ double json_number(const char *text, const char *key)
 
 /* ---- the runner ---- */
 
-static const struct row *const all[] = { rows_device, rows_memory, rows_events, rows_transfer, rows_sharing, rows_node, rows_routine, rows_kernel };
+static const struct row *const all[] = {rows_device,  rows_memory, rows_events,  rows_transfer,
+                                        rows_sharing, rows_node, rows_values,   rows_routine, rows_kernel};
 static const char *const devices[] = { "sync", "multicore", "lazy" };
 
 enum result { PASS, FAIL, SKIP };
@@ -283,7 +296,8 @@ static void report(const struct row *row, const char *device, enum result result
 {
 	counts[result]++;
 	if (json) {
-		printf("%s{\"row\":\"%s\",\"device\":\"%s\",\"test\":\"%s\",\"result\":\"%s\",\"symbol\":", begun ? ",\n " : "[", row->id, device, row->test, results[result]);
+		printf("%s{\"row\":\"%s\",\"device\":\"%s\",\"test\":\"%s\",\"result\":\"%s\",\"symbol\":",
+		       begun ? ",\n " : "[", row->id, device, row->test, results[result]);
 		quote(row->symbol);
 		if (why && *why) {
 			printf(",\"reason\":");
@@ -291,12 +305,14 @@ static void report(const struct row *row, const char *device, enum result result
 		}
 		printf("}");
 	} else if (!quiet && (result == FAIL || (result == SKIP && getenv("VERBOSE"))))
-		printf("%s %s %s %s%s%s\n", results[result], row->id, device, row->test, why && *why ? ": " : "", why ? why : "");
+		printf("%s %s %s %s%s%s\n", results[result], row->id, device, row->test, why && *why ? ": " : "",
+		       why ? why : "");
 	begun = true;
 }
 
 /* A child, so that a crash, a hang or a leak of one test is that test's. */
-static enum result row_run(const struct row *row, const char *device, int fail_at, bool here, char *why, size_t room, bool *fault)
+static enum result row_run(const struct row *row, const char *device, int fail_at, bool here, char *why, size_t room,
+                           bool *fault)
 {
 	int ends[2], status;
 	*fault = false;
@@ -320,7 +336,7 @@ static enum result row_run(const struct row *row, const char *device, int fail_a
 	if (!child) {
 		close(ends[0]);
 		channel = fdopen(ends[1], "w");
-		alarm(getenv("ROW_SECONDS") ? (unsigned)atoi(getenv("ROW_SECONDS")) : 20);        /* only ends what hangs */
+		alarm(getenv("ROW_SECONDS") ? (unsigned)atoi(getenv("ROW_SECONDS")) : 20); /* only ends what hangs */
 		fault_plant(fail_at);
 		trial_run(row, device);
 		reason[0] = 0;
@@ -332,7 +348,8 @@ static enum result row_run(const struct row *row, const char *device, int fail_a
 	}
 	close(ends[1]);
 	size_t used = 0;
-	for (ssize_t got; used + 1 < room && ((got = read(ends[0], why + used, room - 1 - used)) > 0 || (got < 0 && errno == EINTR)); )
+	for (ssize_t got; used + 1 < room &&
+	                  ((got = read(ends[0], why + used, room - 1 - used)) > 0 || (got < 0 && errno == EINTR));)
 		used += got > 0 ? (size_t)got : 0;
 	why[used] = 0;
 	close(ends[0]);
@@ -345,7 +362,9 @@ static enum result row_run(const struct row *row, const char *device, int fail_a
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return PASS;
 	if (WIFSIGNALED(status))
-		snprintf(why + used, room - used, "%s (%s)", WTERMSIG(status) == SIGALRM ? "it hangs" : "it ended by a signal", strsignal(WTERMSIG(status)));
+		snprintf(why + used, room - used, "%s (%s)",
+		         WTERMSIG(status) == SIGALRM ? "it hangs" : "it ended by a signal",
+		         strsignal(WTERMSIG(status)));
 	else if (!used)
 		snprintf(why, room, "it ended with %d", WEXITSTATUS(status));
 	return FAIL;
@@ -373,7 +392,8 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--fail") && i + 1 < argc)
 			fail_from = atoi(argv[++i]);
 		else {
-			fprintf(stderr, "usage: runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--here]\n");
+			fprintf(stderr,
+			        "usage: runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--here]\n");
 			return 2;
 		}
 	}
@@ -389,7 +409,8 @@ int main(int argc, char **argv)
 			for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
 				char why[500];
 				bool fault;
-				if (!wanted(only_device, devices[d]) || (row->devices && !strstr(row->devices, devices[d])))
+				if (!wanted(only_device, devices[d]) ||
+				    (row->devices && !strstr(row->devices, devices[d])))
 					continue;
 				if (!fail_from) {
 					enum result result = row_run(row, devices[d], 0, here, why, sizeof why, &fault);

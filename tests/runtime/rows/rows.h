@@ -59,7 +59,9 @@ struct row {
 	const char *skip;                 /* why it is not run; then run is NULL */
 	const char *devices;              /* NULL: all */
 };
-extern const struct row rows_device[], rows_memory[], rows_events[], rows_transfer[], rows_sharing[], rows_node[], rows_routine[], rows_kernel[];
+extern const struct row rows_device[], rows_memory[], rows_events[], rows_transfer[], rows_sharing[],
+	rows_node[], rows_values[],
+        rows_routine[], rows_kernel[];
 
 extern const struct ingot_backend backend_lazy;                     /* lazy.c: sees only the public headers */
 

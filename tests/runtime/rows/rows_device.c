@@ -104,7 +104,7 @@ static void a6(struct trial *t)
 	OK(ingot_context_child(t->context, (struct ingot_stream){ 0 }, &child));
 	OK(ingot_context_place(child, &b, 1));
 	OK(ingot_context_child(child, (struct ingot_stream){ 0 }, &grandchild));
-	FAILS(INGOT_BUSY, ingot_context_finalize(child));     /* what lives in it must not be freed under the grandchild */
+	FAILS(INGOT_BUSY, ingot_context_finalize(child)); /* what lives in it must not be freed under the grandchild */
 	CHECK(!ingot_context_finalized(child));
 	struct ingot_location location;
 	OK(ingot_context_location(grandchild, b, &location));
@@ -149,7 +149,8 @@ static void a8(struct trial *t)
 	struct ingot_library library;
 	struct ingot_routine routine;
 	for (int i = 0; i < 500; i++)
-		OK(ingot_task_submit(i % 2 ? stream : t->stream, &(struct ingot_task){ .run = count_up, .argument = &done }, NULL));
+		OK(ingot_task_submit(i % 2 ? stream : t->stream,
+		                     &(struct ingot_task){.run = count_up, .argument = &done}, NULL));
 	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
 	OK(ingot_link(t->context, library, "dense", &routine));
 	OK(ingot_device_close(t->device));
@@ -269,7 +270,7 @@ static void a13(struct trial *t)
 	OK(ingot_event_sync(event));
 	next = other_stream(t);                               /* has its number, not its handle */
 	FAILS(INGOT_STALE, ingot_stream_idle(stream, &idle));
-	FAILS(INGOT_STALE, ingot_task_submit(stream, &(struct ingot_task){ .run = count_up, .argument = &count }, NULL));
+	FAILS(INGOT_STALE, ingot_task_submit(stream, &(struct ingot_task){.run = count_up, .argument = &count}, NULL));
 	CHECK(count == 1);
 	OK(ingot_task_submit(next, &(struct ingot_task){ .run = count_up, .argument = &count }, NULL));
 	OK(ingot_device_sync(t->device));
@@ -286,7 +287,9 @@ static void a14(struct trial *t)
 		int count = -1;
 		OK(ingot_runtime_open(&runtime, &t->options));
 		second_runtime(runtime);
-		OK(ingot_backend_init(runtime, t->device_name, &(struct ingot_backend_options){ .parallelism = policies[i], .intra_op_threads = 1 }));
+		OK(ingot_backend_init(
+		        runtime, t->device_name,
+		        &(struct ingot_backend_options){.parallelism = policies[i], .intra_op_threads = 1}));
 		OK(ingot_device_get(runtime, t->device_name, 0, &device));
 		OK(ingot_device_properties(device, &p));
 		OK(ingot_device_suggested_streams(device, &count));
@@ -296,7 +299,8 @@ static void a14(struct trial *t)
 		second_runtime(NULL);
 		OK(ingot_runtime_close(runtime));
 	}
-	FAILS(INGOT_INVALID, ingot_backend_init(t->runtime, "sync", &(struct ingot_backend_options){ .parallelism = 99 }));
+	FAILS(INGOT_INVALID,
+	      ingot_backend_init(t->runtime, "sync", &(struct ingot_backend_options){.parallelism = 99}));
 }
 
 static void a15(struct trial *t)
@@ -352,7 +356,8 @@ static void a17(struct trial *t)
 	struct ingot_event event;
 	bool done = false, idle = false;
 	run_small(t->runtime, t->device_name, mine);
-	OK(ingot_runtime_open(&runtime, &(struct ingot_runtime_options){ .allocate = t->options.allocate, .release = t->options.release }));
+	OK(ingot_runtime_open(&runtime, &(struct ingot_runtime_options){.allocate = t->options.allocate,
+	                                                                .release = t->options.release}));
 	second_runtime(runtime);
 	run_small(runtime, "sync", oracle);
 	struct ingot_device device;
@@ -427,7 +432,8 @@ static void a19(struct trial *t)
 	OK(ingot_link_all(t->context, library, NULL, NULL, routines, &last));
 	OK(ingot_routine_can_run(routines[1], &can));
 	CHECK(!can);
-	FAILS(INGOT_UNREADY, ingot_routine_run(routines[1], NULL));      /* the consumer before its producer: both are named */
+	FAILS(INGOT_UNREADY,
+	      ingot_routine_run(routines[1], NULL)); /* the consumer before its producer: both are named */
 	SAYS("twice");
 	SAYS("dense");
 	SAYS("y");

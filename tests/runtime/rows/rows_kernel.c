@@ -10,7 +10,7 @@ static struct ingot_library load(struct trial *t)
 
 static void h1(struct trial *t)
 {
-	/* Handles are values without a meaning of their own; all headers compile as C11 and as C++ (test headers_cxx). */
+	/* Handles are values without a meaning of their own; all headers compile as C11 and as C++ (tests runtime.header.*). */
 	struct ingot_device zeros = { 0 };
 	struct ingot_buffer buffer;
 	const struct ingot_module_kernel *kernel;
@@ -70,10 +70,21 @@ static void h4(struct trial *t)
 
 static void h5(struct trial *t)
 {
-	static const struct { enum ingot_dtype dtype; bool host, lazy; } truth[] = {
-		{ INGOT_F32, true, true }, { INGOT_F64, true, false }, { INGOT_I32, true, true }, { INGOT_U8, true, false }, { INGOT_BOOL, true, false },
-		{ INGOT_F16, false, true }, { INGOT_BF16, false, false }, { INGOT_F8E4M3FN, false, false }, { INGOT_F8E5M2, false, false },
-		{ INGOT_I4, false, false }, { INGOT_C64, false, false }, { INGOT_STRING, false, false }, { (enum ingot_dtype)77, false, false },
+	static const struct { enum ingot_dtype dtype; bool host, lazy;
+	} truth[] = {
+	        {INGOT_F32, true, true},
+	        {INGOT_F64, true, false},
+	        {INGOT_I32, true, true},
+	        {INGOT_U8, true, false},
+	        {INGOT_BOOL, true, false},
+	        {INGOT_F16, false, true},
+	        {INGOT_BF16, false, false},
+	        {INGOT_F8E4M3FN, false, false},
+	        {INGOT_F8E5M2, false, false},
+	        {INGOT_I4, false, false},
+	        {INGOT_C64, false, false},
+	        {INGOT_STRING, false, false},
+	        {(enum ingot_dtype)77, false, false},
 	};
 	for (size_t i = 0; i < sizeof truth / sizeof *truth; i++)
 		CHECK(ingot_device_supports(t->device, truth[i].dtype) == (t->lazy ? truth[i].lazy : truth[i].host));
@@ -144,12 +155,15 @@ static void h12(struct trial *t)
 			CHECK(at[6] == (i < n[0] * n[1] * n[2]));
 			if (!at[6])
 				continue;
-			CHECK(at[0] == (int32_t)(i % n[0]) && at[1] == (int32_t)(i / n[0] % n[1]) && at[2] == (int32_t)(i / n[0] / n[1]));
+			CHECK(at[0] == (int32_t)(i % n[0]) && at[1] == (int32_t)(i / n[0] % n[1]) &&
+			      at[2] == (int32_t)(i / n[0] / n[1]));
 			/* the device's own choice is valid */
-			CHECK(at[3] >= 1 && (uint32_t)(at[3] * at[4] * at[5]) <= p.group_threads && (!t->lazy || at[3] > 1));
+			CHECK(at[3] >= 1 && (uint32_t)(at[3] * at[4] * at[5]) <= p.group_threads &&
+			      (!t->lazy || at[3] > 1));
 		}
 	}
-	const uint32_t none[3] = { 0, 1, 1 }, one[3] = { 1, 1, 1 }, two[3] = { 2, 1, 1 }, wide[3] = { 4096, 1, 1 }, cube[3] = { 32, 32, 32 };
+	const uint32_t none[3] = {0, 1, 1}, one[3] = {1, 1, 1}, two[3] = {2, 1, 1}, wide[3] = {4096, 1, 1},
+	               cube[3] = {32, 32, 32};
 	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, none, NULL, &out, 1, NULL));
 	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, one, wide, &out, 1, NULL));
 	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, one, cube, &out, 1, NULL));
@@ -272,14 +286,16 @@ static void h19(struct trial *t)
 	};
 	for (size_t i = 0; i < sizeof rune / sizeof *rune; i++) {
 		struct ingot_buffer buffer;
-		CHECK(!strcmp(ingot_dtype_name(rune[i].dtype), rune[i].name) && ingot_dtype_bits(rune[i].dtype) == rune[i].bits);
+		CHECK(!strcmp(ingot_dtype_name(rune[i].dtype), rune[i].name) &&
+		      ingot_dtype_bits(rune[i].dtype) == rune[i].bits);
 		OK(ingot_buffer_open(t->device, rune[i].dtype, 10, &buffer));
 		CHECK(buffer.bytes == 10 * rune[i].bits / 8);
 	}
 	struct ingot_node unit;                               /* nothing to hold: a tensor of no elements */
 	int64_t zero = 0;
 	uint64_t bytes = 1;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &zero }, &unit));
+	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &zero},
+	                  &unit));
 	OK(ingot_node_bytes(unit, &bytes));
 	CHECK(bytes == 0);
 }

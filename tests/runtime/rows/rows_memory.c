@@ -19,8 +19,12 @@ static void b1(struct trial *t)
 	/* x, w, s, y: one pool of the context in the order of need; the constants are a pool of the device */
 	const char *align = t->lazy ? "256" : "64", *twice = t->lazy ? "512" : "128";
 	char wanted[400];
-	snprintf(wanted, sizeof wanted, "{\"node\":\"n0_x\",\"pool\":2,\"offset\":0,\"inherited\":false},{\"node\":\"n1_w\",\"pool\":1,\"offset\":0,\"inherited\":false},"
-		 "{\"node\":\"n2_s\",\"pool\":2,\"offset\":%s,\"inherited\":false},{\"node\":\"n3_y\",\"pool\":2,\"offset\":%s,\"inherited\":false}]", align, twice);
+	snprintf(wanted, sizeof wanted,
+	         "{\"node\":\"n0_x\",\"pool\":2,\"offset\":0,\"inherited\":false},{\"node\":\"n1_w\",\"pool\":1,"
+	         "\"offset\":0,\"inherited\":false},"
+	         "{\"node\":\"n2_s\",\"pool\":2,\"offset\":%s,\"inherited\":false},{\"node\":\"n3_y\",\"pool\":2,"
+	         "\"offset\":%s,\"inherited\":false}]",
+	         align, twice);
 	CHECK(strstr(first, wanted));
 }
 
@@ -68,7 +72,8 @@ static void b2_alignment(struct trial *t)
 		for (int turn = 0; turn < 4; turn++) {
 			OK(ingot_pool_open(t->device, 40 + 24 * (uint64_t)turn, 1, INGOT_SLAB_PRIVATE, &filler));
 			OK(ingot_pool_open(t->device, 10, align, INGOT_SLAB_PRIVATE, &pool));
-			OK(ingot_kernel_launch(t->stream, &kernel, groups, NULL, &(struct ingot_buffer){ .pool = pool, .bytes = 10 }, 1, NULL));
+			OK(ingot_kernel_launch(t->stream, &kernel, groups, NULL,
+			                       &(struct ingot_buffer){.pool = pool, .bytes = 10}, 1, NULL));
 			OK(ingot_stream_await(t->stream));
 			CHECK(seen % align == 0);
 		}
@@ -162,12 +167,14 @@ static void b7(struct trial *t)
 		uint32_t count = 1 + (uint32_t)(seed % 200);
 		for (uint32_t i = 0; i < count; i++) {
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
-			items[i] = (struct ingot_plan_item){ .bytes = (seed >> 40) % 1000, .align = UINT64_C(1) << (seed >> 33) % 9 };
+			items[i] = (struct ingot_plan_item){.bytes = (seed >> 40) % 1000,
+			                                    .align = UINT64_C(1) << (seed >> 33) % 9};
 		}
 		CHECK(ingot_plan_segments(items, count, 1024, used, &segments, &bad) == INGOT_PLAN_OK);
 		for (uint32_t i = 0; i < count; i++) {
 			CHECK(items[i].offset % items[i].align == 0 && items[i].offset + items[i].bytes <= 1024);
-			CHECK(items[i].offset + items[i].bytes <= used[items[i].segment] && items[i].segment < segments);
+			CHECK(items[i].offset + items[i].bytes <= used[items[i].segment] &&
+			      items[i].segment < segments);
 			/* in order: each behind the one before, or in the next segment */
 			if (i && items[i].segment == items[i - 1].segment)
 				CHECK(items[i].offset >= items[i - 1].offset + items[i - 1].bytes);
@@ -209,7 +216,7 @@ static void b9(struct trial *t)
 	char text[4096];
 	ingot_device_json(t->device, text, sizeof text);
 	json_parses(text);
-	CHECK(json_number(text, "constants") == 1);           /* of the device; x, s, y, the workspace are the context's */
+	CHECK(json_number(text, "constants") == 1); /* of the device; x, s, y, the workspace are the context's */
 }
 
 static void b10(struct trial *t)
@@ -378,7 +385,8 @@ static void b14(struct trial *t)
 	struct ingot_plan_slab slab;
 	uint32_t pool;
 	for (uint32_t i = 0; i < STEPS; i++)
-		buffers[i] = (struct ingot_plan_buffer){ .bytes = 64, .align = 64, .first = i, .last = i + 1, .in_place_of = -1 };
+		buffers[i] = (struct ingot_plan_buffer){
+		        .bytes = 64, .align = 64, .first = i, .last = i + 1, .in_place_of = -1};
 	struct ingot_plan plan = { .buffers = buffers, .buffer_count = STEPS, .slabs = &slab, .slab_count = 1 };
 	CHECK(ingot_plan_place(&plan) == INGOT_PLAN_OK && ingot_plan_check(&plan) == INGOT_PLAN_OK);
 	CHECK(slab.peak == 128 && slab.bound == 128);
@@ -392,7 +400,7 @@ static void b14(struct trial *t)
 		for (int k = 0; k < 64; k++)
 			next[k] = (unsigned char)(now[k] + k);
 		OK(ingot_pool_write(t->stream, pool, buffers[i].offset, next, 64, NULL));
-		OK(ingot_pool_fill(t->stream, pool, buffers[i - 1].offset, 64, 0xCD, NULL));     /* its last use is over */
+		OK(ingot_pool_fill(t->stream, pool, buffers[i - 1].offset, 64, 0xCD, NULL)); /* its last use is over */
 		OK(ingot_stream_await(t->stream));
 	}
 	OK(ingot_pool_read(t->stream, pool, buffers[STEPS - 1].offset, now, 64, NULL));
@@ -402,9 +410,16 @@ static void b14(struct trial *t)
 	/* Another stream reads the first value without a wait: its place is not free, although the step is earlier. */
 	const struct ingot_plan_step steps[] = { { .lane = 0 }, { .lane = 1 }, { .lane = 0 } };
 	const uint32_t uses[] = { 1 };
-	struct ingot_plan_buffer two[] = { { .bytes = 64, .align = 64, .first = 1, .last = 1, .uses = uses, .use_count = 1, .in_place_of = -1 },
-					   { .bytes = 64, .align = 64, .first = 2, .last = 2, .in_place_of = -1 } };
-	plan = (struct ingot_plan){ .buffers = two, .buffer_count = 2, .slabs = &slab, .slab_count = 1, .steps = steps, .step_count = 3, .lane_count = 2 };
+	struct ingot_plan_buffer two[] = {
+	        {.bytes = 64, .align = 64, .first = 1, .last = 1, .uses = uses, .use_count = 1, .in_place_of = -1},
+	        {.bytes = 64, .align = 64, .first = 2, .last = 2, .in_place_of = -1}};
+	plan = (struct ingot_plan){.buffers = two,
+	                           .buffer_count = 2,
+	                           .slabs = &slab,
+	                           .slab_count = 1,
+	                           .steps = steps,
+	                           .step_count = 3,
+	                           .lane_count = 2};
 	CHECK(ingot_plan_place(&plan) == INGOT_PLAN_OK && slab.peak == 128);
 }
 
@@ -513,7 +528,8 @@ static void b20(struct trial *t)
 	OK(ingot_to_host(child, node, NULL, NULL));
 	OK(ingot_node_get_all(node, out, 8));
 	CHECK(!memcmp(in, out, sizeof in));
-	CHECK(backend_lazy.slab_alloc && backend_lazy.copy && backend_lazy.fill && backend_lazy.launch && backend_lazy.call);
+	CHECK(backend_lazy.slab_alloc && backend_lazy.copy && backend_lazy.fill && backend_lazy.launch &&
+	      backend_lazy.call);
 }
 
 const struct row rows_memory[] = {

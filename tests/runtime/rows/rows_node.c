@@ -1,18 +1,26 @@
 /* rows_node.c: rows F: tensor nodes: modes, precision, padding, host access, names. */
-#include <math.h>
 #include "rows.h"
 
-static const struct { uint32_t mode; const char *letter; } modes[] = {
-	{ INGOT_VIRTUAL, "v" }, { INGOT_LOCAL, "l" }, { INGOT_ON_DEVICE, "o" }, { INGOT_HOSTED_CONSTANT, "c" }, { INGOT_HOSTED_CHANGED, "h" },
-	{ INGOT_HOSTED_VOLATILE, "w" }, { INGOT_DEVICE_ONLY, "D" }, { INGOT_HOSTED_NONCONSTANT, "N" }, { INGOT_HOSTED, "H" }, { INGOT_MATERIALIZED, "M" },
-	{ INGOT_NEVER_VIRTUAL, "V" }, { INGOT_EFFECTIVELY_CONSTANT, "E" }, { INGOT_MODE_OPEN, "?" },
+static const struct { uint32_t mode; const char *letter;
+} modes[] = {
+        {INGOT_VIRTUAL, "v"},        {INGOT_LOCAL, "l"},
+        {INGOT_ON_DEVICE, "o"},      {INGOT_HOSTED_CONSTANT, "c"},
+        {INGOT_HOSTED_CHANGED, "h"}, {INGOT_HOSTED_VOLATILE, "w"},
+        {INGOT_DEVICE_ONLY, "D"},    {INGOT_HOSTED_NONCONSTANT, "N"},
+        {INGOT_HOSTED, "H"},         {INGOT_MATERIALIZED, "M"},
+        {INGOT_NEVER_VIRTUAL, "V"},  {INGOT_EFFECTIVELY_CONSTANT, "E"},
+        {INGOT_MODE_OPEN, "?"},
 };
 enum { MODES = sizeof modes / sizeof *modes };
 
 static struct ingot_node node_new(struct trial *t, uint32_t mode, int64_t count)
 {
 	struct ingot_node node;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &count, .mode = mode, .provenance = INGOT_BY_USER }, &node));
+	OK(ingot_node_new(
+	        t->runtime,
+	        &(struct ingot_node_options){
+	                .dtype = INGOT_F32, .rank = 1, .dims = &count, .mode = mode, .provenance = INGOT_BY_USER},
+	        &node));
 	return node;
 }
 
@@ -67,8 +75,10 @@ static void f4(struct trial *t)
 static void f5(struct trial *t)
 {
 	(void)t;
-	CHECK(INGOT_DEVICE_ONLY == (INGOT_LOCAL | INGOT_ON_DEVICE) && INGOT_MATERIALIZED == (INGOT_ON_DEVICE | INGOT_HOSTED));
-	CHECK(INGOT_NEVER_VIRTUAL == (INGOT_LOCAL | INGOT_ON_DEVICE | INGOT_HOSTED) && INGOT_EFFECTIVELY_CONSTANT == (INGOT_HOSTED_CONSTANT | INGOT_VIRTUAL));
+	CHECK(INGOT_DEVICE_ONLY == (INGOT_LOCAL | INGOT_ON_DEVICE) &&
+	      INGOT_MATERIALIZED == (INGOT_ON_DEVICE | INGOT_HOSTED));
+	CHECK(INGOT_NEVER_VIRTUAL == (INGOT_LOCAL | INGOT_ON_DEVICE | INGOT_HOSTED) &&
+	      INGOT_EFFECTIVELY_CONSTANT == (INGOT_HOSTED_CONSTANT | INGOT_VIRTUAL));
 	for (int i = 0; i < MODES; i++) {
 		struct ingot_mode_state s = { .mode = modes[i].mode };
 		CHECK(ingot_mode_is_open(&s) == (i >= 6));
@@ -77,7 +87,8 @@ static void f5(struct trial *t)
 
 static void f6(struct trial *t)
 {
-	struct ingot_node constant = node_new(t, INGOT_HOSTED_CONSTANT, 2), v = node_new(t, INGOT_HOSTED_VOLATILE, 2), changed = node_new(t, INGOT_HOSTED_CHANGED, 2);
+	struct ingot_node constant = node_new(t, INGOT_HOSTED_CONSTANT, 2), v = node_new(t, INGOT_HOSTED_VOLATILE, 2),
+	                  changed = node_new(t, INGOT_HOSTED_CHANGED, 2);
 	double one[2] = { 1, 2 }, two[2] = { 3, 4 };
 	float got[2];
 	uint64_t ups = 0;
@@ -119,7 +130,8 @@ static void f7(struct trial *t)
 	FAILS(INGOT_CONFLICT, ingot_node_mode_update(node, INGOT_NEVER_VIRTUAL, INGOT_BY_VISITS));
 	SAYS("40 (a scalar constant)");
 	SAYS("1 (visited more often than inlining allows)");
-	CHECK(!strcmp(ingot_provenance_text(INGOT_BY_WRAPPED), "wraps an array") && !ingot_provenance_text((enum ingot_provenance)999));
+	CHECK(!strcmp(ingot_provenance_text(INGOT_BY_WRAPPED), "wraps an array") &&
+	      !ingot_provenance_text((enum ingot_provenance)999));
 	struct ingot_node other = node_new(t, INGOT_DEVICE_ONLY, 4);
 	OK(ingot_node_mode_default(other, INGOT_BY_DEFAULT_LOCAL));
 	CHECK(ingot_node_mode(other).provenance == INGOT_BY_USER * 1000 + INGOT_BY_DEFAULT_LOCAL);
@@ -127,12 +139,20 @@ static void f7(struct trial *t)
 
 static void f8(struct trial *t)
 {
-	static const struct { uint32_t mode; int64_t count; uint32_t settled; } cases[] = {
-		{ INGOT_MODE_OPEN, 4, INGOT_VIRTUAL }, { INGOT_EFFECTIVELY_CONSTANT, 4, INGOT_VIRTUAL },
-		{ INGOT_DEVICE_ONLY, INGOT_LOCAL_BYTES / 4, INGOT_LOCAL }, { INGOT_DEVICE_ONLY, INGOT_LOCAL_BYTES / 4 + 1, INGOT_ON_DEVICE },
-		{ INGOT_NEVER_VIRTUAL, 4, INGOT_LOCAL }, { INGOT_NEVER_VIRTUAL, 100000, INGOT_ON_DEVICE }, { INGOT_MATERIALIZED, 4, INGOT_ON_DEVICE },
-		{ INGOT_HOSTED, 4, INGOT_HOSTED_CHANGED }, { INGOT_HOSTED_NONCONSTANT, 4, INGOT_HOSTED_CHANGED }, { INGOT_VIRTUAL, 100000, INGOT_VIRTUAL },
-		{ INGOT_HOSTED_CONSTANT, 4, INGOT_HOSTED_CONSTANT }, { INGOT_LOCAL, 100000, INGOT_LOCAL },
+	static const struct { uint32_t mode; int64_t count; uint32_t settled;
+	} cases[] = {
+	        {INGOT_MODE_OPEN, 4, INGOT_VIRTUAL},
+	        {INGOT_EFFECTIVELY_CONSTANT, 4, INGOT_VIRTUAL},
+	        {INGOT_DEVICE_ONLY, INGOT_LOCAL_BYTES / 4, INGOT_LOCAL},
+	        {INGOT_DEVICE_ONLY, INGOT_LOCAL_BYTES / 4 + 1, INGOT_ON_DEVICE},
+	        {INGOT_NEVER_VIRTUAL, 4, INGOT_LOCAL},
+	        {INGOT_NEVER_VIRTUAL, 100000, INGOT_ON_DEVICE},
+	        {INGOT_MATERIALIZED, 4, INGOT_ON_DEVICE},
+	        {INGOT_HOSTED, 4, INGOT_HOSTED_CHANGED},
+	        {INGOT_HOSTED_NONCONSTANT, 4, INGOT_HOSTED_CHANGED},
+	        {INGOT_VIRTUAL, 100000, INGOT_VIRTUAL},
+	        {INGOT_HOSTED_CONSTANT, 4, INGOT_HOSTED_CONSTANT},
+	        {INGOT_LOCAL, 100000, INGOT_LOCAL},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct ingot_node node = node_new(t, cases[i].mode, cases[i].count);
@@ -151,8 +171,9 @@ static const char *letter(uint32_t mode)
 
 /* Rows: the old mode; columns: the new one; a dot: they contradict each other. */
 static const char *const mode_matrix[MODES] = {
-	"v..........vv", ".l....l...l.l", "..o...o..oo.o", "...c....ccccc", "....h..hhhh.h", ".....w.wwww.w", ".lo...D..oD.D",
-	"....hw.NNNN.N", "...chw.NHHHcH", "..ochwoNHMMcM", ".lochwDNHMVcV", "v..c....cccEE", "vlochwDNHMVE?",
+        "v..........vv", ".l....l...l.l", "..o...o..oo.o", "...c....ccccc", "....h..hhhh.h",
+        ".....w.wwww.w", ".lo...D..oD.D", "....hw.NNNN.N", "...chw.NHHHcH", "..ochwoNHMMcM",
+        ".lochwDNHMVcV", "v..c....cccEE", "vlochwDNHMVE?",
 };
 
 static void f9(struct trial *t)
@@ -168,7 +189,8 @@ static void f9(struct trial *t)
 			CHECK(ok || (strstr(why, " by 10 ") && strstr(why, " by 11 ")));
 		}
 	struct ingot_mode_state s = { .mode = INGOT_DEVICE_ONLY };
-	CHECK(ingot_mode_update(&s, INGOT_MATERIALIZED, INGOT_BY_USER, NULL) && s.mode == INGOT_ON_DEVICE && s.sharing == INGOT_SHARING_OPEN);
+	CHECK(ingot_mode_update(&s, INGOT_MATERIALIZED, INGOT_BY_USER, NULL) && s.mode == INGOT_ON_DEVICE &&
+	      s.sharing == INGOT_SHARING_OPEN);
 	CHECK(!ingot_mode_update(&s, 0, INGOT_BY_USER, NULL) && !ingot_mode_update(&s, 64, INGOT_BY_USER, NULL));
 }
 
@@ -188,7 +210,8 @@ static void f10(struct trial *t)
 			CHECK(*letter(s.mode) == (ok ? wanted : *modes[old].letter));
 			CHECK(s.sharing == (ok ? (uint32_t)sharing : INGOT_SHARING_OPEN));
 			if (ok)
-				CHECK(!ingot_sharing_update(&s, INGOT_SHARING_OPEN, INGOT_BY_MODULE, NULL));     /* it cannot be taken back */
+				CHECK(!ingot_sharing_update(&s, INGOT_SHARING_OPEN, INGOT_BY_MODULE,
+				                            NULL)); /* it cannot be taken back */
 		}
 	struct ingot_node node = node_new(t, INGOT_HOSTED_CONSTANT, 4);
 	FAILS(INGOT_CONFLICT, ingot_node_sharing_update(node, INGOT_PER_STREAM, INGOT_BY_USER));
@@ -199,7 +222,8 @@ static void f10(struct trial *t)
 static void f11(struct trial *t)
 {
 	bool answer;
-	struct ingot_node a = node_new(t, 0, 4), b = node_new(t, INGOT_NEVER_VIRTUAL, 4), c = node_new(t, INGOT_HOSTED_VOLATILE, 4), d = node_new(t, INGOT_MATERIALIZED, 4);
+	struct ingot_node a = node_new(t, 0, 4), b = node_new(t, INGOT_NEVER_VIRTUAL, 4),
+	                  c = node_new(t, INGOT_HOSTED_VOLATILE, 4), d = node_new(t, INGOT_MATERIALIZED, 4);
 	OK(ingot_node_is_virtual(a, INGOT_BY_QUERY, &answer));
 	CHECK(answer);                                        /* it was open: settled as virtual, and stays so */
 	FAILS(INGOT_CONFLICT, ingot_node_mode_update(a, INGOT_MATERIALIZED, INGOT_BY_USER));
@@ -219,8 +243,10 @@ static void f11(struct trial *t)
 
 static void f12(struct trial *t)
 {
-	static const char *const truth[MODES] = {     /* virtual, not virtual, constant, volatile, not materialized, open */
-		"v...m.", ".n..m.", ".n....", ".nc...", ".n....", ".n.x..", ".n...o", ".n...o", ".n...o", ".n...o", ".n...o", ".....o", ".....o",
+	static const char *const truth[MODES] = {
+	        /* virtual, not virtual, constant, volatile, not materialized, open */
+	        "v...m.", ".n..m.", ".n....", ".nc...", ".n....", ".n.x..", ".n...o",
+	        ".n...o", ".n...o", ".n...o", ".n...o", ".....o", ".....o",
 	};
 	(void)t;
 	for (int i = 0; i < MODES; i++) {
@@ -248,12 +274,14 @@ static void f14(struct trial *t)
 	enum ingot_dtype dtype, only = INGOT_I8;
 	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = &four }, &node));
 	OK(ingot_node_dtype_update(node, INGOT_PRECISION_INFERRED, INGOT_I8, NULL));
-	OK(ingot_node_dtype_update(node, INGOT_PRECISION_INFERRED, INGOT_I32, &only));           /* still i8: taken, and promoted */
-	OK(ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_F64, &only));          /* it is i32 now: not taken */
+	OK(ingot_node_dtype_update(node, INGOT_PRECISION_INFERRED, INGOT_I32,
+	                           &only)); /* still i8: taken, and promoted */
+	OK(ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_F64, &only)); /* it is i32 now: not taken */
 	OK(ingot_node_dtype_update(node, INGOT_PRECISION_DEFAULT, INGOT_F64, NULL));             /* weaker: not taken */
 	OK(ingot_node_dtype(node, &dtype));
 	CHECK(dtype == INGOT_I32);
-	FAILS(INGOT_CONFLICT, ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_F16, NULL));      /* it was used */
+	FAILS(INGOT_CONFLICT,
+	      ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_F16, NULL)); /* it was used */
 	OK(ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_I32, NULL));
 	struct ingot_precision_state s = { 0 };
 	CHECK(ingot_precision_update(&s, INGOT_PRECISION_SPECIFIED, INGOT_F16, NULL));
@@ -264,8 +292,8 @@ static void f14(struct trial *t)
 
 static void f15(struct trial *t)
 {
-	static const enum ingot_dtype order[] = { INGOT_U4X32, INGOT_F64, INGOT_F32, INGOT_BF16, INGOT_F16, INGOT_F8E5M2, INGOT_U64, INGOT_I64, INGOT_U32,
-						  INGOT_I32, INGOT_U16, INGOT_U8 };
+	static const enum ingot_dtype order[] = {INGOT_U4X32, INGOT_F64, INGOT_F32, INGOT_BF16, INGOT_F16, INGOT_F8E5M2,
+	                                         INGOT_U64,   INGOT_I64, INGOT_U32, INGOT_I32,  INGOT_U16, INGOT_U8};
 	(void)t;
 	for (size_t a = 0; a < sizeof order / sizeof *order; a++)
 		for (size_t b = 0; b < sizeof order / sizeof *order; b++)
@@ -286,303 +314,7 @@ static void f16(struct trial *t)
 	OK(ingot_node_dtype(node, &dtype));
 	CHECK(dtype == INGOT_F16);
 	struct ingot_runtime *none;
-	FAILS(INGOT_INVALID, ingot_runtime_open(&none, &(struct ingot_runtime_options){ .default_dtype = INGOT_STRING }));
-}
-
-static void f17(struct trial *t)
-{
-	struct ingot_node node;
-	uint64_t count, bytes;
-	int64_t dims[] = { 3, 6, 2 }, left[] = { 0, 1, 0 }, right[] = { 0, 2, 0 }, huge[] = { INT64_MAX, INT64_MAX };
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F16, .rank = 3, .dims = dims, .left = left, .right = right }, &node));
-	OK(ingot_node_count(node, &count));
-	OK(ingot_node_bytes(node, &bytes));
-	CHECK(count == 36 && bytes == 72);
-	int64_t five = 5;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_I4, .rank = 1, .dims = &five }, &node));
-	OK(ingot_node_bytes(node, &bytes));
-	CHECK(bytes == 3);
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F64 }, &node));
-	OK(ingot_node_bytes(node, &bytes));
-	CHECK(bytes == 8);
-	FAILS(INGOT_RANGE, ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 2, .dims = huge }, &node));
-	FAILS(INGOT_RANGE, ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 17, .dims = huge }, &node));
-	dims[0] = -1;
-	FAILS(INGOT_RANGE, ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 3, .dims = dims }, &node));
-	dims[0] = 3;
-	left[1] = 5;
-	FAILS(INGOT_RANGE, ingot_node_new(t->runtime, &(struct ingot_node_options){ .rank = 3, .dims = dims, .left = left, .right = right }, &node));
-}
-
-static struct ingot_node padded(struct trial *t, bool open)
-{
-	struct ingot_node node;
-	int64_t dims[] = { 4, 5 }, left[] = { 1, 2 }, right[] = { 1, 0 };
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 2, .dims = dims, .left = left, .right = right, .margin = -9,
-								    .margin_open = open }, &node));
-	return node;
-}
-
-static void f18(struct trial *t)
-{
-	struct ingot_node node = padded(t, false), open = padded(t, true);
-	double in[6] = { 1, 2, 3, 4, 5, 6 }, out[6], value;
-	void *data;
-	uint64_t bytes;
-	OK(ingot_node_set_all(node, in, 6));
-	OK(ingot_node_host(node, &data, &bytes));
-	static const float all[20] = { -9, -9, -9, -9, -9, -9, -9, 1, 2, 3, -9, -9, 4, 5, 6, -9, -9, -9, -9, -9 };
-	CHECK(bytes == 80 && !memcmp(data, all, 80));         /* margins survive writes */
-	OK(ingot_node_get(node, (int64_t[]){ 1, 2 }, 2, &value));
-	CHECK(value == 6);
-	FAILS(INGOT_RANGE, ingot_node_get(node, (int64_t[]){ 1, 3 }, 2, &value));
-	FAILS(INGOT_RANGE, ingot_node_get(node, (int64_t[]){ -1, 0 }, 2, &value));
-	OK(ingot_node_get_all(node, out, 6));
-	CHECK(!memcmp(in, out, sizeof in));
-	/* And on the device, as they are part of the array. */
-	OK(ingot_context_place(t->context, &node, 1));
-	float got[20];
-	read_f32(t->context, node, got, 20);
-	CHECK(!memcmp(got, all, 80));
-	FAILS(INGOT_CONFLICT, ingot_node_reset_margins(node, 0));
-	OK(ingot_node_set_all(open, in, 6));
-	OK(ingot_node_reset_margins(open, 7));
-	OK(ingot_node_host(open, &data, &bytes));
-	CHECK(((float *)data)[0] == 7 && ((float *)data)[19] == 7 && ((float *)data)[7] == 1);
-}
-
-static void f19(struct trial *t)
-{
-	uint32_t before = ingot_node_list(t->runtime, NULL, NULL, NULL, 0);
-	struct ingot_node node = node_f32(t, "a", 4), found;
-	CHECK(ingot_node_list(t->runtime, NULL, NULL, NULL, 0) == before + 1);
-	OK(ingot_node_find(t->runtime, ingot_node_id(node), &found));
-	CHECK(ingot_node_equal(node, found) && !ingot_node_has_host(node));
-}
-
-static void f20(struct trial *t)
-{
-	static float mine[4] = { 1, 2, 3, 4 };
-	struct ingot_node node;
-	int64_t four = 4;
-	void *data;
-	uint64_t bytes;
-	double value;
-	OK(ingot_node_wrap(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four }, mine, 16, &node));
-	OK(ingot_node_host(node, &data, &bytes));
-	CHECK(data == mine);
-	mine[2] = 30;
-	OK(ingot_node_get(node, (int64_t[]){ 2 }, 1, &value));
-	CHECK(value == 30);
-	CHECK(ingot_node_mode(node).mode == INGOT_HOSTED && ingot_node_mode(node).provenance == INGOT_BY_WRAPPED);
-	FAILS(INGOT_CONFLICT, ingot_node_dtype_update(node, INGOT_PRECISION_SPECIFIED, INGOT_F64, NULL));
-	FAILS(INGOT_MISMATCH, ingot_node_wrap(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four }, mine, 12, &node));
-	FAILS(INGOT_CONFLICT, ingot_node_wrap(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four, .mode = INGOT_VIRTUAL }, mine, 16, &node));
-}
-
-static void f21(struct trial *t)
-{
-	static float flat[6] = { 1, 2, 3, 4, 5, 6 }, full[20];
-	int64_t plain[] = { 2, 3 }, dims[] = { 4, 5 }, left[] = { 1, 2 }, right[] = { 1, 0 };
-	struct ingot_node_options unpadded = { .dtype = INGOT_F32, .rank = 2, .dims = plain }, pad = { .dtype = INGOT_F32, .rank = 2, .dims = dims, .left = left, .right = right };
-	struct ingot_node node;
-	void *data;
-	uint64_t bytes;
-	double value;
-	OK(ingot_node_reshape(t->runtime, &unpadded, flat, 6, &node));
-	OK(ingot_node_host(node, &data, &bytes));
-	CHECK(data == flat);
-	OK(ingot_node_get(node, (int64_t[]){ 1, 0 }, 2, &value));
-	CHECK(value == 4);
-	OK(ingot_node_reshape(t->runtime, &pad, full, 20, &node));
-	OK(ingot_node_host(node, &data, &bytes));
-	CHECK(data == full);
-	OK(ingot_node_reshape(t->runtime, &pad, flat, 6, &node));     /* into the interior of a copy */
-	OK(ingot_node_host(node, &data, &bytes));
-	CHECK(data != flat && ((float *)data)[7] == 1 && ((float *)data)[14] == 6 && ((float *)data)[0] == 0);
-	FAILS(INGOT_MISMATCH, ingot_node_reshape(t->runtime, &pad, flat, 7, &node));
-	SAYS("7");
-	SAYS("20");
-}
-
-static void f22(struct trial *t)
-{
-	struct ingot_node node, scalar;
-	int64_t dims[] = { 2, 3 };
-	double value;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F64, .rank = 2, .dims = dims }, &node));
-	OK(ingot_node_set(node, (int64_t[]){ 1, 2 }, 2, 0.1));
-	OK(ingot_node_get(node, (int64_t[]){ 1, 2 }, 2, &value));
-	CHECK(value == 0.1);
-	FAILS(INGOT_RANGE, ingot_node_get(node, (int64_t[]){ 2, 0 }, 2, &value));
-	SAYS("[2,0]");
-	SAYS("[2,3]");
-	FAILS(INGOT_RANGE, ingot_node_set(node, (int64_t[]){ 0 }, 1, 1));
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F64 }, &scalar));
-	OK(ingot_node_set(scalar, (int64_t[]){ 0 }, 1, 5));
-	OK(ingot_node_get(scalar, NULL, 0, &value));
-	CHECK(value == 5);
-	FAILS(INGOT_RANGE, ingot_node_get(scalar, (int64_t[]){ 1 }, 1, &value));
-	/* Each type takes what it can hold, rounded to nearest, integers at their ends. */
-	static const struct { enum ingot_dtype dtype; double in, out; } cases[] = {
-		{ INGOT_F32, 0.1, 0.1f }, { INGOT_F16, 1.0009765625, 1.0009765625 }, { INGOT_F16, 65520, INFINITY }, { INGOT_F16, 65519, 65504 },
-		{ INGOT_F16, 5.9604644775390625e-8, 5.9604644775390625e-8 }, { INGOT_F16, 1e-9, 0 }, { INGOT_BF16, 1.00390625, 1 }, { INGOT_BF16, 1.01171875, 1.015625 },
-		{ INGOT_F8E4M3FN, 448, 448 }, { INGOT_F8E4M3FN, 17, 16 }, { INGOT_F8E5M2, 57344, 57344 }, { INGOT_F8E5M2, 1.2, 1.25 },
-		{ INGOT_I8, 300, 127 }, { INGOT_I8, -300, -128 }, { INGOT_U8, -5, 0 }, { INGOT_U8, 2.5, 2 }, { INGOT_U8, 3.5, 4 }, { INGOT_I4, 9, 7 }, { INGOT_U4, 9, 9 },
-		{ INGOT_I64, 1e300, 9223372036854775808.0 }, { INGOT_BOOL, 0.5, 1 }, { INGOT_I32, -7, -7 }, { INGOT_U64, 1e19, 1e19 },
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		unsigned char raw[32] = { 0 };
-		ingot_dtype_set(cases[i].dtype, raw, 1, cases[i].in);
-		CHECK(ingot_dtype_get(cases[i].dtype, raw, 1) == cases[i].out && ingot_dtype_get(cases[i].dtype, raw, 0) == 0);
-	}
-	/* Every small float is read back as it was written. */
-	static const struct { enum ingot_dtype dtype; uint32_t count; } smalls[] = { { INGOT_F16, 65536 }, { INGOT_BF16, 65536 }, { INGOT_F8E4M3FN, 256 }, { INGOT_F8E5M2, 256 } };
-	for (size_t k = 0; k < 4; k++)
-		for (uint32_t bits = 0; bits < smalls[k].count; bits++) {
-			uint16_t in = (uint16_t)bits, out = 0;
-			double v = ingot_dtype_get(smalls[k].dtype, &in, 0);
-			ingot_dtype_set(smalls[k].dtype, &out, 0, v);
-			CHECK(isnan(v) ? isnan(ingot_dtype_get(smalls[k].dtype, &out, 0)) : in == out);
-		}
-}
-
-static void f23(struct trial *t)
-{
-	struct ingot_node node = padded(t, false);
-	double in[6] = { 6, 5, 4, 3, 2, 1 }, out[6];
-	FAILS(INGOT_MISSING, ingot_node_get_all(node, out, 6));
-	OK(ingot_node_set_all(node, in, 6));
-	OK(ingot_node_get_all(node, out, 6));
-	CHECK(!memcmp(in, out, sizeof in));
-	FAILS(INGOT_MISMATCH, ingot_node_set_all(node, in, 5));       /* missing or extra values are no detail */
-	FAILS(INGOT_MISMATCH, ingot_node_set_all(node, in, 7));
-	FAILS(INGOT_MISMATCH, ingot_node_get_all(node, out, 20));
-	CHECK(ingot_node_mode(node).mode == INGOT_HOSTED_NONCONSTANT && ingot_node_mode(node).provenance == INGOT_BY_SET_VALUES);
-}
-
-static void f24(struct trial *t)
-{
-	int64_t dims[] = { 2, 3, 4 };
-	struct ingot_node node;
-	double in[24], xs[12], ys[12];
-	uint64_t count;
-	for (int i = 0; i < 24; i++)
-		in[i] = i;
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 3, .dims = dims }, &node));
-	OK(ingot_node_set_all(node, in, 24));
-	OK(ingot_node_points_1d(node, -1, 2, xs, 12, &count));
-	CHECK(count == 6 && xs[0] == 2 && xs[1] == 6 && xs[5] == 22);
-	OK(ingot_node_points_2d(node, 1, 0, 2, xs, ys, 12, &count));
-	CHECK(count == 8 && xs[0] == 0 && ys[0] == 8 && xs[4] == 12 && ys[7] == 23);
-	OK(ingot_node_points_1d(node, 0, 1, xs, 2, &count));  /* the count is all, what is written is what fits */
-	CHECK(count == 12 && xs[1] == 13);
-	FAILS(INGOT_RANGE, ingot_node_points_1d(node, 3, 0, xs, 12, &count));
-	FAILS(INGOT_RANGE, ingot_node_points_2d(node, 1, 0, 3, xs, ys, 12, &count));
-}
-
-static void f25(struct trial *t)
-{
-	t->options.automatic_transfers = true;
-	trial_reopen(t);
-	struct ingot_node a = node_f32(t, "a", 4);
-	struct ingot_context there;
-	double out[4];
-	float one[4] = { 1 }, two[4] = { 2 };
-	uint64_t downs;
-	struct gate gate = { 0 };
-	OK(ingot_context_child(t->context, other_stream(t), &there));
-	OK(ingot_node_host_create(a));
-	OK(ingot_context_place(t->context, &a, 1));
-	OK(ingot_device_sync(t->device));
-	gate_hold(t, &gate, t->stream);
-	OK(ingot_write(t->context, a, one, 16, NULL));        /* two writers are queued */
-	OK(ingot_write(there, a, two, 16, NULL));
-	gate_open(&gate);
-	OK(ingot_node_get_all(a, out, 4));                    /* both are waited for, one transfer is made */
-	CHECK(out[0] == 2);
-	OK(ingot_node_transfers(a, NULL, &downs));
-	CHECK(downs == 1);
-	OK(ingot_node_get_all(a, out, 4));
-	OK(ingot_node_transfers(a, NULL, &downs));
-	CHECK(downs == 1);                                    /* the host copy is the newest already */
-}
-
-static void f26(struct trial *t)
-{
-	struct ingot_node a = node_f32(t, "a", 4);
-	double one[4] = { 1, 1, 1, 1 }, two[4] = { 2, 2, 2, 2 };
-	float got[4];
-	struct gate gate = { 0 };
-	OK(ingot_context_place(t->context, &a, 1));
-	OK(ingot_node_set_all(a, one, 4));
-	OK(ingot_stream_await(t->stream));
-	gate_hold(t, &gate, t->stream);
-	OK(ingot_from_host(t->context, a, NULL, NULL));
-	gate_open(&gate);
-	OK(ingot_node_write(a));                              /* waits for the upload */
-	OK(ingot_node_set_all(a, two, 4));
-	read_f32(t->context, a, got, 4);
-	CHECK(got[0] == 1);
-}
-
-static void f27(struct trial *t)
-{
-	struct ingot_node a = node_f32(t, "a", 4);
-	double out[4];
-	float one[4] = { 5 };
-	OK(ingot_node_host_create(a));
-	OK(ingot_context_place(t->context, &a, 1));
-	write_f32(t->context, a, one, 4);
-	OK(ingot_node_get_all(a, out, 4));
-	CHECK(out[0] == 0);                                   /* the flag is off: stale, as documented */
-	t->options.automatic_transfers = true;
-	trial_reopen(t);
-	a = node_f32(t, "a", 4);
-	OK(ingot_node_host_create(a));
-	OK(ingot_context_place(t->context, &a, 1));
-	write_f32(t->context, a, one, 4);
-	OK(ingot_node_get_all(a, out, 4));
-	CHECK(out[0] == 5);
-}
-
-static void f28(struct trial *t)
-{
-	t->options.automatic_transfers = true;
-	trial_reopen(t);
-	struct ingot_library library;
-	struct ingot_routine routine;
-	struct ingot_node x;
-	double in[SMALL_COUNT] = { 1 };
-	uint64_t ups;
-	OK(ingot_library_load(t->runtime, &small_pair_module, NULL, &library));
-	OK(ingot_link(t->context, library, "copy", &routine));
-	OK(ingot_library_node(library, "x", &x));
-	OK(ingot_node_set_all(x, in, SMALL_COUNT));
-	for (int i = 0; i < 10; i++)
-		OK(ingot_routine_run(routine, NULL));
-	OK(ingot_node_transfers(x, &ups, NULL));
-	CHECK(ups == 1);                                      /* once for ten runs */
-	OK(ingot_node_set_all(x, in, SMALL_COUNT));
-	for (int i = 0; i < 10; i++)
-		OK(ingot_routine_run(routine, NULL));
-	OK(ingot_node_transfers(x, &ups, NULL));
-	CHECK(ups == 2);
-	OK(ingot_stream_await(t->stream));
-}
-
-static void f29(struct trial *t)
-{
-	struct ingot_node a = node_f32(t, "a", 4);
-	void *data;
-	uint64_t bytes;
-	CHECK(!ingot_node_has_host(a));
-	FAILS(INGOT_MISSING, ingot_node_host(a, &data, &bytes));
-	OK(ingot_node_host_create(a));
-	OK(ingot_node_host_create(a));
-	CHECK(ingot_node_has_host(a));
-	OK(ingot_node_host(a, &data, &bytes));
-	CHECK(bytes == 16 && ((float *)data)[3] == 0);
+	FAILS(INGOT_INVALID, ingot_runtime_open(&none, &(struct ingot_runtime_options){.default_dtype = INGOT_STRING}));
 }
 
 static void f30(struct trial *t)
@@ -591,8 +323,17 @@ static void f30(struct trial *t)
 	int64_t dims[] = { 2, 5 }, left[] = { 0, 1 }, right[] = { 0, 1 };
 	struct ingot_node node, plain;
 	char text[400];
-	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .labels = labels, .label_count = 2, .dtype = INGOT_F32, .rank = 2, .dims = dims, .left = left,
-								    .right = right, .mode = INGOT_HOSTED_CONSTANT, .provenance = INGOT_BY_USER }, &node));
+	OK(ingot_node_new(t->runtime,
+	                  &(struct ingot_node_options){.labels = labels,
+	                                               .label_count = 2,
+	                                               .dtype = INGOT_F32,
+	                                               .rank = 2,
+	                                               .dims = dims,
+	                                               .left = left,
+	                                               .right = right,
+	                                               .mode = INGOT_HOSTED_CONSTANT,
+	                                               .provenance = INGOT_BY_USER},
+	                  &node));
 	OK(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_I64 }, &plain));
 	CHECK(ingot_node_id(node) == 0 && ingot_node_id(plain) == 1);
 	ingot_node_label(node, text, sizeof text);
@@ -616,21 +357,37 @@ static void f30(struct trial *t)
 
 static void f31(struct trial *t)
 {
-	static const struct { enum ingot_name_style style; uint32_t id; const char *labels[4]; bool repeated; const char *name; } cases[] = {
-		{ INGOT_NAME_ONLY_IDS, 7, { "w" }, false, "n7" }, { INGOT_NAME_UNDER_GRAD, 7, { "w" }, false, "w" }, { INGOT_NAME_UNDER_GRAD, 7, { "w" }, true, "n7_w" },
-		{ INGOT_NAME_UNDER_GRAD, 7, { "w", "grad" }, false, "w_grad" }, { INGOT_NAME_UNDER_GRAD, 7, { "grad", "w" }, true, "n6_w_grad" },
-		{ INGOT_NAME_DOT_GRAD, 7, { "w", "grad" }, false, "w.grad" }, { INGOT_NAME_UNDER_GRAD, 7, { "2nd", "layer" }, false, "layer_2nd" },
-		{ INGOT_NAME_UNDER_GRAD, 7, { "2nd" }, false, "n7_2nd" }, { INGOT_NAME_UNDER_GRAD, 7, { "@.", "x" }, false, "x" }, { INGOT_NAME_UNDER_GRAD, 7, { "@." }, false, "n7" },
-		{ INGOT_NAME_UNDER_GRAD, 7, { "float" }, false, "n7_float" }, { INGOT_NAME_UNDER_GRAD, 7, { "threadIdx" }, false, "n7_threadIdx" },
-		{ INGOT_NAME_UNDER_GRAD, 7, { "thread_local" }, false, "n7_thread_local" }, { INGOT_NAME_UNDER_GRAD, 7, { "grad" }, false, "n6_grad" },
-		{ INGOT_NAME_UNDER_GRAD, 7, { "NULL" }, false, "n7_NULL" }, { INGOT_NAME_UNDER_GRAD, 7, { "xor_eq" }, false, "n7_xor_eq" },
+	static const struct {
+		enum ingot_name_style style;
+		uint32_t id;
+		const char *labels[4];
+		bool repeated;
+		const char *name;
+	} cases[] = {
+	        {INGOT_NAME_ONLY_IDS, 7, {"w"}, false, "n7"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"w"}, false, "w"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"w"}, true, "n7_w"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"w", "grad"}, false, "w_grad"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"grad", "w"}, true, "n6_w_grad"},
+	        {INGOT_NAME_DOT_GRAD, 7, {"w", "grad"}, false, "w.grad"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"2nd", "layer"}, false, "layer_2nd"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"2nd"}, false, "n7_2nd"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"@.", "x"}, false, "x"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"@."}, false, "n7"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"float"}, false, "n7_float"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"threadIdx"}, false, "n7_threadIdx"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"thread_local"}, false, "n7_thread_local"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"grad"}, false, "n6_grad"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"NULL"}, false, "n7_NULL"},
+	        {INGOT_NAME_UNDER_GRAD, 7, {"xor_eq"}, false, "n7_xor_eq"},
 	};
 	char text[64];
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		uint32_t count = 0;
 		while (count < 4 && cases[i].labels[count])
 			count++;
-		size_t length = ingot_name_ident(cases[i].style, cases[i].id, cases[i].labels, count, cases[i].repeated, text, sizeof text);
+		size_t length = ingot_name_ident(cases[i].style, cases[i].id, cases[i].labels, count, cases[i].repeated,
+		                                 text, sizeof text);
 		if (strcmp(text, cases[i].name))
 			check_failed(__FILE__, __LINE__, text);
 		CHECK(length == strlen(text));
@@ -650,8 +407,16 @@ static void f32_name(struct trial *t)
 {
 	struct ingot_node node = node_f32(t, "a", 1);         /* n0 */
 	char text[64];
-	static const struct { const char *proposed, *kept; } steps[] = {
-		{ "n0", "n0" }, { "ab", "ab" }, { "n0", "ab" }, { "x", "ab" }, { "abc", "abc" }, { "n0_a", "n0_a" }, { "a_much_longer_one", "n0_a" }, { "n0_ab", "n0_ab" },
+	static const struct { const char *proposed, *kept;
+	} steps[] = {
+	        {"n0", "n0"},
+	        {"ab", "ab"},
+	        {"n0", "ab"},
+	        {"x", "ab"},
+	        {"abc", "abc"},
+	        {"n0_a", "n0_a"},
+	        {"a_much_longer_one", "n0_a"},
+	        {"n0_ab", "n0_ab"},
 	};
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		OK(ingot_node_code_name_update(node, steps[i].proposed));
@@ -671,7 +436,8 @@ static void f33(struct trial *t)
 		CHECK(!strcmp(ingot_name_style_text(style), names[i]));
 	}
 	CHECK(!ingot_name_style_parse("fancy", &style));
-	FAILS(INGOT_INVALID, ingot_runtime_open(&none, &(struct ingot_runtime_options){ .name_style = (enum ingot_name_style)9 }));
+	FAILS(INGOT_INVALID,
+	      ingot_runtime_open(&none, &(struct ingot_runtime_options){.name_style = (enum ingot_name_style)9}));
 }
 
 static bool is_even(struct ingot_node node, void *user) { (void)user; return ingot_node_id(node) % 2 == 0; }
@@ -690,10 +456,14 @@ static void f34(struct trial *t)
 	CHECK(ingot_node_list(t->runtime, is_even, NULL, list, 6) == 3);
 	CHECK(ingot_node_id(list[0]) == 0 && ingot_node_id(list[1]) == 4 && ingot_node_id(list[2]) == 6);
 	ingot_node_headers(t->runtime, false, text, sizeof text);
-	CHECK(!strstr(text, "n2 ") && strstr(text, "n0 a") && strstr(text, "n1 a") < strstr(text, "n5 a") && strstr(text, "n5 a") < strstr(text, "n6 late"));
+	CHECK(!strstr(text, "n2 ") && strstr(text, "n0 a") && strstr(text, "n1 a") < strstr(text, "n5 a") &&
+	      strstr(text, "n5 a") < strstr(text, "n6 late"));
 }
 
-static int by_id(const void *a, const void *b) { return ingot_node_compare(*(const struct ingot_node *)a, *(const struct ingot_node *)b); }
+static int by_id(const void *a, const void *b)
+{
+	return ingot_node_compare(*(const struct ingot_node *)a, *(const struct ingot_node *)b);
+}
 
 static void f35(struct trial *t)
 {
@@ -733,7 +503,8 @@ static void f37(struct trial *t)
 		}
 	uint32_t mode;
 	enum ingot_sharing sharing;
-	CHECK(!ingot_mode_parse("somewhere", &mode, &sharing) && !ingot_mode_parse("local sometimes", &mode, &sharing) && !ingot_mode_parse("", &mode, &sharing));
+	CHECK(!ingot_mode_parse("somewhere", &mode, &sharing) &&
+	      !ingot_mode_parse("local sometimes", &mode, &sharing) && !ingot_mode_parse("", &mode, &sharing));
 	for (int d = 0; d < 120; d++) {
 		enum ingot_dtype dtype;
 		if (ingot_dtype_bits((enum ingot_dtype)d))
@@ -764,19 +535,6 @@ const struct row rows_node[] = {
 	{ "F14", "ingot_precision_update", "precision", f14, NULL, NULL },
 	{ "F15", "ingot_dtype_promote", "promotion", f15, NULL, NULL },
 	{ "F16", "ingot_runtime_options.default_dtype", "default_precision", f16, NULL, NULL },
-	{ "F17", "ingot_node_bytes", "sizes", f17, NULL, NULL },
-	{ "F18", "ingot_node_reset_margins", "margins", f18, NULL, NULL },
-	{ "F19", "ingot_node_new", "new_node", f19, NULL, NULL },
-	{ "F20", "ingot_node_wrap", "wrap", f20, NULL, NULL },
-	{ "F21", "ingot_node_reshape", "reshape", f21, NULL, NULL },
-	{ "F22", "ingot_node_get", "scalars", f22, NULL, NULL },
-	{ "F23", "ingot_node_set_all", "all_values", f23, NULL, NULL },
-	{ "F24", "ingot_node_points_2d", "points", f24, NULL, NULL },
-	{ "F25", "ingot_node_read", "prepare_read", f25, NULL, NULL },
-	{ "F26", "ingot_node_write", "prepare_write", f26, NULL, NULL },
-	{ "F27", "ingot_runtime_options.automatic_transfers", "flag_off_is_stale", f27, NULL, NULL },
-	{ "F28", "ingot_node_transfers", "uploads_are_counted", f28, NULL, NULL },
-	{ "F29", "ingot_node_has_host", "has_host", f29, NULL, NULL },
 	{ "F30", "ingot_node_header", "words", f30, NULL, NULL },
 	{ "F31", "ingot_name_ident", "identifiers", f31, NULL, NULL },
 	{ "F32", "ingot_node_code_name_update", "code_names", f32_name, NULL, NULL },

@@ -1,7 +1,8 @@
 /* rows_sharing.c: rows E: what streams of a device share. */
 #include "rows.h"
 
-static struct ingot_routine link_at(struct ingot_context base, struct ingot_library library, const char *name, struct ingot_context *linked)
+static struct ingot_routine link_at(struct ingot_context base, struct ingot_library library, const char *name,
+                                    struct ingot_context *linked)
 {
 	struct ingot_routine routine;
 	OK(ingot_link(base, library, name, &routine));
@@ -129,7 +130,8 @@ static void e5(struct trial *t)
 	OK(ingot_library_load(t->runtime, &small_pair_module, NULL, &library));
 	OK(ingot_library_node(library, "shared", &shared));
 	OK(ingot_library_node(library, "y", &y));
-	struct ingot_routine set = link_at(t->context, library, "set", &a), get = link_at(context_on(other), library, "get", &b);
+	struct ingot_routine set = link_at(t->context, library, "set", &a),
+	                     get = link_at(context_on(other), library, "get", &b);
 	float zero[SMALL_COUNT] = { 0 };
 	write_f32(a, shared, zero, SMALL_COUNT);
 	OK(ingot_device_sync(t->device));
@@ -205,7 +207,8 @@ static void e7(struct trial *t)
 	write_f32(t->context, a, old, 4);
 	OK(ingot_device_sync(t->device));
 	gate_hold(t, &gate, other);
-	OK(ingot_device_to_device(a, there, INGOT_MERGE_NONE, t->context, NULL, NULL));         /* reads the source, on `other` */
+	OK(ingot_device_to_device(a, there, INGOT_MERGE_NONE, t->context, NULL,
+	                          NULL)); /* reads the source, on `other` */
 	OK(ingot_reader_streams(t->context, a, streams, 4, &count));
 	CHECK(count == (t->in_place ? 0 : 1) && (t->in_place || ingot_stream_equal(streams[0], other)));
 	OK(ingot_write(t->context, a, new, 16, NULL));        /* must not overtake the reader */
@@ -237,13 +240,13 @@ static void e9(struct trial *t)
 	struct ingot_stream other = other_stream(t);
 	struct ingot_context there;
 	struct ingot_node a = node_f32(t, "a", 4);
-	float v[4] = { 0 }, got[4];
+	float v[4] = { 0 }, got[2][4];                        /* of each stream its own */
 	uint64_t entries;
 	OK(ingot_context_place(t->context, &a, 1));
 	OK(ingot_context_child(t->context, other, &there));
 	write_f32(t->context, a, v, 4);
 	for (int i = 0; i < 3000; i++) {
-		OK(ingot_read(i % 2 ? there : t->context, a, got, 16, NULL));
+		OK(ingot_read(i % 2 ? there : t->context, a, got[i % 2], 16, NULL));
 		if (i % 100 == 99) {
 			OK(ingot_stream_await(t->stream));
 			OK(ingot_stream_await(other));

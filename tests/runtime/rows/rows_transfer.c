@@ -48,12 +48,28 @@ static int slow_fill(const struct ingot_call *call)
 static void d2(struct trial *t)
 {
 	static const struct ingot_module_dim dims[] = { { SMALL_COUNT, -1 } };
-	static const struct ingot_module_node nodes[] = { { .name = "y", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 64, .view_of = -1, .flags = INGOT_NODE_HOSTED } };
+	static const struct ingot_module_node nodes[] = {{.name = "y",
+	                                                  .dtype = INGOT_F32,
+	                                                  .rank = 1,
+	                                                  .dims = dims,
+	                                                  .bytes = 64,
+	                                                  .view_of = -1,
+	                                                  .flags = INGOT_NODE_HOSTED}};
 	static const uint32_t out[] = { 0 };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0 } };
-	static const struct ingot_module_routine routines[] = { { .name = "slow", .outputs = out, .output_count = 1, .arguments = arguments, .argument_count = 1,
-								   .merge_input = -1, .run = slow_fill } };
-	static const struct ingot_module module = { .abi = INGOT_ABI, .name = "slow", .nodes = nodes, .node_count = 1, .routines = routines, .routine_count = 1 };
+	static const struct ingot_module_routine routines[] = {{.name = "slow",
+	                                                        .outputs = out,
+	                                                        .output_count = 1,
+	                                                        .arguments = arguments,
+	                                                        .argument_count = 1,
+	                                                        .merge_input = -1,
+	                                                        .run = slow_fill}};
+	static const struct ingot_module module = {.abi = INGOT_ABI,
+	                                           .name = "slow",
+	                                           .nodes = nodes,
+	                                           .node_count = 1,
+	                                           .routines = routines,
+	                                           .routine_count = 1};
 	struct ingot_library library;
 	struct ingot_routine routine;
 	struct ingot_context linked;
@@ -152,7 +168,7 @@ static void d6(struct trial *t)
 			values[i] = (float)((d + 1) * 100 + i);
 		write_f32(there[d], grad, values, SMALL_COUNT);
 	}
-	for (int d = 0; d < 3; d++) {                         /* no waits: each copy comes after the consumer of the one before */
+	for (int d = 0; d < 3; d++) { /* no waits: each copy comes after the consumer of the one before */
 		OK(ingot_device_to_device(grad, linked, INGOT_MERGE_COPY, there[d], &moved, NULL));
 		CHECK(moved);
 		OK(ingot_routine_run(merge, NULL));
@@ -210,7 +226,7 @@ static void d7(struct trial *t)
 	OK(ingot_merge_buffer(t->stream, &state));
 	CHECK(state.streaming && !state.updating && state.owned_bytes == 0);
 	OK(ingot_routine_run(merge, NULL));
-	OK(ingot_write(source, grad, next, sizeof next, NULL));       /* behind the consumer, which stands at the gate */
+	OK(ingot_write(source, grad, next, sizeof next, NULL)); /* behind the consumer, which stands at the gate */
 	gate_open(&gate);
 	OK(ingot_stream_await(other));
 	read_f32(linked, sum, got, SMALL_COUNT);
@@ -222,7 +238,8 @@ static void d7(struct trial *t)
 	struct ingot_context there = elsewhere(t, &device);
 	place(there, grad);
 	write_f32(there, grad, next, SMALL_COUNT);
-	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_STREAMING, there, &moved, NULL));    /* across devices: a copy */
+	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_STREAMING, there, &moved,
+	                          NULL)); /* across devices: a copy */
 	OK(ingot_merge_buffer(t->stream, &state));
 	CHECK(moved && !state.streaming && state.owned_bytes == sizeof next);
 	OK(ingot_routine_run(merge, NULL));
@@ -329,7 +346,8 @@ static void d11(struct trial *t)
 {
 	/* A descriptor whose routine reads another node from the merge buffer than it declares is refused at load. */
 	static const struct ingot_module_argument two[] = { { INGOT_FROM_MERGE, 5 }, { INGOT_FROM_MERGE, 6 } };
-	static struct ingot_module_routine routine = { .name = "two", .arguments = two, .argument_count = 2, .merge_input = 5, .run = slow_fill };
+	static struct ingot_module_routine routine = {
+	        .name = "two", .arguments = two, .argument_count = 2, .merge_input = 5, .run = slow_fill};
 	static struct ingot_module module;                    /* stays as long as the library */
 	struct ingot_library library;
 	module = small_module;
@@ -380,12 +398,14 @@ static void d14(struct trial *t)
 	OK(ingot_context_child(t->context, other_stream(t), &child));
 	OK(ingot_device_to_device(a, child, INGOT_MERGE_NONE, t->context, &moved, NULL));
 	CHECK(!moved);
-	if (t->host_memory) {                                 /* host array and buffer are one: nothing is copied onto itself */
+	if (t->host_memory) { /* host array and buffer are one: nothing is copied onto itself */
 		static float mine[4] = { 4, 3, 2, 1 };
 		struct ingot_node b;
 		void *address;
 		int64_t four = 4;
-		OK(ingot_node_wrap(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four }, mine, 16, &b));
+		OK(ingot_node_wrap(t->runtime,
+		                   &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &four}, mine, 16,
+		                   &b));
 		OK(ingot_context_adopt(t->context, b, mine, 16));
 		OK(ingot_context_address(t->context, b, &address));
 		CHECK(address == mine);
@@ -444,7 +464,8 @@ static void d16(struct trial *t)
 		read_f32(there, a, got, 1000);
 		CHECK(!memcmp(v, got, sizeof v));
 		memset(got, 0, sizeof got);
-		OK(ingot_device_to_device(a, t->context, turn % 2 ? INGOT_MERGE_COPY : INGOT_MERGE_NONE, there, &moved, NULL));
+		OK(ingot_device_to_device(a, t->context, turn % 2 ? INGOT_MERGE_COPY : INGOT_MERGE_NONE, there, &moved,
+		                          NULL));
 		read_f32(t->context, a, got, 1000);
 		CHECK(!memcmp(v, got, sizeof v));
 	}

@@ -1,0 +1,315 @@
+/* emulator.cpp: a kernel, its pointers and a grid -> what a GPU would have stored.  A fiber for each thread of a block, and the scheduler that runs
+ * one block after the other. */
+#include "emulator.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+enum { STACK = 256 << 10, PAGE = 4096, MOST_THREADS = 1024, MOST_SHARED = 227 << 10 };
+enum state { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, EXITED };
+
+/* ---- switching stacks ---- */
+#if defined(__x86_64__)
+/* Saves what the System V ABI says a callee saves, swaps stack pointers, restores.  swapcontext takes ten times as long: it makes a system
+ * call for the signal mask. */
+extern "C" __attribute__((visibility("hidden"))) void emulator_switch(void **save, void *to);
+__asm__(".text\n"
+	".globl emulator_switch\n"
+	".hidden emulator_switch\n"
+	".type emulator_switch, @function\n"
+	"emulator_switch:\n"
+	"	push %rbp\n	push %rbx\n	push %r12\n	push %r13\n	push %r14\n	push %r15\n"
+	"	mov %rsp, (%rdi)\n"
+	"	mov %rsi, %rsp\n"
+	"	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	pop %rbp\n"
+	"	ret\n"
+	".size emulator_switch, . - emulator_switch\n");
+struct context { void *sp; };
+static void context_make(context *c, char *stack, void (*entry)(void))
+{
+	void **sp = (void **)(stack + STACK - 16);
+	*--sp = nullptr;                                        /* entry never returns; this keeps its stack aligned */
+	*--sp = (void *)entry;
+	for (int i = 0; i < 6; i++)
+		*--sp = nullptr;
+	c->sp = sp;
+}
+static void context_switch(context *from, context *to) { emulator_switch(&from->sp, to->sp); }
+#else
+#include <ucontext.h>
+struct context { ucontext_t u; };
+static void context_make(context *c, char *stack, void (*entry)(void))
+{
+	getcontext(&c->u);
+	c->u.uc_stack.ss_sp = stack;
+	c->u.uc_stack.ss_size = STACK;
+	makecontext(&c->u, entry, 0);
+}
+static void context_switch(context *from, context *to) { swapcontext(&from->u, &to->u); }
+#endif
+
+/* ---- a block of fibers ---- */
+struct fiber { struct context context; enum state state; int line; unsigned mask; uint3 index; void *fake; };
+static struct {
+	const char *name;
+	void (*thunk)(void **);
+	void **pointers;
+	fiber *fibers;
+	int count, current;
+	struct context scheduler;
+	char *stacks;
+	unsigned char (*mailboxes)[32][16];
+	void *shared;
+} run;
+static char message[512];
+static int order = -1;
+static unsigned random_state = 12345;
+
+int emulator_lane(void) { return run.current & 31; }
+unsigned char *emulator_mailbox(int lane) { return run.mailboxes[run.current >> 5][lane]; }
+void *emulator_shared(void) { return run.shared; }
+const char *emulator_message(void) { return message; }
+void emulator_set_order(enum emulator_order to) { order = to; }
+
+static int complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int complain(const char *format, ...)
+{
+	va_list arguments;
+	int n = snprintf(message, sizeof message, "%s: block %u,%u,%u: ", run.name, blockIdx.x, blockIdx.y, blockIdx.z);
+	va_start(arguments, format);
+	if (n > 0 && n < (int)sizeof message)
+		vsnprintf(message + n, sizeof message - (size_t)n, format, arguments);
+	va_end(arguments);
+	return 1;
+}
+
+/* AddressSanitizer keeps the bounds of the stack that runs; it has to be told when that is another one. */
+#if defined(__SANITIZE_ADDRESS__)
+extern "C" void __sanitizer_start_switch_fiber(void **, const void *, size_t);
+extern "C" void __sanitizer_finish_switch_fiber(void *, const void **, size_t *);
+static const void *main_stack;
+static size_t main_bytes;
+static void leave_fiber(bool for_good) { __sanitizer_start_switch_fiber(for_good ? nullptr : &run.fibers[run.current].fake, main_stack, main_bytes); }
+static void enter_fiber(void *fake) { __sanitizer_finish_switch_fiber(fake, &main_stack, &main_bytes); }
+#else
+static void leave_fiber(bool) {}
+static void enter_fiber(void *) {}
+#endif
+
+static void fiber_main(void)
+{
+	enter_fiber(nullptr);
+	run.thunk(run.pointers);
+	run.fibers[run.current].state = EXITED;
+	leave_fiber(true);
+	context_switch(&run.fibers[run.current].context, &run.scheduler);
+	abort();
+}
+
+static void fiber_run(int i)
+{
+	run.current = i;
+	threadIdx = run.fibers[i].index;
+#if defined(__SANITIZE_ADDRESS__)
+	void *fake = nullptr;
+	__sanitizer_start_switch_fiber(&fake, run.stacks + (size_t)i * STACK, STACK);
+	context_switch(&run.scheduler, &run.fibers[i].context);
+	__sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
+#else
+	context_switch(&run.scheduler, &run.fibers[i].context);
+#endif
+}
+
+static void wait_as(enum state state, unsigned mask, int line)
+{
+	fiber *me = &run.fibers[run.current];
+	me->state = state, me->mask = mask, me->line = line;
+	leave_fiber(false);
+	context_switch(&me->context, &run.scheduler);
+	enter_fiber(me->fake);
+}
+void emulator_block_barrier(int line) { wait_as(AT_BLOCK_BARRIER, 0, line); }
+void emulator_warp_barrier(unsigned mask, int line) { wait_as(AT_WARP_BARRIER, mask, line); }
+
+static void order_threads(int *turns)
+{
+	for (int i = 0; i < run.count; i++)
+		turns[i] = order == EMULATOR_BACKWARD ? run.count - 1 - i : i;
+	for (int i = run.count - 1; i > 0 && order == EMULATOR_RANDOM; i--) {
+		random_state = random_state * 1664525u + 1013904223u;
+		int j = (int)((random_state >> 8) % (unsigned)(i + 1)), t = turns[i];
+		turns[i] = turns[j], turns[j] = t;
+	}
+}
+
+/* A warp goes on when all lanes of the mask wait at the same line with the same mask.  1: some went on; -1: a failure. */
+static int release_warp(int first)
+{
+	int lanes = run.count - first < 32 ? run.count - first : 32, moved = 0;
+	unsigned there = lanes == 32 ? ~0u : (1u << lanes) - 1;
+	for (int lane = 0; lane < lanes; lane++) {
+		const fiber *f = &run.fibers[first + lane];
+		unsigned waiting = 0;
+		if (f->state != AT_WARP_BARRIER)
+			continue;
+		if (!(f->mask >> lane & 1)) {
+			complain("thread %d waits at line %d with a mask that it is not in", first + lane, f->line);
+			return -1;
+		}
+		for (int other = 0; other < lanes; other++) {
+			const fiber *g = &run.fibers[first + other];
+			if (!(f->mask >> other & 1))
+				continue;
+			if (g->state == EXITED || (g->state == AT_WARP_BARRIER && (g->line != f->line || g->mask != f->mask)) || g->state == AT_BLOCK_BARRIER) {
+				if (g->state == EXITED)
+					complain("divergent warp: thread %d waits at line %d, thread %d has left", first + lane, f->line, first + other);
+				else
+					complain("divergent warp: thread %d waits at line %d, thread %d at line %d", first + lane, f->line, first + other, g->line);
+				return -1;
+			}
+			if (g->state == AT_WARP_BARRIER)
+				waiting |= 1u << other;
+		}
+		if (waiting != (f->mask & there))
+			continue;
+		for (int other = 0; other < lanes; other++)
+			if (waiting >> other & 1)
+				run.fibers[first + other].state = READY;
+		moved = 1;
+	}
+	return moved;
+}
+
+static int release_block(bool *moved)
+{
+	int waiting = 0, exited = 0, first = -1;
+	for (int i = 0; i < run.count; i++) {
+		waiting += run.fibers[i].state == AT_BLOCK_BARRIER;
+		exited += run.fibers[i].state == EXITED;
+		if (first < 0 && run.fibers[i].state == AT_BLOCK_BARRIER)
+			first = i;
+	}
+	if (!waiting || waiting + exited < run.count)
+		return 0;
+	if (exited)
+		return complain("divergent __syncthreads: thread %d waits at line %d, %d threads have left", first, run.fibers[first].line, exited);
+	for (int i = 0; i < run.count; i++)
+		if (run.fibers[i].line != run.fibers[first].line)
+			return complain("divergent __syncthreads: thread %d at line %d, thread %d at line %d", first, run.fibers[first].line, i, run.fibers[i].line);
+	for (int i = 0; i < run.count; i++)
+		run.fibers[i].state = READY;
+	*moved = true;
+	return 0;
+}
+
+static int run_block(int *turns)
+{
+	for (;;) {
+		bool moved = false;
+		int exited = 0;
+		order_threads(turns);
+		for (int i = 0; i < run.count; i++)
+			if (run.fibers[turns[i]].state == READY)
+				fiber_run(turns[i]), moved = true;
+		for (int first = 0; first < run.count; first += 32) {
+			int released = release_warp(first);
+			if (released < 0)
+				return 1;
+			moved |= released > 0;
+		}
+		if (release_block(&moved))
+			return 1;
+		for (int i = 0; i < run.count; i++)
+			exited += run.fibers[i].state == EXITED;
+		if (exited == run.count)
+			return 0;
+		if (!moved)
+			return complain("deadlock");
+	}
+}
+
+/* ---- a grid ---- */
+extern "C" char __start_emulated_shared[] __attribute__((weak, visibility("hidden")));
+extern "C" char __stop_emulated_shared[] __attribute__((weak, visibility("hidden")));
+__attribute__((no_sanitize("address"), noinline)) static void poison_shared(size_t dynamic)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	/* Also what lies between the arrays, where memset would be caught. */
+	for (volatile char *p = __start_emulated_shared; p < __stop_emulated_shared; p++)
+		*p = (char)0xff;
+#else
+	memset(__start_emulated_shared, 0xff, (size_t)(__stop_emulated_shared - __start_emulated_shared));
+#endif
+	if (dynamic)
+		memset(run.shared, 0xff, dynamic);
+}
+
+static void choose_order(void)
+{
+	const char *named = getenv("INGOT_EMULATOR_ORDER");
+	order = named && !strcmp(named, "backward") ? EMULATOR_BACKWARD : named && !strcmp(named, "random") ? EMULATOR_RANDOM : EMULATOR_FORWARD;
+}
+
+static int run_grid(dim3 grid, dim3 block, size_t shared_bytes, int *turns)
+{
+	for (unsigned z = 0; z < grid.z; z++)
+		for (unsigned y = 0; y < grid.y; y++)
+			for (unsigned x = 0; x < grid.x; x++) {
+				blockIdx = { x, y, z };
+				poison_shared(shared_bytes);
+				for (int i = 0; i < run.count; i++) {
+					unsigned u = (unsigned)i;
+					run.fibers[i].state = READY;
+					run.fibers[i].index = { u % block.x, u / block.x % block.y, u / block.x / block.y };
+#if defined(__SANITIZE_ADDRESS__)
+					__asan_unpoison_memory_region(run.stacks + (size_t)i * STACK + PAGE, STACK - PAGE);
+#endif
+					context_make(&run.fibers[i].context, run.stacks + (size_t)i * STACK, fiber_main);
+				}
+				if (run_block(turns))
+					return 1;
+			}
+	return 0;
+}
+
+extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **pointers, struct dim3 grid, struct dim3 block, size_t shared_bytes)
+{
+	unsigned long long threads = (unsigned long long)block.x * block.y * block.z;
+	int failed = 1, *turns = nullptr;
+	run.name = name, run.thunk = thunk, run.pointers = pointers;
+	message[0] = 0;
+	if (order < 0)
+		choose_order();
+	if (!threads || threads > MOST_THREADS || !grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535)
+		return complain("a grid of %u x %u x %u blocks of %llu threads cannot be launched", grid.x, grid.y, grid.z, threads);
+	if (shared_bytes > MOST_SHARED)
+		return complain("%zu bytes of dynamic shared memory", shared_bytes);
+	run.count = (int)threads, gridDim = grid, blockDim = block;
+	size_t bytes = (size_t)run.count * STACK;
+	run.fibers = (fiber *)calloc((size_t)run.count, sizeof *run.fibers);
+	run.mailboxes = (unsigned char (*)[32][16])calloc((size_t)(run.count + 31) / 32, sizeof *run.mailboxes);
+	run.shared = shared_bytes ? aligned_alloc(128, (shared_bytes + 127) & ~(size_t)127) : nullptr;
+	turns = (int *)malloc((size_t)run.count * sizeof *turns);
+	run.stacks = (char *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (run.stacks == MAP_FAILED)
+		run.stacks = nullptr;
+	if (!run.fibers || !run.mailboxes || !turns || !run.stacks || (shared_bytes && !run.shared))
+		complain("out of memory");
+	else {
+		for (int i = 0; i < run.count; i++)           /* the lowest page of each stack: a frame too large faults there */
+			mprotect(run.stacks + (size_t)i * STACK, PAGE, PROT_NONE);
+		failed = run_grid(grid, block, shared_bytes, turns);
+	}
+	if (run.stacks)
+		munmap(run.stacks, bytes);
+	free(run.fibers), free(run.mailboxes), free(run.shared), free(turns);
+	return failed;
+}

@@ -1,0 +1,98 @@
+/* emulator.h: enough of CUDA's words for a C++ compiler to take a generated .cu as it is, and to run it on the CPU.
+ *
+ * Each CUDA thread is a fiber of its own; one block runs at a time; barriers and exchanges inside a warp switch fibers, nothing else does.
+ * A thread runs as far as it can before another one starts, so a missing barrier shows at once: shared memory starts as NaNs in
+ * each block, and $INGOT_EMULATOR_ORDER (forward, backward, random) turns the order of the threads around.  Barriers that threads
+ * of one block or warp reach at different lines, or that one of them never reaches, are failures.  Built with
+ * -fsanitize=address -fsanitize-sections=emulated_shared, an access outside of shared memory, too, is named with its line.
+ *
+ *     #include "emulator.h"
+ *     #include "kernels.cu"
+ *     static void launch_scale(void **p) { scale((const float *)p[0], (float *)p[1]); }
+ *     void *pointers[] = { x, y };
+ *     if (emulator_launch("scale", launch_scale, pointers, dim3(blocks), dim3(threads), shared_bytes))
+ *         puts(emulator_message());
+ *
+ * One launch at a time in a process or loaded library.  Strict bits need -ffp-contract=off, and -mfma where the CPU has it, for speed. */
+#ifndef EMULATOR_H
+#define EMULATOR_H
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#define INGOT_EMULATOR 1
+
+struct uint3 { unsigned x, y, z; };
+struct dim3 { unsigned x, y, z; dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {} };
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+static const int warpSize = 32;
+
+#define __global__
+#define __device__
+#define __constant__
+#define __host__
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#ifndef __restrict__
+#define __restrict__ __restrict
+#endif
+/* One block at a time: a static is the block's.  They lie together, so that each block can find them filled with NaNs. */
+#define __shared__ static __attribute__((section("emulated_shared")))
+/* Dynamic shared memory: DYNAMIC_SHARED(float, line); in a kernel; on a device it is extern __shared__ float line[]. */
+#define DYNAMIC_SHARED(type, name) type *name = (type *)emulator_shared()
+
+/* ---- the machine (emulator.cpp) ---- */
+enum emulator_order { EMULATOR_FORWARD, EMULATOR_BACKWARD, EMULATOR_RANDOM };
+extern "C" {
+/* The order in which the threads of a block get their turns, from the next launch on; before any: $INGOT_EMULATOR_ORDER. */
+void emulator_set_order(enum emulator_order);
+/* `thunk` calls the kernel on the pointers, once for each thread.  0; or 1 after a failure. */
+int emulator_launch(const char *name, void (*thunk)(void **pointers), void **pointers, struct dim3 grid, struct dim3 block, size_t shared_bytes);
+/* The failure of the last launch, with kernel, block, threads and lines; "" after success. */
+const char *emulator_message(void);
+}
+void emulator_block_barrier(int line);
+void emulator_warp_barrier(unsigned mask, int line);
+int emulator_lane(void);
+unsigned char *emulator_mailbox(int lane);      /* 16 bytes for each lane of this warp */
+void *emulator_shared(void);
+
+/* ---- barriers and exchanges: write the mailbox, meet, read, meet ---- */
+static inline void __syncthreads(int line = __builtin_LINE()) { emulator_block_barrier(line); }
+static inline void __syncwarp(unsigned mask = 0xffffffffu, int line = __builtin_LINE()) { emulator_warp_barrier(mask, line); }
+
+template <class T> static inline T emulator_shuffle(unsigned mask, T value, int from, int line)
+{
+	T result;
+	static_assert(sizeof value <= 16, "mailboxes have 16 bytes");
+	memcpy(emulator_mailbox(emulator_lane()), &value, sizeof value);
+	emulator_warp_barrier(mask, line);
+	memcpy(&result, emulator_mailbox(from & 31), sizeof result);
+	emulator_warp_barrier(mask, line);
+	return result;
+}
+template <class T> static inline T __shfl_sync(unsigned mask, T v, int lane, int line = __builtin_LINE())
+{
+	return emulator_shuffle(mask, v, lane, line);
+}
+template <class T> static inline T __shfl_xor_sync(unsigned mask, T v, int x, int line = __builtin_LINE())
+{
+	return emulator_shuffle(mask, v, emulator_lane() ^ x, line);
+}
+template <class T> static inline T __shfl_down_sync(unsigned mask, T v, int by, int line = __builtin_LINE())
+{
+	return emulator_shuffle(mask, v, emulator_lane() + by < 32 ? emulator_lane() + by : emulator_lane(), line);
+}
+template <class T> static inline T __shfl_up_sync(unsigned mask, T v, int by, int line = __builtin_LINE())
+{
+	return emulator_shuffle(mask, v, emulator_lane() >= by ? emulator_lane() - by : emulator_lane(), line);
+}
+
+/* ---- scalars: the roundings that their names say ---- */
+static inline float __uint_as_float(unsigned i) { float f; memcpy(&f, &i, 4); return f; }
+static inline unsigned __float_as_uint(float f) { unsigned i; memcpy(&i, &f, 4); return i; }
+static inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+static inline float __fsqrt_rn(float a) { return __builtin_sqrtf(a); }
+#endif

@@ -1,0 +1,89 @@
+/* kernels.cu: kernels as a generator might print them, for the emulator's own test.  -DBUG_… plants faults that it has to find. */
+
+/* c = a * b, n x n, 16 x 16 threads, tiles in shared memory; n a multiple of 16 */
+extern "C" __global__ void matmul(const float *a, const float *b, float *c, int n)
+{
+	__shared__ float tile_a[16][16], tile_b[16][16];
+	int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * 16 + y, column = blockIdx.x * 16 + x;
+	float sum = 0;
+	for (int t = 0; t < n; t += 16) {
+		tile_a[y][x] = a[row * n + t + x];
+		tile_b[y][x] = b[(t + y) * n + column];
+#ifndef BUG_READ_EARLY
+		__syncthreads();
+#endif
+		for (int k = 0; k < 16; k++)
+			sum = __fmaf_rn(tile_a[y][k], tile_b[k][x], sum);
+#ifndef BUG_WRITE_EARLY
+		__syncthreads();
+#endif
+	}
+#ifdef BUG_GLOBAL
+	column += n;
+#endif
+	c[row * n + column] = sum;
+}
+
+/* out[block] = the sum of 256 elements by shuffles, then through shared memory */
+extern "C" __global__ void reduce(const float *x, float *out)
+{
+	__shared__ float warps[8];
+	float sum = x[blockIdx.x * 256 + threadIdx.x];
+#ifdef BUG_WARP
+	if (threadIdx.x % 32 < 16)
+#endif
+		for (int d = 16; d; d >>= 1)
+			sum += __shfl_xor_sync(0xffffffffu, sum, d);
+	if (threadIdx.x % 32 == 0)
+#ifdef BUG_SHARED
+		warps[threadIdx.x / 32 + 1] = sum;
+#else
+		warps[threadIdx.x / 32] = sum;
+#endif
+#ifdef BUG_DIVERGE
+	if (threadIdx.x < 128)
+		__syncthreads();
+	else
+		__syncthreads();
+#elif defined BUG_LEAVE
+	if (threadIdx.x >= 128)
+		return;
+	__syncthreads();
+#else
+	__syncthreads();
+#endif
+	if (threadIdx.x == 0) {
+		for (int i = 1; i < 8; i++)
+			sum += warps[i];
+		out[blockIdx.x] = sum;
+	}
+}
+
+/* Each warp reverses its 32 elements in place, through shared memory: no barrier of the block is needed. */
+extern "C" __global__ void reverse(const float *x, float *y)
+{
+	__shared__ float line[64];
+	int at = blockIdx.x * 64 + threadIdx.x, lane = threadIdx.x % 32, first = threadIdx.x - lane;
+	line[threadIdx.x] = x[at];
+#ifndef BUG_WARP_EARLY
+	__syncwarp();
+#endif
+	y[at] = line[first + 31 - lane];
+}
+
+/* The same through dynamic shared memory. */
+extern "C" __global__ void turn(const float *x, float *y)
+{
+	DYNAMIC_SHARED(float, line);
+	line[threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];
+	__syncthreads();
+	y[blockIdx.x * 64 + threadIdx.x] = line[63 - threadIdx.x];
+}
+
+/* What no thread wrote is no number. */
+extern "C" __global__ void stale(float *y)
+{
+	__shared__ float line[32];
+	y[threadIdx.x] = line[threadIdx.x];
+	line[threadIdx.x] = 1;
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Runs the graphs of tests/ops/files on a target and compares bit for bit with the interpreter.
+
+    targets.py INGOT TARGET [FILE...]
+
+TARGET is a --target of `ingot run`.  NaN equals NaN, 0 and -0 differ.  Ends with 77 where the target or NumPy is not
+there."""
+import glob, os, re, subprocess, sys, tempfile
+
+try:
+    import numpy
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TYPES = {"float": "f4", "double": "f8", "int64": "i8", "int32": "i4", "int8": "i1", "uint8": "u1", "bool": "?"}
+ENVIRONMENT, SKIPPED = 5, 77
+
+
+def inputs_of(text, data, folder):
+    """Options of `ingot run` for the inputs that the comments of a file give."""
+    signature = re.search(r"\w+ \((.*?)\) =>", text, re.S).group(1)
+    for type, dims, name in re.findall(r"(\w+)\[([\d,]*)\] (\w+)", signature):
+        number = float if type in ("float", "double") else int
+        array = numpy.array([number(x) for x in data[name].split()], dtype="f8" if number is float else "i8")
+        path = os.path.join(folder, f"in_{name}.npy")
+        numpy.save(path, array.astype(TYPES[type]).reshape([int(n) for n in dims.split(",") if n]))
+        yield from ("--input", f"{name}={path}")
+
+
+def same(a, b):
+    if a.dtype.kind != "f":
+        return numpy.array_equal(a, b)
+    nan, bits = numpy.isnan(a), f"u{a.dtype.itemsize}"
+    if a.shape != b.shape or not numpy.array_equal(nan, numpy.isnan(b)):
+        return False
+    return numpy.array_equal(a.view(bits)[~nan], b.view(bits)[~nan])
+
+
+def check(ingot, target, path, folder):
+    """Why the target is not right, or None; raises where it is not there."""
+    with open(path) as file:
+        text = file.read()
+    data = dict(re.findall(r"^# (\w+) =(.*)$", text, re.M))
+    names = [o.split()[-1] for o in re.search(r"=> \((.*?)\) *[<{\n]", text, re.S).group(1).split(", ")]
+    given, results = list(inputs_of(text, data, folder)), []
+    for runner in ("interpreter", target):
+        paths = [os.path.join(folder, f"{runner}_{name}.npy") for name in names]
+        wanted = [word for name, p in zip(names, paths) for word in ("--output", f"{name}={p}")]
+        done = subprocess.run([ingot, "run", path, *given, *wanted, "--target", runner], capture_output=True, text=True,
+                              errors="replace")
+        if done.returncode == ENVIRONMENT and runner == target:
+            raise EnvironmentError(done.stderr.strip())
+        if done.returncode:
+            return f"{runner} ends with {done.returncode}: {done.stderr.strip()}"
+        results.append([numpy.load(p) for p in paths])
+    for name, a, b in zip(names, *results):
+        if not same(a, b):
+            return f"{name}: {b.ravel()[:6]}, {a.ravel()[:6]} is right"
+    return None
+
+
+def main():
+    ingot, target = sys.argv[1:3]
+    paths = sys.argv[3:] or sorted(glob.glob(os.path.join(HERE, "files", "*.onnxtxt")))
+    bad = 0
+    for path in paths:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                why = check(ingot, target, path, folder)
+            except EnvironmentError as missing:
+                print(f"skipped: {missing}")
+                return SKIPPED
+        if why:
+            print(f"{os.path.basename(path)}: {why}")
+            bad += 1
+    print(f"{len(paths) - bad} of {len(paths)} files have equal bits on {target}")
+    return bool(bad) or not paths
+
+
+sys.exit(main())

@@ -1,0 +1,59 @@
+"""rows_document.py: the answer of runtime-rows --json -> docs/runtime.md.
+
+    rows_document.py BUILD/runtime-rows docs/runtime.md            writes the page
+    rows_document.py BUILD/runtime-rows docs/runtime.md --check    fails when a row is missing or failing, or the page is old
+"""
+import json
+import subprocess
+import sys
+
+PARTS = [("A", 20, "Device, stream, context"), ("B", 20, "Slab pools and memory planning"), ("C", 17, "Events and scheduling"),
+         ("D", 16, "Transfers and merge buffers"), ("E", 10, "Cross-stream sharing"),
+         ("F", 38, "Tensor node: modes, precision, padding, host access, names"), ("G", 12, "Routines, compile, link"),
+         ("H", 19, "Kernels, buffers, schedules")]
+
+
+def page(results):
+    rows = {}
+    for one in results:
+        tests = rows.setdefault(one["row"], {})
+        entry = tests.setdefault(one["test"], {"symbol": one["symbol"], "pass": [], "fail": [], "skip": []})
+        entry[one["result"]].append((one["device"], one.get("reason", "")))
+    lines = ["# The runtime, row by row", "",
+             "Written by `tests/runtime/rows_document.py` from a run of `runtime-rows --json`; not by hand. A row is an id of the list of",
+             "features, the header symbol that carries it, the test that shows it and the devices on which that test passed. `lazy` is a",
+             "third backend in `tests/runtime/rows/lazy.c`, written against `ingot/backend.h` alone: its memory is not the host's, and its",
+             "work runs in random order when somebody waits. Rows marked * have no test that runs here yet, and say why.", ""]
+    missing, failing = [], []
+    for letter, count, title in PARTS:
+        lines += [f"## {letter}. {title}", "", "| row | symbol | test | passed on | not run |", "|---|---|---|---|---|"]
+        for number in range(1, count + 1):
+            name = f"{letter}{number}"
+            if name not in rows:
+                missing.append(name)
+                continue
+            for test, entry in rows[name].items():
+                failing += [name] if entry["fail"] else []
+                passed = ", ".join(device for device, _ in entry["pass"])
+                skipped = "; ".join(reason if device == "all" else f"{device}: {reason}" for device, reason in entry["skip"])
+                symbol = "" if entry["symbol"] == "-" else f"`{entry['symbol']}`"
+                lines.append(f"| {name}{'' if passed else ' *'} | {symbol} | {test} | {passed} | {skipped} |")
+        lines.append("")
+    return "\n".join(lines), missing, failing
+
+
+def main():
+    program, path = sys.argv[1:3]
+    run = subprocess.run([program, "--json"], capture_output=True, text=True)
+    text, missing, failing = page(json.loads(run.stdout))
+    for what, names in ("missing", missing), ("failing", failing):
+        if names:
+            sys.exit(f"rows {what}: {' '.join(names)}")
+    if "--check" not in sys.argv:
+        with open(path, "w") as out:
+            out.write(text)
+    elif open(path).read() != text:
+        sys.exit(f"{path} is not what this run gives: write it with {sys.argv[0]}")
+
+
+main()
