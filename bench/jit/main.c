@@ -1,6 +1,8 @@
 /* main.c: bench/jit: ahead of time and just in time, taking turns in one process: AOT time / JIT time of each model.
  *     jit_bench [--kernels] MODEL...
+ *     jit_bench --bits MODEL...        only compares the JIT with the interpreter
  * Also: how long the JIT takes from the model's file to its first result, in a warm process; and whether the bits agree. */
+#include "backends/cpu/jit.h"
 #include "engine.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +96,41 @@ static void kernels(struct opened *aot, struct opened *jit)
 	}
 }
 
+/* Equal bits; NaN equals NaN. */
+static bool agree(const struct definition *d, const void *a, const void *b)
+{
+	size_t n = (size_t)definition_elements(d);
+	const float *x = a, *y = b;
+	if (d->type != DTYPE_F32)
+		return !memcmp(a, b, dtype_bytes(d->type, n));
+	for (size_t i = 0; i < n; i++)
+		if (memcmp(&x[i], &y[i], sizeof *x) && !(x[i] != x[i] && y[i] != y[i]))
+			return false;
+	return true;
+}
+
+/* The interpreter's bits are the JIT's. */
+static int check(const char *path)
+{
+	struct opened interpreter = { 0 }, jit = { 0 };
+	bool same = true;
+	build_init(&interpreter.build), build_init(&jit.build);
+	if (BUILD_TRY(&interpreter.build))
+		open_model(&interpreter, path, &engine_interpreter);
+	if (!interpreter.build.code && BUILD_TRY(&jit.build))
+		open_model(&jit, path, &engine_jit);
+	int code = interpreter.build.code ? interpreter.build.code : jit.build.code;
+	if (code)
+		printf("%s: exit %d: %s%s\n", path, code, interpreter.build.message, jit.build.message);
+	for (size_t i = 0; !code && i < jit.model->program->outputs.count; i++)
+		same &= agree(jit.model->program->outputs.at[i], interpreter.outputs[i], jit.outputs[i]);
+	if (!same)
+		printf("%s: bits differ\n", path);
+	engine_close(jit.engine);
+	build_release(&interpreter.build), build_release(&jit.build);
+	return code == EXIT_UNSUPPORTED ? 0 : code || !same;
+}
+
 static int measure(const char *path, bool each)
 {
 	struct opened aot = { 0 }, jit = { 0 }, warm = { 0 };
@@ -120,7 +157,7 @@ static int measure(const char *path, bool each)
 	bool same = true;
 	for (size_t i = 0; i < aot.model->program->outputs.count; i++) {
 		const struct definition *d = aot.model->program->outputs.at[i];
-		same &= !memcmp(aot.outputs[i], jit.outputs[i], dtype_bytes(d->type, (size_t)definition_elements(d)));
+		same &= agree(d, aot.outputs[i], jit.outputs[i]);
 	}
 	double guess = once(&aot, 1);
 	int calls = guess > 20000 ? 1 : (int)(20000 / guess) + 1;
@@ -144,7 +181,12 @@ int main(int argc, char **argv)
 {
 	int bad = 0;
 	bool each = argc > 1 && !strcmp(argv[1], "--kernels");
-	for (int i = 1 + each; i < argc; i++)
-		bad |= measure(argv[i], each);
+	bool bits = argc > 1 && !strcmp(argv[1], "--bits");
+	if (bits && jit_probe() == JIT_ABSENT) {
+		printf("no libtcc in this build: skipped\n");
+		return 77;
+	}
+	for (int i = 1 + (each || bits); i < argc; i++)
+		bad |= bits ? check(argv[i]) : measure(argv[i], each);
 	return bad;
 }

@@ -53,7 +53,7 @@ static void jit_open(struct engine *engine)
 	build->out = &mine;
 	if (setjmp(mine) == 0) {
 		if (!engine->model->lowered)
-			engine->model->pools_apart = true, model_lower(engine->model);
+			model_lower(engine->model);
 		fill(engine, engine->state);
 	}
 	build->out = out;

@@ -17,6 +17,24 @@ static bool arrange(struct lowered *lowered)
 	return all;
 }
 
+/* An output that is an input, a constant or another output as well is a copy: somebody has to write it. */
+static void copy_outputs(struct program *program)
+{
+	for (size_t i = 0; i < program->outputs.count; i++) {
+		struct definition *d = program->outputs.at[i];
+		const struct index *at[MAX_RANK];
+		bool again = d->source != SOURCE_COMPUTED;
+		for (size_t k = 0; k < i; k++)
+			again |= program->outputs.at[k] == d;
+		if (!again)
+			continue;
+		for (int v = 0; v < d->rank; v++)
+			at[v] = index_var(program->arena, v, d->extents[v]);
+		program->outputs.at[i] = define_map(program, d->name, d->rank, d->extents, expr_load(program->arena, d, at));
+		program->outputs.at[i]->is_output = true;
+	}
+}
+
 struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools)
 {
 	struct lowered *lowered = new(program->arena, struct lowered);
@@ -25,6 +43,7 @@ struct lowered *lower(struct program *program, const struct target *target, enum
 	lowered->target = target;
 	lowered->optimise = optimise;
 	lowered->pools = pools;
+	copy_outputs(program);
 	place(lowered);
 	do {
 		fuse(lowered);
