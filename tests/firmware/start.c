@@ -1,4 +1,5 @@
-/* start.c: from reset to main: vectors, FPU, .data, .bss; main's value becomes the exit code, a fault 99.  The symbols are board.ld's. */
+/* start.c: from reset to main: vectors, FPU, .data, .bss; main's value becomes the exit code, a fault 99.  The symbols are
+ * board.ld's. */
 #include "semihost.h"
 
 extern uint32_t stack_top[], data_load[], data_start[], data_end[], bss_start[], bss_end[];
