@@ -208,13 +208,19 @@ static void need_load(void *user, const struct expr *load)
 			n->param[i] = true;
 	need_index(n, placed_address(n->p->arena, load->of, load->at));
 }
+/* The root's own value needs no index: it stands in a register. */
 static void need_expr(struct needs *n, const struct expr *expr)
 {
-	if (!expr)
+	if (!expr || (expr->kind == EXPR_LOAD && expr->of == n->p->c->root))
 		return;
-	expr_loads(expr, need_load, n);
-	for (int v = 0; v <= n->p->c->column; v++)
-		n->var[v] |= expr_uses(expr, v);
+	if (expr->kind == EXPR_LOAD)
+		expr_loads(expr, need_load, n);
+	for (int i = 0; i < 3; i++)
+		need_expr(n, expr->arg[i]);
+	for (int i = 0; i < expr->range_count; i++)
+		need_index(n, expr->ranges[i].at);
+	if (expr->kind == EXPR_INDEX)
+		need_index(n, expr->index);
 }
 
 static void tile_arguments(struct printing *p, const char **params, const char **arguments)
