@@ -210,13 +210,32 @@ static unsigned char *blob_of(struct writing *w)
 	return blob;
 }
 
+/* Item by item: the blob of a large model is never whole in memory.  Between items there are zeros up to the next one's place. */
 void package_add_blob(struct writing *w)
 {
-	if (!w->lowered->weights_bytes)
+	const struct lowered *lowered = w->lowered;
+	const char *path = file_set_path(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
+	size_t written = 0, room = 0;
+	bool right = true;
+	if (!lowered->weights_bytes)
 		return;
-	unsigned char *blob = blob_of(w);
-	file_set_add(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name), blob, (size_t)w->lowered->weights_bytes);
-	free(blob);
+	for (size_t i = 0; i < lowered->constants.count; i++) {
+		const struct placed *placed = lowered->constants.at[i].of->placed;
+		size_t end = i + 1 < lowered->constants.count ? (size_t)lowered->constants.at[i + 1].of->placed->offset : (size_t)lowered->weights_bytes;
+		room = end - (size_t)placed->offset > room ? end - (size_t)placed->offset : room;
+	}
+	unsigned char *item = malloc(room);
+	FILE *file = item ? fopen(path, "wb") : NULL;
+	for (size_t i = 0; file && right && i < lowered->constants.count; i++) {
+		size_t end = i + 1 < lowered->constants.count ? (size_t)lowered->constants.at[i + 1].of->placed->offset : (size_t)lowered->weights_bytes;
+		memset(item, 0, room);
+		lowered->constants.at[i].fill(&lowered->constants.at[i], item);
+		right = fwrite(item, 1, end - written, file) == end - written;
+		written = end;
+	}
+	free(item);
+	if (!file || fclose(file) || !right)
+		fail(w->emit->build, EXIT_ENVIRONMENT, path, "%zu bytes of weights cannot be written", (size_t)lowered->weights_bytes);
 }
 
 static void add_weights(struct writing *w)
