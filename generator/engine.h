@@ -34,8 +34,7 @@ struct engine_call { int (*run)(const void *in, const void *out, const void *con
 struct engine_call engine_c_call(struct engine *, const void *const *inputs, void *const *outputs);
 void *engine_c_symbol(struct engine *, const char *name);
 
-/* What the JIT gave to libtcc, and how many of its kernels are scalar loops: the menu has no form for them. */
-const char *engine_jit_text(struct engine *);
+/* How many of the JIT's kernels are scalar loops: the menu has no form for them. */
 int engine_jit_scalar_kernels(struct engine *);
 /* One kernel alone, for benches: its function, and its arguments for these inputs and outputs: a pointer for each param, then scratch. */
 void *engine_jit_kernel(struct engine *, const struct kernel *, const void *const *inputs, void *const *outputs, void **arguments);

@@ -113,7 +113,7 @@ static bool agree(const struct definition *d, const void *a, const void *b)
 static int check(const char *path)
 {
 	struct opened interpreter = { 0 }, jit = { 0 };
-	bool same = true;
+	volatile bool same = true;
 	build_init(&interpreter.build), build_init(&jit.build);
 	if (BUILD_TRY(&interpreter.build))
 		open_model(&interpreter, path, &engine_interpreter);
@@ -144,7 +144,7 @@ static int measure(const char *path, bool each)
 		printf("%s: %s%s\n", path, aot.build.message, jit.build.message);
 		return 1;
 	}
-	for (int i = 0; i < 3; i++) {
+	for (volatile int i = 0; i < 3; i++) {
 		double t = now();
 		build_init(&warm.build);
 		if (BUILD_TRY(&warm.build))

@@ -53,8 +53,6 @@ struct printer {
 void        printer_share(struct printer *, const struct expr *const *roots, size_t count);
 /* Adds to `lets`.  Without printer_share each expression is on its own. */
 const char *printer_value(struct printer *, const struct expr *);
-/* As an operand of * or +: in parentheses where it is no primary expression. */
-const char *printer_operand(struct printer *, const struct expr *);
 const char *printer_index(struct printer *, const struct index *);                         /* an expression of type long */
 const char *printer_range(struct printer *, const struct range *);                         /* a condition, for && */
 const char *printer_address(struct printer *, const struct definition *, const struct index *address);     /* "y + 16 * i + c" */

@@ -507,7 +507,3 @@ static struct printed print_root(struct printer *printer, const struct expr *exp
 }
 
 const char *printer_value(struct printer *printer, const struct expr *expr) { return print_root(printer, expr).text; }
-const char *printer_operand(struct printer *printer, const struct expr *expr)
-{
-	return wrap(printer, print_root(printer, expr), LEVEL_PRIMARY);
-}

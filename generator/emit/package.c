@@ -474,7 +474,6 @@ void package_begin(struct writing *w)
 	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));
 	value_dict_set(w->globals, "weights_bytes", value_int(lowered->weights_bytes));
 	value_dict_set(w->globals, "stack_bytes", value_none());
-	value_dict_set(w->globals, "libm", value_bool(!w->emit->target->has_fma));
 	value_list_add(flags, value_string(w->emit->target->cc_flags));
 	value_dict_set(w->globals, "flags", flags);
 }

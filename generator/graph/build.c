@@ -95,17 +95,6 @@ struct tensor *graph_tensor_fresh(struct graph *graph, const char *like)
 	return graph_tensor_new(graph, text);
 }
 
-void graph_tensor_rename(struct graph *graph, struct tensor *tensor, const char *name)
-{
-	name = name_is(graph->build->names, name);
-	if (name == tensor->name)
-		return;
-	if (index_find(graph, name))
-		fail(graph->build, EXIT_INVALID, graph->file, "two things are named %s", name);
-	tensor->name = name;
-	graph_reindex(graph);
-}
-
 struct tensor *graph_constant_borrowed(struct graph *graph, const char *like, enum dtype type, int rank,
                                        const int64_t *extents, const void *data)
 {

@@ -105,7 +105,6 @@ struct tensor *graph_tensor_fresh(struct graph *, const char *like);   /* a new 
 struct tensor *graph_constant(struct graph *, const char *like, enum dtype, int rank, const int64_t *extents, const void *data);
 struct tensor *graph_constant_borrowed(struct graph *, const char *like, enum dtype, int rank, const int64_t *extents,
                                        const void *data);
-void           graph_tensor_rename(struct graph *, struct tensor *, const char *name);  /* fails where the name is taken */
 void           graph_reindex(struct graph *);                          /* after tensors were taken out of `tensors` */
 /* A node at the end of `nodes`, with its inputs and outputs NULL.  node_output makes output k and its tensor. */
 struct node   *graph_node_new(struct graph *, const char *domain, const char *type, const char *name, int ins, int outs);

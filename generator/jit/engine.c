@@ -69,7 +69,6 @@ static void jit_engine_run(struct engine *engine, const void *const *inputs, voi
 	state->program.run(inputs, outputs, state->workspace, state->weights, state->scratch + JIT_LANES_MOST);
 }
 
-const char *engine_jit_text(struct engine *engine) { return ((struct state *)engine->state)->program.text; }
 int engine_jit_scalar_kernels(struct engine *engine) { return ((struct state *)engine->state)->program.scalar_kernels; }
 
 void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, const void *const *inputs, void *const *outputs, void **arguments)

@@ -179,11 +179,6 @@ const struct expr *definer_load(struct definer *definer, struct definition *of, 
 	return expr_load(definer->arena, of, own);
 }
 
-const struct expr *definer_load_at(struct definer *definer, struct definition *of, const struct index *const *at)
-{
-	return expr_load(definer->arena, of, at);
-}
-
 const struct expr *expr1(struct definer *definer, enum scalar row, const struct expr *a)
 {
 	return expr_scalar(definer->arena, row, a, NULL, NULL);

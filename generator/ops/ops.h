@@ -90,7 +90,6 @@ struct definition *definer_reduction(struct definer *, const char *name, int ran
 void definer_out_map(struct definer *, int i, const struct expr *body);
 /* `of` at the last of `rank` indices, index 0 where its extent is 1: broadcasting. */
 const struct expr *definer_load(struct definer *, struct definition *of, int rank, const struct index *const *at);
-const struct expr *definer_load_at(struct definer *, struct definition *of, const struct index *const *at);
 const struct expr *expr1(struct definer *, enum scalar, const struct expr *);
 const struct expr *expr2(struct definer *, enum scalar, const struct expr *, const struct expr *);
 const struct expr *expr3(struct definer *, enum scalar, const struct expr *, const struct expr *, const struct expr *);
