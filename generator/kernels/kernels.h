@@ -105,6 +105,7 @@ void choose_algorithms(struct program *, enum optimise);
 struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools);
 
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
+void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
 void choose(struct lowered *);                /* choose.c: shape, tile, parameters, packed constants */
