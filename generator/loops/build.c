@@ -348,7 +348,7 @@ static int outer_count(const struct loops *loops, const struct definition *d, do
 static double work_of(const struct definition *d) { return (double)definition_elements(d) * (double)definition_terms(d); }
 
 /* How many rows run side by side: short ones wait for their own sums, one after the other. */
-enum { ROW_MOST = 512, CHAINS_TOGETHER = 8 };
+enum { ROW_MOST = 512, PAIR_MOST = 1024, CHAINS_TOGETHER = 8 };
 static int64_t rows_together(const struct building *b, int64_t rows)
 {
 	const struct target *target = b->loops->target;
@@ -364,8 +364,10 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 		int64_t registers = SUMS / target->lanes, fit = d->order == ORDER_CHAIN ? CHAINS_TOGETHER : target->registers / 2 / registers;
 		most = most == 1 || fit < most ? fit : most;
 	}
-	if (largest > ROW_MOST || target->lanes == 1)
+	if (largest > PAIR_MOST || target->lanes == 1)
 		return 1;
+	if (largest > ROW_MOST && most > 2)                   /* two hide each other's sums; more would not stay in L1 */
+		most = 2;
 	while (most > 1 && rows % most)
 		most--;
 	return most < 1 ? 1 : most;
