@@ -49,6 +49,7 @@ struct build {
 	char message[1024];       /* one line, no newline at its end */
 	char detail[4096];        /* further lines, each with its newline; empty where there is nothing more to say */
 	bool detailed;            /* they belong to the failure to come */
+	bool check;               /* the checkers of the stages run after every step, not only at a stage's end; $INGOT_CHECK sets it */
 };
 
 void build_init(struct build *);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum { OPT_TARGET = 256, OPT_CPU, OPT_DIM, OPT_THREADS, OPT_OPTIMISE, OPT_JSON, OPT_TEMPLATES, OPT_KEEP, OPT_OUTPUT, OPT_NAME, OPT_NO_COMPILE,
-	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_HELP };
+	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_CHECK, OPT_HELP };
 
 static const struct row {
 	const char *name, *argument;
@@ -29,6 +29,7 @@ static const struct row {
 	{ "input", "NAME=FILE", OPT_IN_FILE, TAKES_FILES, "an input, as .npy" },
 	{ "output", "NAME=FILE", OPT_OUT_FILE, TAKES_FILES, "where an output goes, as .npy" },
 	{ "engines", NULL, OPT_ENGINES, TAKES_ENGINES, "what --target of run, check and bench names, instead" },
+	{ "check", NULL, OPT_CHECK, TAKES_MODEL_OPTIONS, "each stage's checker runs after every step (so does $INGOT_CHECK)" },
 	{ "json", NULL, OPT_JSON, TAKES_JSON, "output for programs" },
 	{ "help", NULL, OPT_HELP, ~0, "this text" },
 };
@@ -100,6 +101,7 @@ static void set_option(struct cli *cli, int code, const char *value)
 	case OPT_CC: cli->cc = value; break;
 	case OPT_NO_COMPILE: cli->no_compile = true; break;
 	case OPT_STAGE: cli->stage = value; break;
+	case OPT_CHECK: build->check = true; break;
 	case OPT_ENGINES: cli->engines = true; break;
 	case OPT_JSON: cli->json = true; break;
 	case OPT_IN_FILE: {

@@ -109,7 +109,9 @@ void fuse(struct lowered *);                  /* fuse.c: what is stored is gathe
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
 void choose(struct lowered *);                /* choose.c: shape, tile, parameters, packed constants */
 void plan(struct lowered *);                  /* plan.c: offsets in workspace and blob */
-void lowered_check(const struct lowered *);   /* check.c */
+void placed_check(const struct lowered *);    /* check.c: after place, after layout */
+void fused_check(const struct lowered *);     /* after fuse */
+void lowered_check(const struct lowered *);   /* in the end: all of it, and the plan */
 void kernels_print(const struct lowered *, struct text *out);     /* print.c: --stage kernels */
 void plan_print(const struct lowered *, struct text *out);        /* --stage plan */
 
