@@ -17,7 +17,7 @@ static const struct row {
 	{ "name", "NAME", OPT_NAME, TAKES_NAME, "prefix of files and symbols (default: the file's stem)" },
 	{ "target", "WORD", OPT_TARGET, TAKES_TARGET, "what it is made for, or what runs it" },
 	{ "cpu", "CPU", OPT_CPU, TAKES_CPU, "x86-64-v3, x86-64-v4, native, armv8-a, cortex-m4, generic" },
-	{ "dim", "NAME=N", OPT_DIM, TAKES_DIM, "binds a symbolic dimension; may be given again" },
+	{ "dim", "NAME=N", OPT_DIM, TAKES_DIM, "binds a symbolic dimension; may be given again.  A range, N=1..32, is not supported yet: exit 4" },
 	{ "threads", "N", OPT_THREADS, TAKES_THREADS, "kernels are shared over N threads of the caller's (default 1)" },
 	{ "optimise", "WORD", OPT_OPTIMISE, TAKES_OPTIMISE, "speed (default) or size" },
 	{ "math", "WORD", OPT_MATH, TAKES_MATH, "strict (default), or double: the interpreter in float64" },
@@ -157,6 +157,18 @@ void cli_parse(struct cli *cli, struct build *build, const struct command *comma
 		if (!strcmp(cli->options.target->name, "cortex-m4") && !cli->options.optimise)
 			cli->options.optimise = OPTIMISE_SIZE;
 	}
+}
+
+bool cli_takes_cuda(struct cli *cli)
+{
+	bool cuda = cli->target && !strcmp(cli->target, target_cuda.name);
+	if (cli->target && !cuda && strcmp(cli->target, "c"))
+		fail(cli->build, EXIT_USAGE, NULL, "--target: \"%s\" is not there; c and cuda are", cli->target);
+	if (cuda && (cli->cpu || cli->options.threads > 1))
+		fail(cli->build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
+	if (cuda)
+		cli->options.target = &target_cuda;
+	return cuda;
 }
 
 int cli_main(const struct command *command, int argc, char **argv, void (*body)(struct build *, int argc, char **argv))
