@@ -125,7 +125,8 @@ void          file_keep(struct build *, struct mapped);
 void          files_release(struct build *);                               /* build_release does */
 
 /* A set of files that appear all or not at all.  Each is written to a temporary name beside its place and synced;
- * commit renames them; a set that is dropped (also by a failing build: call file_set_drop) leaves nothing behind. */
+ * commit renames them; a set that is dropped (also by a failing build: call file_set_drop) leaves nothing behind.  What a killed process left is
+ * removed by the next set of that directory. */
 struct file_set;
 struct file_set *file_set_new(struct build *, const char *directory);      /* made with its parents where missing */
 void file_set_add(struct file_set *, const char *name, const void *bytes, size_t count);
