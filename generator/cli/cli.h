@@ -28,7 +28,7 @@ struct cli {
 	const char *command;
 	struct options options;
 	const char *target, *cpu, *output, *cc, *stage, *math;
-	bool json, no_compile, engines;
+	bool json, no_compile, engines, optimise_given;
 	VECTOR(struct bound_file) inputs, outputs;
 	const char *arguments[4];
 	int argument_count;

@@ -19,7 +19,7 @@ static const struct row {
 	{ "cpu", "CPU", OPT_CPU, TAKES_CPU, "x86-64-v3, x86-64-v4, native, armv8-a, cortex-m4, generic" },
 	{ "dim", "NAME=N", OPT_DIM, TAKES_DIM, "binds a symbolic dimension; may be given again.  A range, N=1..32, is not supported yet: exit 4" },
 	{ "threads", "N", OPT_THREADS, TAKES_THREADS, "kernels are shared over N threads of the caller's (default 1)" },
-	{ "optimise", "WORD", OPT_OPTIMISE, TAKES_OPTIMISE, "speed (default) or size" },
+	{ "optimise", "WORD", OPT_OPTIMISE, TAKES_OPTIMISE, "speed (default, but on cortex-m4) or size: smallest library and RAM" },
 	{ "math", "WORD", OPT_MATH, TAKES_MATH, "strict (default), or double: the interpreter in float64" },
 	{ "keep-input", "NAME", OPT_KEEP, TAKES_KEEP, "an initialiser that is also an input stays an input" },
 	{ "templates", "DIR", OPT_TEMPLATES, TAKES_TEMPLATES, "templates of your own, before the built-in ones" },
@@ -90,6 +90,7 @@ static void set_option(struct cli *cli, int code, const char *value)
 		if (strcmp(value, "speed") && strcmp(value, "size"))
 			fail(build, EXIT_USAGE, NULL, "--optimise: \"%s\" should be speed or size", value);
 		cli->options.optimise = !strcmp(value, "size") ? OPTIMISE_SIZE : OPTIMISE_SPEED;
+		cli->optimise_given = true;
 		break;
 	case OPT_MATH:
 		if (strcmp(value, "strict") && strcmp(value, "double"))
@@ -154,8 +155,10 @@ void cli_parse(struct cli *cli, struct build *build, const struct command *comma
 		const char *cpu = cli->cpu ? cli->cpu : !strcmp(command->name, "build") ? "x86-64-v3" : "native";
 		if (!(cli->options.target = target_find(cpu)))
 			fail(build, EXIT_USAGE, NULL, "--cpu: no \"%s\"; `ingot targets` lists them", cpu);
-		if (!strcmp(cli->options.target->name, "cortex-m4") && !cli->options.optimise)
+		if (!strcmp(cli->options.target->name, "cortex-m4") && !cli->optimise_given)
 			cli->options.optimise = OPTIMISE_SIZE;
+		if (cli->options.optimise == OPTIMISE_SIZE)
+			cli->options.target = target_small(build->arena, cli->options.target);
 	}
 }
 
