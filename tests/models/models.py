@@ -111,7 +111,7 @@ def main():
     parser.add_argument("ingot")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--long", action="store_true", default=bool(os.environ.get("INGOT_LONG")))
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.ingot = os.path.abspath(options.ingot)
     engines = subprocess.run([options.ingot, "targets", "--engines"], capture_output=True, text=True).stdout.split()
     wrong = done = 0
