@@ -315,4 +315,8 @@ static void tile_block(struct loops *loops, struct block *block)
 	}
 }
 
-void loops_tile(struct loops *loops) { tile_block(loops, &loops->body); }
+void loops_tile(struct loops *loops)
+{
+	if (!loops->target->small)        /* neighbours side by side save loads, and double the code */
+		tile_block(loops, &loops->body);
+}
