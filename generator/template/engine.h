@@ -3,7 +3,7 @@
  *     source -- lexer.c --> tokens -- parser.c, expressions.c --> nodes -- compile.c --> program -- render.c,
  *     evaluate.c, call.c --> text
  *
- * values.c, print.c, format.c, strings.c, methods.c, objects.c: what values can do.  filters_*.c, json.c, wrap.c, tests.c,
+ * values.c, unicode.c, print.c, format.c, strings.c, methods.c, objects.c: what values can do.  filters_*.c, json.c, wrap.c, tests.c,
  * globals.c: what templates find built in.  errors.c: how it says what is wrong. */
 #ifndef TEMPLATE_ENGINE_H
 #define TEMPLATE_ENGINE_H
@@ -178,11 +178,21 @@ double        value_real(struct value);                           /* of a number
 const char   *value_type(struct value);                           /* Python's name of the type */
 bool          value_identical(struct value, struct value);        /* Python's `is` */
 bool          value_text_is(struct value, const char *string);
+
+/* ---- unicode.c: UTF-8, code points and case ---- */
 size_t        text_points(const char *bytes, size_t count);       /* code points */
 size_t        text_offset(const char *bytes, size_t count, size_t point);
-unsigned      text_decode(const char **at, const char *end);      /* one code point, or byte that is no UTF-8 */
-bool          point_is_space(unsigned);
-bool          point_is_letter(unsigned);
+unsigned      text_decode(const char **at, const char *end);      /* one code point, or 0xdc80.. for no UTF-8 */
+const char   *text_back(const char *start, const char *at);       /* where the code point before `at` begins */
+char         *text_encode(char *to, unsigned point);              /* behind what it wrote */
+bool          point_is_space(unsigned), point_is_printable(unsigned);
+bool          point_is_letter(unsigned), point_is_alnum(unsigned), point_is_word(unsigned);     /* word: regex \w */
+bool          point_is_decimal(unsigned), point_is_digit(unsigned), point_is_numeric(unsigned);
+bool          point_is_lower(unsigned), point_is_upper(unsigned), point_is_title(unsigned);
+bool          point_begins_name(unsigned), point_in_name(unsigned);
+int           point_decimal(unsigned);                            /* 0 to 9, or -1 */
+enum casing { CASE_UPPER, CASE_LOWER, CASE_SWAP, CASE_CAPITALIZE, CASE_TITLE, CASE_FOLD };
+struct value  string_case(struct renderer *, struct value, enum casing);
 
 /* ---- operators.c, evaluate.c: operations that may fail, at the renderer's place ---- */
 struct renderer;
@@ -236,8 +246,7 @@ struct builtin {
 };
 const struct builtin *method_find(struct value, const char *name, size_t count);
 extern const struct builtin string_methods[];
-enum casing { CASE_UPPER, CASE_LOWER, CASE_SWAP, CASE_CAPITALIZE, CASE_TITLE };        /* of ASCII letters */
-struct value string_case(struct arena *, struct value, enum casing);
+bool         string_has_case(struct value, bool upper);           /* str.isupper, str.islower */
 /* `set`: a string, or none for white space. */
 struct value string_strip(struct value, struct value set, bool left, bool right);
 struct value string_replace(struct renderer *, struct value, struct value old, struct value with, int64_t times);

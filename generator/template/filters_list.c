@@ -11,7 +11,7 @@ static bool given(struct template_call *call, size_t i)
 /* As sort and its kin compare: strings in lower case unless case matters. */
 static struct value folded(struct template_call *call, struct value value, bool case_sensitive)
 {
-	return value.kind == VALUE_STRING && !case_sensitive ? string_case(call->arena, value, CASE_LOWER) : value;
+	return value.kind == VALUE_STRING && !case_sensitive ? string_case(call->renderer, value, CASE_LOWER) : value;
 }
 
 /* ---- whole and parts ---- */

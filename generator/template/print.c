@@ -82,15 +82,6 @@ static void print_int(int64_t value, struct text *out)
 	text_add(out, p, (size_t)(digits + sizeof digits - p));
 }
 
-/* Code points that Python's repr escapes: controls, separators but the space, surrogates, private use, and formats. */
-static bool printable(unsigned c)
-{
-	return !(c < 32 || (c >= 0x7f && c <= 0xa0) || c == 0xad || (c != 32 && point_is_space(c)) ||
-		(c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
-		(c >= 0xd800 && c <= 0xf8ff) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) || (c & 0xfffe) == 0xfffe ||
-		c >= 0xe0000);
-}
-
 void print_string_repr(const char *bytes, size_t count, struct text *out)
 {
 	char quote = memchr(bytes, '\'', count) && !memchr(bytes, '"', count) ? '"' : '\'';
@@ -102,7 +93,7 @@ void print_string_repr(const char *bytes, size_t count, struct text *out)
 			text_printf(out, "\\%c", c);
 		else if (c == '\n' || c == '\r' || c == '\t')
 			text_adds(out, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t");
-		else if (printable(c))
+		else if (point_is_printable(c))
 			text_add(out, from, (size_t)(at - from));
 		else
 			text_printf(out, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);

@@ -15,90 +15,80 @@ static struct value string_argument(struct template_call *call, size_t i)
 	return call->at[i];
 }
 
-/* ---- case and kind of letters: ASCII ---- */
-static bool lower(unsigned c) { return c >= 'a' && c <= 'z'; }
-static bool upper(unsigned c) { return c >= 'A' && c <= 'Z'; }
-static bool digit(unsigned c) { return c >= '0' && c <= '9'; }
+/* ---- case and kind of letters ---- */
+#define CASE(method, casing) static struct value str_##method(struct template_call *call) \
+	{ return string_case(call->renderer, self_string(call), casing); }
+CASE(upper, CASE_UPPER)
+CASE(lower, CASE_LOWER)
+CASE(swapcase, CASE_SWAP)
+CASE(capitalize, CASE_CAPITALIZE)
+CASE(title, CASE_TITLE)
+CASE(casefold, CASE_FOLD)
 
-struct value string_case(struct arena *arena, struct value text, enum casing casing)
+/* Are all code points of that kind, and is there one? */
+static bool all_points(struct value text, bool (*is)(unsigned))
 {
-	char *copy = arena_copy(arena, text.bytes, text.count);
-	bool inside = false;
-	for (size_t i = 0; i < text.count; i++) {
-		char c = copy[i];
-		bool up = casing == CASE_UPPER || (casing == CASE_SWAP && lower((unsigned char)c)) ||
-			(casing == CASE_CAPITALIZE && !i) || (casing == CASE_TITLE && !inside);
-		if (up ? lower((unsigned char)c) : upper((unsigned char)c))
-			copy[i] = (char)(c ^ 32);
-		inside = lower((unsigned char)c) || upper((unsigned char)c) || (c & 0x80);
-	}
-	return value_string_of(copy, text.count);
-}
-
-static struct value str_upper(struct template_call *call)
-{
-	return string_case(call->arena, self_string(call), CASE_UPPER);
-}
-static struct value str_lower(struct template_call *call)
-{
-	return string_case(call->arena, self_string(call), CASE_LOWER);
-}
-static struct value str_swapcase(struct template_call *call)
-{
-	return string_case(call->arena, self_string(call), CASE_SWAP);
-}
-static struct value str_capitalize(struct template_call *call)
-{
-	return string_case(call->arena, self_string(call), CASE_CAPITALIZE);
-}
-static struct value str_title(struct template_call *call)
-{
-	return string_case(call->arena, self_string(call), CASE_TITLE);
-}
-
-static struct value all_points(struct template_call *call, bool (*is)(unsigned))
-{
-	struct value text = self_string(call);
 	const char *at = text.bytes, *end = at + text.count;
 	while (at < end)
 		if (!is(text_decode(&at, end)))
-			return value_bool(false);
-	return value_bool(text.count);
+			return false;
+	return text.count;
 }
+#define ALL(method, is) static struct value str_##method(struct template_call *call) \
+	{ return value_bool(all_points(self_string(call), is)); }
+ALL(isalpha, point_is_letter)
+ALL(isalnum, point_is_alnum)
+ALL(isdecimal, point_is_decimal)
+ALL(isdigit, point_is_digit)
+ALL(isnumeric, point_is_numeric)
+ALL(isspace, point_is_space)
 
-static bool letter_or_digit(unsigned c) { return point_is_letter(c) || digit(c); }
-static bool ascii(unsigned c)           { return c < 128; }
-static struct value str_isalpha(struct template_call *call) { return all_points(call, point_is_letter); }
-static struct value str_isdigit(struct template_call *call) { return all_points(call, digit); }
-static struct value str_isalnum(struct template_call *call) { return all_points(call, letter_or_digit); }
-static struct value str_isspace(struct template_call *call) { return all_points(call, point_is_space); }
+static bool ascii(unsigned c)     { return c < 128; }
 static struct value str_isascii(struct template_call *call)
 {
-	return value_bool(!call->at[0].count || all_points(call, ascii).truth);
+	return value_bool(!call->at[0].count || all_points(call->at[0], ascii));
+}
+static struct value str_isprintable(struct template_call *call)
+{
+	return value_bool(!call->at[0].count || all_points(call->at[0], point_is_printable));
 }
 
-static struct value has_only(struct template_call *call, bool (*wanted)(unsigned), bool (*other)(unsigned))
+bool string_has_case(struct value text, bool wanted_upper)
 {
 	bool any = false;
-	for (size_t i = 0; i < call->at[0].count; i++) {
-		unsigned c = (unsigned char)call->at[0].bytes[i];
-		if (other(c))
+	for (const char *at = text.bytes, *end = at + text.count; at < end;) {
+		unsigned c = text_decode(&at, end);
+		bool lower = point_is_lower(c), upper = point_is_upper(c);
+		if (point_is_title(c) || (wanted_upper ? lower : upper))
+			return false;
+		any |= lower || upper;
+	}
+	return any;
+}
+static struct value str_islower(struct template_call *call) { return value_bool(string_has_case(call->at[0], false)); }
+static struct value str_isupper(struct template_call *call) { return value_bool(string_has_case(call->at[0], true)); }
+
+/* Capitals stand where words begin, and nowhere else. */
+static struct value str_istitle(struct template_call *call)
+{
+	bool any = false, inside = false;
+	for (const char *at = call->at[0].bytes, *end = at + call->at[0].count; at < end;) {
+		unsigned c = text_decode(&at, end);
+		bool lower = point_is_lower(c), capital = point_is_upper(c) || point_is_title(c);
+		if (inside ? capital : lower && !capital)
 			return value_bool(false);
-		any |= wanted(c);
+		inside = lower || capital;
+		any |= inside;
 	}
 	return value_bool(any);
 }
-static struct value str_islower(struct template_call *call) { return has_only(call, lower, upper); }
-static struct value str_isupper(struct template_call *call) { return has_only(call, upper, lower); }
 
 static struct value str_isidentifier(struct template_call *call)
 {
-	struct value text = self_string(call);
-	bool good = text.count && !digit((unsigned char)*text.bytes);
-	for (const char *at = text.bytes, *end = at + text.count; good && at < end;) {
-		unsigned c = text_decode(&at, end);
-		good = letter_or_digit(c) || c == '_';
-	}
+	const char *at = call->at[0].bytes, *end = at + call->at[0].count;
+	bool good = at < end && point_begins_name(text_decode(&at, end));
+	while (good && at < end)
+		good = point_in_name(text_decode(&at, end));
 	return value_bool(good);
 }
 
@@ -127,13 +117,7 @@ struct value string_strip(struct value text, struct value set, bool left, bool r
 		at = next;
 	}
 	while (right && end > at) {
-		const char *last = end - 1, *next;
-		while (last > at && ((unsigned char)*last & 0xc0) == 0x80)
-			last--;
-		next = last;
-		text_decode(&next, end);
-		if (next != end)
-			last = end - 1;
+		const char *last = text_back(at, end);
 		if (!in_set(set, last, (size_t)(end - last)))
 			break;
 		end = last;
@@ -351,9 +335,13 @@ static struct value rsplit_space(struct template_call *call, int64_t times)
 			list_add(list, rest);
 			break;
 		}
-		for (const char *p = from, *next = p; p < end; p = next)
-			if (point_is_space(text_decode(&next, end)))
+		for (const char *last = end, *next; last > rest.bytes; last = from) {
+			next = from = text_back(rest.bytes, last);
+			if (point_is_space(text_decode(&next, end))) {
 				from = next;
+				break;
+			}
+		}
 		add_part(list, from, end);
 		rest = value_string_of(rest.bytes, (size_t)(from - rest.bytes));
 	}
@@ -506,12 +494,11 @@ const struct builtin string_methods[] = {
 	M(str, endswith, "suffix start? end?"),
 	M(str, expandtabs, "tabsize?"), M(str, find, "sub start? end?"), { "format", "self * **", format_braces, NULL },
 	M(str, index, "sub start? end?"), M(str, isalnum, ""), M(str, isalpha, ""), M(str, isascii, ""),
-	M(str, isdigit, ""),
-	{ "isdecimal", "self", str_isdigit, NULL }, { "isnumeric", "self", str_isdigit, NULL },
-	M(str, isidentifier, ""),
-	M(str, islower, ""), M(str, isspace, ""), M(str, isupper, ""), M(str, join, "iterable"),
+	M(str, isdecimal, ""), M(str, isdigit, ""), M(str, isidentifier, ""), M(str, islower, ""),
+	M(str, isnumeric, ""), M(str, isprintable, ""), M(str, isspace, ""), M(str, istitle, ""), M(str, isupper, ""),
+	M(str, join, "iterable"),
 	M(str, ljust, "width fillchar?"),
-	M(str, lower, ""), { "casefold", "self", str_lower, NULL }, M(str, lstrip, "chars?"), M(str, partition, "sep"),
+	M(str, lower, ""), M(str, casefold, ""), M(str, lstrip, "chars?"), M(str, partition, "sep"),
 	M(str, removeprefix, "prefix"), M(str, removesuffix, "suffix"), M(str, replace, "old new count?"),
 	M(str, rfind, "sub start? end?"),
 	M(str, rindex, "sub start? end?"), M(str, rjust, "width fillchar?"), M(str, rpartition, "sep"),

@@ -3,8 +3,8 @@
 
 /* ---- wordwrap ---- */
 static bool wrap_space(char c)    { return c && strchr("\t\n\v\f\r ", c); }
-static bool wrap_word(unsigned c) { return point_is_letter(c) || c == '_' || (c >= '0' && c <= '9'); }
-static bool wrap_inner(unsigned c) { return wrap_word(c) || (c < 128 && c && strchr("!\"'&.,?", (int)c)); }
+static bool wrap_inner(unsigned c)  { return point_is_word(c) || (c < 128 && c && strchr("!\"'&.,?", (int)c)); }
+static bool wrap_letter(unsigned c) { return point_is_word(c) && !point_is_decimal(c); }    /* textwrap's [^\d\W] */
 
 struct wrap { struct renderer *r; unsigned *points; const char **at; size_t count; };
 
@@ -14,10 +14,10 @@ static size_t dashes(const struct wrap *w, size_t i)
 	size_t n = 0;
 	while (i + n < w->count && w->points[i + n] == '-')
 		n++;
-	return n >= 2 && i + n < w->count && wrap_word(w->points[i + n]) ? n : 0;
+	return n >= 2 && i + n < w->count && point_is_word(w->points[i + n]) ? n : 0;
 }
 
-static bool letter_at(const struct wrap *w, size_t i) { return i < w->count && point_is_letter(w->points[i]); }
+static bool letter_at(const struct wrap *w, size_t i) { return i < w->count && wrap_letter(w->points[i]); }
 
 /* A hyphen at `i` after which a line may be broken: letters on both sides. */
 static bool breaks_after(const struct wrap *w, size_t i)
