@@ -207,6 +207,7 @@ struct value value_sign(struct renderer *, struct value, bool plus);
 void         render_deeper(struct renderer *);                    /* r->depth + 1, within its limit */
 struct value value_arithmetic(struct renderer *, enum node_kind, struct value, struct value);
 struct value value_attribute(struct renderer *, struct value, const char *name, size_t count, uint32_t hash);
+struct value value_getattr(struct renderer *, struct value, struct value name);      /* never a dict's item */
 struct value value_item(struct renderer *, struct value, struct value key);
 struct value value_path(struct renderer *, struct value, struct value path);         /* "a.b.0", as filters take it */
 size_t       value_length(struct renderer *, struct value);
@@ -230,6 +231,7 @@ void         print_repr(struct renderer *, struct value, struct text *);
 void         print_float(double, struct text *);
 void         print_string_repr(const char *bytes, size_t count, struct text *);
 struct value value_to_string(struct renderer *, struct value);    /* str() as a value */
+struct value value_to_repr(struct renderer *, struct value, bool ascii);             /* repr() and ascii() */
 void         capture_begin(struct renderer *, size_t *mark);      /* what is added to r->out from now on ... */
 struct value capture_end(struct renderer *, size_t mark);         /* ... is taken back, as a string */
 

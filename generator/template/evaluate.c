@@ -67,6 +67,15 @@ struct value value_attribute(struct renderer *r, struct value of, const char *na
 	return undefined_member(r, of, name, count);
 }
 
+struct value value_getattr(struct renderer *r, struct value of, struct value name)
+{
+	struct value out;
+	name = value_copy(r->arena, name.bytes, name.count);      /* ends in a 0 */
+	if (of.kind == VALUE_UNDEFINED)
+		undefined_fail(r, of);
+	return attribute(r, of, name.bytes, name.count, &out) ? out : undefined_member(r, of, name.bytes, name.count);
+}
+
 /* Python's of[key]; false where that would be a KeyError, an IndexError or a TypeError. */
 static bool item(struct renderer *r, struct value of, struct value key, struct value *out)
 {

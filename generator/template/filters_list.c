@@ -380,14 +380,10 @@ FILTER(rejectattr) { return choose(call, true, false); }
 
 FILTER(attr)
 {
-	struct renderer *r = call->renderer;
 	struct value of = call->at[0], name = call->at[1];
 	if (name.kind != VALUE_STRING)
 		call_fail(call, "attr: a name is expected, not a %s", value_type(name));
-	const char *ended = value_copy(call->arena, name.bytes, name.count).bytes;
-	if (of.kind == VALUE_DICT && !method_find(of, ended, name.count))                 /* a member, never a key */
-		return value_attribute(r, value_dict(call->arena), ended, name.count, string_hash(ended, name.count));
-	return value_attribute(r, of, ended, name.count, string_hash(ended, name.count));
+	return value_getattr(call->renderer, of, name);
 }
 
 const struct builtin filters_list[] = {

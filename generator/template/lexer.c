@@ -281,7 +281,7 @@ static bool lex_name(struct lexer *lexer)
 	bool good = point_begins_name(text_decode(&next, lexer->end));
 	for (next = at; next < lexer->end; lexer->at = next) {
 		unsigned c = text_decode(&next, lexer->end);
-		if (!point_is_word(c))
+		if (!point_is_word(c) && !point_in_name(c))
 			break;
 		good = good && point_in_name(c);
 	}

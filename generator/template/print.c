@@ -82,6 +82,11 @@ static void print_int(int64_t value, struct text *out)
 	text_add(out, p, (size_t)(digits + sizeof digits - p));
 }
 
+static void print_escape(unsigned c, struct text *out)
+{
+	text_printf(out, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
+}
+
 void print_string_repr(const char *bytes, size_t count, struct text *out)
 {
 	char quote = memchr(bytes, '\'', count) && !memchr(bytes, '"', count) ? '"' : '\'';
@@ -96,7 +101,7 @@ void print_string_repr(const char *bytes, size_t count, struct text *out)
 		else if (point_is_printable(c))
 			text_add(out, from, (size_t)(at - from));
 		else
-			text_printf(out, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
+			print_escape(c, out);
 	}
 	text_addc(out, quote);
 }
@@ -186,6 +191,25 @@ static void print_deep(struct renderer *r, struct value value, struct text *out,
 }
 
 void print_repr(struct renderer *r, struct value value, struct text *out) { print_deep(r, value, out, NULL); }
+
+struct value value_to_repr(struct renderer *r, struct value value, bool ascii)
+{
+	size_t mark;
+	capture_begin(r, &mark);
+	print_repr(r, value, r->out);
+	value = capture_end(r, mark);
+	if (!ascii)
+		return value;
+	capture_begin(r, &mark);
+	for (const char *at = value.bytes, *end = at + value.count; at < end;) {
+		unsigned c = text_decode(&at, end);
+		if (c < 0x80)
+			text_addc(r->out, (char)c);
+		else
+			print_escape(c, r->out);
+	}
+	return capture_end(r, mark);
+}
 
 void print_value(struct renderer *r, struct value value, struct text *out)
 {

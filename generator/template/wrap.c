@@ -195,17 +195,9 @@ static struct value sorted(struct pretty *p, struct value value, int depth)
 	return copy;
 }
 
-static struct value repr_of(struct pretty *p, struct value value)
-{
-	size_t mark;
-	capture_begin(p->r, &mark);
-	print_repr(p->r, value, p->r->out);
-	return capture_end(p->r, mark);
-}
-
 static size_t repr_length(struct pretty *p, struct value value)
 {
-	struct value repr = repr_of(p, value);
+	struct value repr = value_to_repr(p->r, value, false);
 	return text_points(repr.bytes, repr.count);
 }
 
@@ -263,7 +255,7 @@ static void pretty_string(struct pretty *p, struct value text, size_t indent, si
 
 static void pretty(struct pretty *p, struct value value, size_t indent, size_t allowance, bool top)
 {
-	struct value repr = repr_of(p, value);
+	struct value repr = value_to_repr(p->r, value, false);
 	bool list = value_is_list(value) && (value.kind == VALUE_TUPLE || !value.view);
 	if ((int64_t)text_points(repr.bytes, repr.count) <= WIDTH - (int64_t)indent - (int64_t)allowance ||
 	    !(list || value.kind == VALUE_DICT || value.kind == VALUE_STRING)) {
