@@ -356,6 +356,7 @@ struct value object_namespace(struct renderer *, struct dict *);
 struct value object_cycler(struct renderer *, const struct value *at, size_t count);
 struct value object_joiner(struct renderer *, struct value separator);
 bool         object_assign(struct renderer *, struct value, const char *name, struct value);   /* false: no namespace */
+size_t       loop_length(struct renderer *, struct loop *);
 struct value super_value(struct renderer *, size_t number, struct scope *outer);     /* of this block use */
 extern const struct object_class class_loop, class_module, class_self;
 

@@ -147,6 +147,8 @@ size_t value_length(struct renderer *r, struct value value)
 {
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_use(r, value);
+	else if (value.kind == VALUE_OBJECT && value.object->class == &class_loop)
+		return loop_length(r, value.object->user);
 	else if (value.kind < VALUE_STRING || value.kind > VALUE_RANGE ||
 		(value.kind == VALUE_LIST && value.view == VIEW_LAZY))
 		render_fail(r, "a %s has no length", value_type(value));

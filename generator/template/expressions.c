@@ -209,7 +209,7 @@ struct node *parse_tuple(struct parser *parser, bool simple, bool with_condition
 	for (;;) {
 		enum token_kind kind = parser->at->kind;
 		if (kind == TOKEN_VARIABLE_END || kind == TOKEN_BLOCK_END || kind == TOKEN_RPAREN ||
-			(end_word && token_is(parser, end_word)))
+			(end_word && !tuple && token_is(parser, end_word)))
 			break;
 		struct node *item =
 			simple ? parse_primary(parser, with_members) : parse_expression(parser, with_condition);

@@ -176,7 +176,7 @@ static struct value unescape(struct lexer *lexer, const char *at, const char *en
 		if (letter && (letter - letters) % 2 == 0) {
 			*to++ = letter[1];
 			at++;
-		} else if (*at == '\n')
+		} else if (*at == '\n' && !strcmp(newline, "\n"))
 			at++;
 		else if (*at >= '0' && *at <= '7') {
 			for (point = 0; digits < 3 && at < end && *at >= '0' && *at <= '7'; digits++)
@@ -472,9 +472,13 @@ static bool rule_fits(const struct lexer *lexer, size_t rule, const char *at, co
 	*from = at;
 	if (kind != RULE_LINE_STATEMENT && kind != RULE_LINE_COMMENT)
 		return true;
-	while (*from > low && ((*from)[-1] == ' ' || (*from)[-1] == '\t' || (*from)[-1] == '\v' ||
-	                       (kind == RULE_LINE_COMMENT && (*from)[-1] == '\f')))
-		--*from;
+	while (*from > low) {                             /* the blanks before: ASCII's few, or Unicode's for comments */
+		const char *before = text_back(low, *from), *next = before;
+		unsigned c = text_decode(&next, *from);
+		if (c == '\n' || !(c == ' ' || c == '\t' || c == '\v' || (kind == RULE_LINE_COMMENT && point_is_space(c))))
+			break;
+		*from = before;
+	}
 	if (*from == lexer->start || (*from)[-1] == '\n')
 		return true;
 	const char *before = text_back(lexer->start, *from);

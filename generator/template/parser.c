@@ -103,7 +103,7 @@ static struct node *parse_for(struct parser *parser, uint32_t position)
 	struct token *end = parse_block(parser, &node->body, ends, "for");
 	parser->loops--;
 	parser->reads = reads.outer;
-	if (node->flags & FLAG_LOOP && names_loop(parser, node->a))
+	if (names_loop(parser, node->a))
 		parse_fail(parser, node->a->position,
 			"loop is the loop itself here, and cannot be a name that it goes through");
 	if (!strcmp(end->name, "else"))
@@ -143,9 +143,6 @@ static void parse_parameters(struct parser *parser, struct node *node)
 		else if (node->other.count)
 			parse_fail(parser, parameter->position,
 				"a parameter without a default follows one with a default");
-		else if (parameter->name == parser->environment->words.caller)
-			parse_fail(
-				parser, parameter->position, "the parameter caller needs a default: none, for example");
 	}
 	token_next(parser);
 }
@@ -160,6 +157,10 @@ static void parse_macro_body(struct parser *parser, struct node *node, const cha
 	parse_block_to(parser, &node->body, end, tag);
 	parser->loops = loops;
 	parser->reads = reads.outer;
+	for (size_t i = 0; node->flags & FLAG_CALLER && i < node->list.count - node->other.count; i++)
+		if (node->list.at[i]->name == parser->environment->words.caller)
+			parse_fail(parser, node->list.at[i]->position,
+				"the parameter caller needs a default: none, for example");
 }
 
 static struct node *parse_macro(struct parser *parser, uint32_t position)
@@ -303,9 +304,10 @@ static struct node *parse_named_block(struct parser *parser, uint32_t position)
 	for (size_t i = 0; node->flags & FLAG_REQUIRED && i < node->body.count; i++) {
 		const struct node *text = node->body.at[i];
 		const char *at = text->value.bytes, *end = at + text->value.count;
-		while (text->kind == NODE_TEXT && at < end && point_is_space(text_decode(&at, end)))
-			;
-		if (text->kind != NODE_TEXT || at < end)
+		bool blank = text->kind == NODE_TEXT;
+		while (blank && at < end)
+			blank = point_is_space(text_decode(&at, end));
+		if (!blank)
 			parse_fail(
 				parser, text->position, "a required block holds nothing but white space and comments");
 	}

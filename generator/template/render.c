@@ -310,9 +310,9 @@ static struct template *find_template(struct renderer *r, const struct node *nod
 			render_fail(r, "there is no template '%.*s'", (int)name.count, name.bytes);
 		return template;
 	}
-	if (!value_is_list(name))
+	if (!value_is_list(name) && value_truth(r, name))
 		render_fail(r, "a template is named by a string or a list of strings, not by a %s", value_type(name));
-	for (size_t i = 0; i < name.list->count; i++) {
+	for (size_t i = 0; value_is_list(name) && i < name.list->count; i++) {
 		struct value one = name.list->at[i];
 		if (one.kind != VALUE_STRING)
 			render_fail(r, "a template is named by a string, not by a %s", value_type(one));
