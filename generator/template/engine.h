@@ -125,7 +125,12 @@ struct parser {
 	int depth, loops;                 /* nesting; loops around, since the last macro or block */
 	const char *const *ends;          /* the end tags waited for, NULL at their end */
 	const char *tag;                  /* and the tag that they close */
-	struct reads { struct reads *outer; struct node *node; } *reads;               /* fors and macros around */
+	int fors;                         /* loops around, also around the macro or block */
+	struct reads {                    /* fors and macros around */
+		struct reads *outer;
+		struct node *node;
+		uint8_t stored;           /* of a macro: flags of names that its body has set */
+	} *reads;
 };
 void template_parse(struct environment *, struct template *, struct tokens);
 struct node *node_new(struct parser *, enum node_kind, uint32_t position);
@@ -137,6 +142,7 @@ struct node *parse_tuple(struct parser *, bool simple, bool with_condition, cons
 struct node *parse_primary(struct parser *, bool with_members);
 struct node *parse_postfix(struct parser *, struct node *);
 struct node *parse_filters(struct parser *, struct node *, bool inside);
+uint8_t special_flag(const struct parser *, const char *name);
 bool token_is(const struct parser *, const char *word);           /* a name of these letters */
 bool token_skip(struct parser *, enum token_kind);
 bool token_skip_word(struct parser *, const char *word);

@@ -96,20 +96,26 @@ static struct node *binary_of(
 	return node;
 }
 
+/* The flag of a macro whose body reads that name. */
+uint8_t special_flag(const struct parser *parser, const char *name)
+{
+	const struct words *words = &parser->environment->words;
+	return name == words->caller ? FLAG_CALLER : name == words->varargs ? FLAG_VARARGS
+		: name == words->kwargs ? FLAG_KWARGS : 0;
+}
+
 /* A name that is read: what stands around it must provide what it may mean. */
 static struct node *name_read(struct parser *parser, struct token *token)
 {
-	struct words *words = &parser->environment->words;
 	struct node *node = node_new(parser, NODE_NAME, token->position);
 	node->name = token->name;
 	node->value = value_string(token->name);
 	node->hash = string_hash(token->name, node->value.count);
-	uint8_t macro = token->name == words->caller ? FLAG_CALLER : token->name == words->varargs ? FLAG_VARARGS
-		: token->name == words->kwargs ? FLAG_KWARGS : 0;
+	uint8_t macro = special_flag(parser, token->name);
 	for (struct reads *reads = parser->reads; reads; reads = reads->outer)
 		if (reads->node->kind == NODE_MACRO)
-			reads->node->flags |= macro;
-		else if (token->name == words->loop)
+			reads->node->flags |= macro & (uint8_t)~reads->stored;
+		else if (token->name == parser->environment->words.loop)
 			reads->node->flags |= FLAG_LOOP;
 	return node;
 }
