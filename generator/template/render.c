@@ -406,9 +406,6 @@ static void render_extends(struct renderer *r, const struct node *node)
 void render_use(struct renderer *r, size_t number, struct scope *scope)
 {
 	const struct block_use use = r->context->uses.at[number - 1];
-	if (use.block->flags & FLAG_REQUIRED)
-		render_fail(r, "the block %s is required: a template that extends this one must define it",
-			use.block->name);
 	struct trace *trace = render_enter(r, "block", use.block->name, use.template);
 	r->scope = scope_new(r, scope);
 	r->block = number;
@@ -424,6 +421,15 @@ size_t find_use(const struct context *context, const char *name, size_t number)
 		if (context->uses.at[i].block->name == name)
 			return i + 1;
 	return 0;
+}
+
+/* Where it stands.  The last child's is rendered; super() reaches a required one too, which prints its blanks. */
+static void render_block(struct renderer *r, const struct node *node)
+{
+	size_t use = find_use(r->context, node->name, 0);
+	if (node->flags & FLAG_REQUIRED && !find_use(r->context, node->name, use))
+		render_fail(r, "the block %s is required: a template that extends this one must define it", node->name);
+	render_use(r, use, node->flags & FLAG_SCOPED ? r->scope : &r->context->root);
 }
 
 /* ---- statements ---- */
@@ -552,8 +558,7 @@ static enum flow render_node(struct renderer *r, const struct node *node)
 		render_extends(r, node);
 		return FLOW_ON;
 	case NODE_BLOCK:
-		render_use(r, find_use(r->context, node->name, 0),
-			node->flags & FLAG_SCOPED ? r->scope : &r->context->root);
+		render_block(r, node);
 		return FLOW_ON;
 	case NODE_WITH:
 	case NODE_SCOPE:

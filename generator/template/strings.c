@@ -149,15 +149,28 @@ static const char *find(const char *at, size_t count, struct value what)
 	return what.count ? memmem(at, count, what.bytes, what.count) : at;
 }
 
-static const char *find_last(const char *at, size_t count, struct value what)
+/* From the end, by Knuth, Morris and Pratt: no text and no substring take more than a few steps for each byte. */
+static const char *find_last(struct arena *arena, const char *at, size_t count, struct value what)
 {
-	if (what.count > count)
-		return NULL;
-	for (const char *p = at + count - what.count;; p--)
-		if (!memcmp(p, what.bytes, what.count))
+	if (!what.count || what.count > count)
+		return what.count ? NULL : at + count;
+	const char *last = what.bytes + what.count - 1;           /* the substring is read from here to its begin */
+	uint32_t *shorter = new_array(arena, uint32_t, what.count), fits = 0;
+	for (size_t i = 1; i < what.count; i++) {
+		while (fits && last[-(ptrdiff_t)i] != last[-(ptrdiff_t)fits])
+			fits = shorter[fits - 1];
+		fits += last[-(ptrdiff_t)i] == last[-(ptrdiff_t)fits];
+		shorter[i] = fits;
+	}
+	fits = 0;
+	for (const char *p = at + count; p-- > at;) {
+		while (fits && *p != last[-(ptrdiff_t)fits])
+			fits = shorter[fits - 1];
+		fits += *p == last[-(ptrdiff_t)fits];
+		if (fits == what.count)
 			return p;
-		else if (p == at)
-			return NULL;
+	}
+	return NULL;
 }
 
 /* Bounds in code points -> bytes of the string. */
@@ -183,7 +196,7 @@ static struct value search(struct template_call *call, bool last, bool fails)
 	size_t skipped;
 	struct value what = string_argument(call, 1), text = bounded(call, 2, &skipped);
 	const char *at = text.kind == VALUE_NONE ? NULL
-		: last                           ? find_last(text.bytes, text.count, what)
+		: last                           ? find_last(call->arena, text.bytes, text.count, what)
 						 : find(text.bytes, text.count, what);
 	if (!at && fails)
 		call_fail(call, "%s: the substring is not there", call->name);
@@ -364,7 +377,7 @@ static struct value split(struct template_call *call, bool from_right)
 	if (!by.count)
 		call_fail(call, "split: the separator is empty");
 	while (times &&
-		(next = from_right ? find_last(at, (size_t)(end - at), by) : find(at, (size_t)(end - at), by))) {
+		(next = from_right ? find_last(call->arena, at, (size_t)(end - at), by) : find(at, (size_t)(end - at), by))) {
 		times--;
 		if (from_right) {
 			add_part(list, next + by.count, end);
@@ -415,7 +428,7 @@ static struct value partition(struct template_call *call, bool from_right)
 	struct value text = call->at[0], by = string_argument(call, 1), parts[3];
 	if (!by.count)
 		call_fail(call, "partition: the separator is empty");
-	const char *at = from_right ? find_last(text.bytes, text.count, by) : find(text.bytes, text.count, by);
+	const char *at = from_right ? find_last(call->arena, text.bytes, text.count, by) : find(text.bytes, text.count, by);
 	for (int i = 0; i < 3; i++)
 		parts[i] = value_string("");
 	if (!at)

@@ -26,6 +26,7 @@ FILES = {
     "loopb": '{% for x in l %}{% block it scoped %}{{ x }}{% endblock %}{% endfor %}',
     "loopn": '{% for x in l %}{% block it %}{{ x }}{% endblock %}{% endfor %}',
     "req": '{% block r required %}{% endblock %}{% block r2 required %} {# c #}\n{% endblock %}',
+    "reqmid": "{% extends 'req' %}{% block r required %} {% endblock %}{% block r2 required %}\t{% endblock %}",
     "reqbad": '{% block r required %}x{% endblock %}',
     "reqbad2": '{% block r required %}{% if 1 %}{% endif %}{% endblock %}',
     "inc": "[{{ i }}{{ x|d('nox') }}{{ y|d('noy') }}]",
@@ -309,6 +310,7 @@ FILTERS = r'''
 {{ l|sort(1, 2, 3, 4, 5) }}
 {{ s.upper() }}{{ s.split() }}{{ 'a,b,,c'.split(',') }}{{ 'a b c'.split(' ', 1) }}{{ 'a b c'.rsplit(' ', 1) }}{{ 'a b'.split(none) }}{{ 'a-b'.partition('-') }}{{ 'x'.join(['a','b']) }}{{ ' x '.strip() }}{{ 'abc'.find('c') }}{{ 'abc'.index('b') }}{{ 'abcabc'.count('b') }}{{ 'abc'.startswith('ab') }}{{ 'abc'.endswith(('c', 'd')) }}{{ 'Ab'.swapcase() }}{{ 'a\tb'.expandtabs(4) }}{{ '42'.zfill(5) }}{{ '-42'.zfill(5) }}{{ 'abc'.replace('b', '') }}{{ 'ab'.ljust(4, '.') }}{{ 'ab'.rjust(4) }}{{ 'a\nb'.splitlines() }}{{ 'abc'.removeprefix('a') }}
 {{ 'abc'.index('x') }}
+{{ 'abcabcab'.rfind('abcab') }}{{ 'aabaabaaab'.rfind('aaba') }}{{ 'aaaa'.rfind('aa') }}{{ 'abababab'.rsplit('abab') }}{{ 'xaxaax'.rpartition('ax') }}{{ 'aXaaXa'.rsplit('aX', 1) }}{{ ''.rfind('') }}{{ 'ab'.rfind('abc') }}{{ ('a' * 300000 ~ 'b').rfind('b' ~ 'a' * 100000) }}{{ ('ab' * 50).rfind('bab', 3, 90) }}{{ ('a b ' * 20000).rsplit()|length }}
 {{ 'abc'.split('') }}
 {{ 'x'.join([1]) }}
 {{ 'abc'.nope() }}
@@ -360,6 +362,11 @@ TEMPLATES = r'''
 {% extends 'reqbad' %}{% block r %}1{% endblock %}
 {% extends 'reqbad2' %}{% block r %}1{% endblock %}
 {% include 'req' %}
+{% extends 'req' %}{% block r %}<{{ super() }}>{% endblock %}{% block r2 %}<{{ super() }}>{{ self.r() }}{% endblock %}
+{% extends 'reqmid' %}{% block r %}1{% endblock %}{% block r2 %}{{ super() }}2{% endblock %}
+{% include 'reqmid' %}
+{{ self.q() }}{% if 0 %}{% block q required %} {% endblock %}{% endif %}
+{% block q required %} {% endblock %}
 {% block x required scoped %}{% endblock %}
 {% block x scoped required %}{% endblock %}
 {% block x nope %}{% endblock %}

@@ -73,7 +73,7 @@ def mixed(count):
         if chance.random() < 0.1:
             settings.update(block_start="<%", block_end="%>", variable_start="${", variable_end="}")
             text = text.replace("{%", "<%").replace("%}", "%>").replace("{{", "${").replace("}}", "}")
-        yield Case(text, lenient=chance.random() < 0.5, **settings)
+        yield Case(text + ("." if text.endswith("{#") else ""), lenient=chance.random() < 0.5, **settings)
 
 
 def cases():
