@@ -306,6 +306,8 @@ static const struct source everything[] = {
 		"{{ 'some words to wrap'|wordwrap(6) }}{{ kernel|pprint }}"
 		"{{ '%05.2f %s' % (1.5, kernel.params) }}{{ '{:>6} {!r}'.format(1, 'a') }}"
 		"{{ {'a': 1, 'b': [1.25]} }}{{ 'a,b'.split(',')[::-1] }}"
+		"{{ 'größe ΑΣ'|title|upper }}{{ '%a %#.3g' % ('ß', 2.5) }}{{ '{:é^9}{:#}'.format('ﬁ', 1e16) }}"
+		"{{ 'a b c'.rsplit('b ') }}{{ '٣'|int + '1.5'|float }}{{ kernel.params|sort|unique|list }}"
 		"{{ [{'k': 2}, {'k': 1}]|groupby('k') }}{{ ['b', 'B', 'a']|unique|list }}"
 		"{{ kernel.params|batch(1)|list }}{{ a.at(1, lane=2) }}{{ 'x'|shout }}"
 		"{% with q = 1, (r, s) = (2, 3) %}{{ q + r * s }}{% endwith %}{% set w %}text{% endset %}"

@@ -143,7 +143,8 @@ extern const struct template_settings template_settings_kernels;
 /* Finds the source of a template; false where there is none of that name.  The bytes stay as long as the environment. */
 typedef bool template_loader(void *user, struct build *, const char *name, struct mapped *source);
 
-/* Everything in `arena`; NULL settings are all zero.  Strings in settings are borrowed. */
+/* Everything in `arena`; NULL settings are all zero.  Strings in settings are borrowed.  EXIT_USAGE where blocks,
+ * variables and comments do not begin differently. */
 struct environment *environment_new(struct build *, struct arena *, const struct template_settings *,
                                     template_loader *, void *user);
 /* Globals, filters and tests of every template.  A later one replaces an earlier or a built-in one; names are borrowed.
