@@ -104,7 +104,7 @@ struct value call_value(struct renderer *r, struct value value, const struct val
 	}
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_fail(r, value);
-	render_fail(r, "a %s cannot be called", value_type(value));
+	render_fail(r, "%s cannot be called", value_a(value));
 }
 
 /* Arguments evaluated, with *splats and **splats spread. */
@@ -124,7 +124,7 @@ static void spread(struct renderer *r, struct bundle *bundle, const struct argum
 		if (keywords.kind == VALUE_UNDEFINED)
 			undefined_fail(r, keywords);
 		if (keywords.kind != VALUE_DICT)
-			render_fail(r, "what follows ** is a dict, not a %s", value_type(keywords));
+			render_fail(r, "what follows ** is a dict, not %s", value_a(keywords));
 	}
 	size_t more = arguments->splat ? splat.list->count : 0,
 	       more_named = arguments->keyword_splat ? keywords.dict->count : 0;
@@ -143,7 +143,7 @@ static void spread(struct renderer *r, struct bundle *bundle, const struct argum
 	for (size_t i = 0; i < more_named; i++) {
 		struct value key = keywords.dict->at[i].key;
 		if (key.kind != VALUE_STRING)
-			render_fail(r, "keywords are strings, not a %s", value_type(key));
+			render_fail(r, "keywords are strings, not %s", value_a(key));
 		for (size_t k = 0; k < bundle->named_count; k++)
 			if (value_identical(bundle->named[k].name, key))
 				render_fail(r, "the keyword argument %.*s is given twice", (int)key.count, key.bytes);
@@ -211,7 +211,7 @@ static NORETURN void argument_fail(struct template_call *call, size_t i, const c
 	const struct value value = call->at[i];
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_fail(call->renderer, value);
-	render_fail(call->renderer, "%s: argument %zu is %s, not a %s", call->name, i + 1, wanted, value_type(value));
+	render_fail(call->renderer, "%s: argument %zu is %s, not %s", call->name, i + 1, wanted, value_a(value));
 }
 
 int64_t call_int(struct template_call *call, size_t i, int64_t other)

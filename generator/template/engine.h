@@ -182,6 +182,7 @@ static inline bool value_is_list(struct value v) { return v.kind == VALUE_LIST |
 static inline int64_t value_integer(struct value v) { return v.kind == VALUE_BOOL ? v.truth : v.integer; }
 double        value_real(struct value);                           /* of a number */
 const char   *value_type(struct value);                           /* Python's name of the type */
+const char   *value_a(struct value);                              /* "an int", for messages; until the next call */
 bool          value_identical(struct value, struct value);        /* Python's `is` */
 bool          value_text_is(struct value, const char *string);
 

@@ -151,7 +151,7 @@ size_t value_length(struct renderer *r, struct value value)
 		return loop_length(r, value.object->user);
 	else if (value.kind < VALUE_STRING || value.kind > VALUE_RANGE ||
 		(value.kind == VALUE_LIST && value.view == VIEW_LAZY))
-		render_fail(r, "a %s has no length", value_type(value));
+		render_fail(r, "%s has no length", value_a(value));
 	return value_count(value);
 }
 
@@ -160,7 +160,7 @@ static bool bound(struct renderer *r, struct value value, int64_t *out)
 	if (value.kind == VALUE_NONE || value.kind == VALUE_ABSENT)
 		return false;
 	if (!value_is_integer(value))
-		render_fail(r, "a slice is bounded by integers, not by a %s", value_type(value));
+		render_fail(r, "a slice is bounded by integers, not by %s", value_a(value));
 	*out = value_integer(value);
 	return true;
 }
@@ -179,7 +179,7 @@ struct value value_slice(struct renderer *r, struct value of, struct value from,
 	if (of.kind == VALUE_UNDEFINED)
 		undefined_fail(r, of);
 	if (!value_is_sequence(of) && of.kind != VALUE_RANGE)
-		render_fail(r, "a %s cannot be sliced", value_type(of));
+		render_fail(r, "%s cannot be sliced", value_a(of));
 	if (bound(r, by, &step) && !step)
 		render_fail(r, "a slice cannot step by zero");
 	if (step < 0) {
@@ -224,7 +224,7 @@ struct iterator iterate(struct renderer *r, struct value value)
 		return (struct iterator){ .of = value };
 	}
 	if (value.kind < VALUE_STRING || value.kind > VALUE_RANGE)
-		render_fail(r, "a %s is not iterable", value_type(value));
+		render_fail(r, "%s is not iterable", value_a(value));
 	if (value.kind == VALUE_LIST && value.view == VIEW_LAZY) {
 		struct list *taken = new(r->arena, struct list);
 		*taken = *value.list;

@@ -19,7 +19,7 @@ static struct value string_of(struct template_call *call, size_t i)
 	if (call->at[i].kind == VALUE_UNDEFINED)
 		undefined_fail(call->renderer, call->at[i]);
 	if (call->at[i].kind != VALUE_STRING)
-		call_fail(call, "%s: a string is expected, not a %s", call->name, value_type(call->at[i]));
+		call_fail(call, "%s: a string is expected, not %s", call->name, value_a(call->at[i]));
 	return call->at[i];
 }
 
@@ -268,7 +268,7 @@ FILTER(abs)
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_fail(call->renderer, value);
 	if (!value_is_number(value))
-		call_fail(call, "abs: a number is expected, not a %s", value_type(value));
+		call_fail(call, "abs: a number is expected, not %s", value_a(value));
 	if (value.kind == VALUE_FLOAT)
 		return value_float(fabs(value.real));
 	return value_integer(value) < 0 ? value_arithmetic(call->renderer, NODE_SUB, value_int(0), value)
@@ -302,7 +302,7 @@ FILTER(round)
 	if (!up && !down && strcmp(method, "common"))
 		call_fail(call, "round: the method is common, ceil or floor");
 	if (!value_is_number(value))
-		call_fail(call, "round: a number is expected, not a %s", value_type(value));
+		call_fail(call, "round: a number is expected, not %s", value_a(value));
 	if (digits > 400 || digits < -400)
 		call_fail(call, "round: to %lld digits", (long long)digits);
 	if (!up && !down) {
@@ -333,7 +333,7 @@ FILTER(filesizeformat)
 	double bytes;
 	bool binary = call_bool(call, 1, false);
 	if (call->at[0].kind == VALUE_STRING ? !read_float(call, call->at[0], &bytes) : !value_is_number(call->at[0]))
-		call_fail(call, "filesizeformat: a number is expected, not a %s", value_type(call->at[0]));
+		call_fail(call, "filesizeformat: a number is expected, not %s", value_a(call->at[0]));
 	if (call->at[0].kind != VALUE_STRING)
 		bytes = value_real(call->at[0]);
 	double base = binary ? 1024 : 1000, unit = base;

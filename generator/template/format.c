@@ -268,14 +268,14 @@ static void percent_one(struct percent *p, const struct spec *parsed, bool left,
 			value = value_int((int64_t)value.real);
 		}
 		if (!value_is_integer(value))
-			render_fail(r, "%%%c wants an integer, not a %s", spec.kind, value_type(value));
+			render_fail(r, "%%%c wants an integer, not %s", spec.kind, value_a(value));
 		format_integer(r, r->out, &spec, value_integer(value), align);
 		return;
 	case 'e': case 'E': case 'f': case 'F': case 'g': case 'G':
 		if (value.kind == VALUE_UNDEFINED)
 			undefined_fail(r, value);
 		if (!value_is_number(value))
-			render_fail(r, "%%%c wants a number, not a %s", spec.kind, value_type(value));
+			render_fail(r, "%%%c wants a number, not %s", spec.kind, value_a(value));
 		format_real(r, r->out, &spec, value_real(value), align);
 		return;
 	default:
@@ -456,7 +456,7 @@ static void format_value(struct braces *b, struct value value, struct value desc
 		return;
 	}
 	if (!value_is_number(value))
-		render_fail(r, "format: a %s has no such description of a field", value_type(value));
+		render_fail(r, "format: %s has no such description of a field", value_a(value));
 	if (spec.grouping && spec.kind == 'n')
 		braces_fail(b, "n takes no separator");
 	char align = spec.align ? spec.align : spec.zero ? '=' : '>';

@@ -311,11 +311,11 @@ static struct template *find_template(struct renderer *r, const struct node *nod
 		return template;
 	}
 	if (!value_is_list(name) && value_truth(r, name))
-		render_fail(r, "a template is named by a string or a list of strings, not by a %s", value_type(name));
+		render_fail(r, "a template is named by a string or a list of strings, not by %s", value_a(name));
 	for (size_t i = 0; value_is_list(name) && i < name.list->count; i++) {
 		struct value one = name.list->at[i];
 		if (one.kind != VALUE_STRING)
-			render_fail(r, "a template is named by a string, not by a %s", value_type(one));
+			render_fail(r, "a template is named by a string, not by %s", value_a(one));
 		struct template *template =
 			template_get(r->environment, value_copy(r->arena, one.bytes, one.count).bytes);
 		if (template)
@@ -484,7 +484,7 @@ static void print_string(struct renderer *r, const struct node *node, struct val
 {
 	r->place = node;
 	if (value.kind != VALUE_STRING)
-		render_fail(r, "this block prints a string, not a %s", value_type(value));
+		render_fail(r, "this block prints a string, not %s", value_a(value));
 	print_value(r, value, r->out);
 }
 

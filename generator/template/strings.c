@@ -11,7 +11,7 @@ static struct value string_argument(struct template_call *call, size_t i)
 	if (call->at[i].kind == VALUE_UNDEFINED)
 		undefined_use(call->renderer, call->at[i]);
 	if (call->at[i].kind != VALUE_STRING)
-		call_fail(call, "%s: a string is expected, not a %s", call->name, value_type(call->at[i]));
+		call_fail(call, "%s: a string is expected, not %s", call->name, value_a(call->at[i]));
 	return call->at[i];
 }
 
@@ -235,8 +235,8 @@ static struct value edge(struct template_call *call, bool end)
 	if (what.kind == VALUE_TUPLE) {
 		for (size_t i = 0; i < what.list->count; i++)
 			if (what.list->at[i].kind != VALUE_STRING)
-				call_fail(call, "%s: strings are expected, not a %s", call->name,
-					value_type(what.list->at[i]));
+				call_fail(call, "%s: strings are expected, not %s", call->name,
+					value_a(what.list->at[i]));
 			else if (text.kind != VALUE_NONE && at_edge(text, what.list->at[i], end))
 				return value_bool(true);
 		return value_bool(false);
@@ -300,7 +300,7 @@ static struct value str_join(struct template_call *call)
 		if (item.kind == VALUE_UNDEFINED)
 			undefined_use(r, item);
 		if (item.kind != VALUE_STRING)
-			call_fail(call, "join: item %zu is a %s, not a string", n, value_type(item));
+			call_fail(call, "join: item %zu is %s, not a string", n, value_a(item));
 		if (n)
 			text_add(r->out, call->at[0].bytes, call->at[0].count);
 		text_add(r->out, item.bytes, item.count);

@@ -106,6 +106,16 @@ const char *value_type(struct value value)
 	return value.kind == VALUE_LIST ? views[value.view] : names[value.kind];
 }
 
+const char *value_a(struct value value)
+{
+	static _Thread_local char text[80];
+	const char *type = value_type(value);
+	if (value.kind == VALUE_UNDEFINED || value.kind == VALUE_NONE)
+		return value.kind == VALUE_NONE ? "none" : "an undefined value";
+	snprintf(text, sizeof text, "%s %s", strchr("aeio", *type) ? "an" : "a", type);
+	return text;
+}
+
 bool value_identical(struct value a, struct value b)
 {
 	if (a.kind != b.kind)

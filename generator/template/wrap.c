@@ -139,7 +139,7 @@ struct value filter_wordwrap(struct template_call *call)
 	if (call->at[0].kind == VALUE_UNDEFINED)
 		undefined_fail(r, call->at[0]);
 	if (call->at[0].kind != VALUE_STRING)
-		call_fail(call, "wordwrap: a string is expected, not a %s", value_type(call->at[0]));
+		call_fail(call, "wordwrap: a string is expected, not %s", value_a(call->at[0]));
 	int64_t width = call_int(call, 1, 79);
 	bool words = call_bool(call, 2, true), hyphens = call_bool(call, 4, true);
 	struct list *lines = string_lines(call->arena, call->at[0], false);

@@ -142,7 +142,7 @@ static void chain_is_told(void **state)
 	struct run run;
 	(void)state;
 	start(&run, sources, NULL);
-	assert_string_equal(render(&run), "body:2:7: a int has no member 'rows'");
+	assert_string_equal(render(&run), "body:2:7: an int has no member 'rows'");
 	assert_string_equal(run.build.detail,
 		"    2 |  {{ n.rows }}\n      |       ^\n      in include body, from lib:2:14\n"
 		"      in macro tile, from main:3:4\n");
