@@ -59,8 +59,7 @@ void assign(struct renderer *r, const struct node *target, struct value value)
 		struct value owner = name_value(r, target->a);
 		r->place = target;
 		if (!object_assign(r, owner, target->value.bytes, value))
-			render_fail(r, "members can be set on a namespace, not on %s %s",
-				owner.kind == VALUE_UNDEFINED ? "the" : "a", value_type(owner));
+			render_fail(r, "members can be set on a namespace, not on %s", value_a(owner));
 		return;
 	}
 	struct iterator items = iterate(r, value);
