@@ -27,12 +27,12 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 {
 	struct value few[FEW], *slots = few;
 	struct argument few_named[FEW], *rest = few_named;
-	size_t given = count + (self.kind != VALUE_ABSENT), bound = 0, rest_count = 0, used = 0, length;
+	size_t given = count + (self.kind != VALUE_ABSENT), bound = 0, rest_count = 0, used = 0, length, room = FEW;
 	const char *parameter = builtin->parameters, *name;
 	char mark;
 	bool open = false, keywords = false;
-	if (given + 8 > FEW)
-		slots = new_array(r->arena, struct value, given + 8);
+	if (given > room)
+		slots = new_array(r->arena, struct value, room = given);
 	if (named_count > FEW)
 		rest = new_array(r->arena, struct argument, named_count);
 	for (; next_parameter(&parameter, &name, &length, &mark);) {
@@ -58,6 +58,10 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 		if (value.kind == VALUE_ABSENT && mark != '?')
 			render_fail(r, "%s %s: argument %.*s is missing", what, builtin->name,
 				(int)length - (*name == '.'), name + (*name == '.'));
+		if (bound == room) {
+			struct value *more = new_array(r->arena, struct value, room *= 2);
+			slots = memcpy(more, slots, bound * sizeof *slots);
+		}
 		slots[bound++] = value;
 	}
 	if (given > bound && !open)
@@ -77,7 +81,7 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 			rest[rest_count++] = named[i];
 	}
 	struct template_call call = { r->environment, r->build, r->arena, builtin->user, builtin->name, slots, bound,
-		rest, rest_count, r };
+		rest, rest_count, r, builtin->parameters };
 	return builtin->function(&call);
 }
 
@@ -209,8 +213,15 @@ struct value evaluate_builtin(struct renderer *r, const struct node *node, struc
 static NORETURN void argument_fail(struct template_call *call, size_t i, const char *wanted)
 {
 	const struct value value = call->at[i];
+	const char *parameter = call->parameters, *name;
+	size_t length, n = 0;
+	char mark;
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_fail(call->renderer, value);
+	while (parameter && next_parameter(&parameter, &name, &length, &mark) && mark != '*' && mark != '2')
+		if (n++ == i)
+			render_fail(call->renderer, "%s: %.*s is %s, not %s", call->name, (int)length - (*name == '.'),
+				name + (*name == '.'), wanted, value_a(value));
 	render_fail(call->renderer, "%s: argument %zu is %s, not %s", call->name, i + 1, wanted, value_a(value));
 }
 

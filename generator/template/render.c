@@ -494,9 +494,13 @@ static void render_assert(struct renderer *r, const struct node *node)
 	if (value_truth(r, value))
 		return;
 	if (!node->b) {
-		const char *at = r->template->source + node->position, *end = strpbrk(at, "\n");
-		int length = end ? (int)(end - at) : (int)strlen(at);
-		render_fail(r, "assertion failed: %.*s", length > 200 ? 200 : length, at);
+		const char *at = r->template->source + node->position + strlen("assert"), *end = at + strcspn(at, "\n");
+		const char *close = r->environment->settings.block_end;
+		close = memmem(at, (size_t)(end - at), close, strlen(close));
+		end = close ? close - (close[-1] == '-' || close[-1] == '+') : end;
+		struct value condition = string_strip(value_string_of(at, (size_t)(end - at)), value_none(), true, true);
+		render_fail(r, "assertion failed: %.*s", (int)(condition.count > 200 ? 200 : condition.count),
+			condition.bytes);
 	}
 	message = value_to_string(r, evaluate(r, node->b));
 	r->place = node->a;

@@ -97,7 +97,8 @@ struct template_call {
 	size_t count;
 	const struct argument { struct value name, value; } *named;               /* the keywords of a `**` */
 	size_t named_count;
-	struct renderer *renderer;        /* for the engine */
+	struct renderer *renderer;        /* these are for the engine */
+	const char *parameters;
 };
 /* Arguments as C wants them; a wrong type fails with the parameter's place; `other` is for an absent one. */
 int64_t     call_int(struct template_call *, size_t i, int64_t other);
