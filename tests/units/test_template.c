@@ -293,6 +293,86 @@ static void goes_on_after_a_failure(void **state)
 	end(&run);
 }
 
+/* The example at the head of ingot/template.h; what a function renders meanwhile is a rendering of its own. */
+static bool load_file(void *user, struct build *build, const char *name, struct mapped *source)
+{
+	(void)user;
+	*source = file_map(build, name);
+	file_keep(build, *source);
+	return true;
+}
+
+static struct value at(struct template_call *call)
+{
+	return value_printf(call->arena, "%s[%lld * 8 + %lld]", (const char *)call->user,
+		(long long)call_int(call, 0, 0), (long long)call_int(call, 1, 0));
+}
+
+static struct value render_other(struct template_call *call)
+{
+	struct text text;
+	text_init(&text, call->build);
+	template_render(call->environment, call_string(call, 0, ""), value_dict(call->arena), &text);
+	struct value value = value_copy(call->arena, text.at, text.count);
+	text_release(&text);
+	return value;
+}
+
+static void the_manual(void **state)
+{
+	char path[] = "/tmp/ingot_manual_XXXXXX", other[] = "/tmp/ingot_manual_XXXXXX";
+	FILE *file = fdopen(mkstemp(path), "w");
+	fputs("void {{ kernel.name }}()\n//% for row in range(kernel.rows)\n\t{{ x.at(row, lane=1) }};\n//% endfor\n"
+		"{{ other(name) }}{{ row is defined }}\n", file);
+	fclose(file);
+	file = fdopen(mkstemp(other), "w");
+	fputs("{% set row = 1 %}{% for i in range(2) %}{{ i }},{% endfor %}\n", file);
+	fclose(file);
+	struct build build;
+	struct text text;
+	(void)state;
+	build_init(&build);
+	text_init(&text, &build);
+	if (BUILD_TRY(&build)) {
+		struct arena *arena = build.arena;
+		struct environment *environment =
+			environment_new(&build, arena, &template_settings_kernels, load_file, NULL);
+		struct value globals = value_dict(arena), kernel = value_dict(arena), x = value_dict(arena);
+		value_dict_set(globals, "kernel", kernel);
+		value_dict_set(kernel, "name", value_string("conv_3"));
+		value_dict_set(kernel, "rows", value_int(2));
+		value_dict_set(globals, "x", x);
+		value_dict_set(x, "at", value_function(arena, "at", "row lane?", at, "x"));
+		value_dict_set(globals, "name", value_string(other));
+		environment_function(environment, "other", "name", render_other, NULL);
+		template_render(environment, path, globals, &text);
+	}
+	assert_string_equal(build.message, "");
+	assert_string_equal(text.at, "void conv_3()\n\tx[0 * 8 + 1];\n\tx[1 * 8 + 1];\n0,1,False\n");
+	text_release(&text);
+	build_release(&build);
+	unlink(path);
+	unlink(other);
+}
+
+/* Blocks, variables and comments cannot begin alike. */
+static void delimiters_differ(void **state)
+{
+	static const struct template_settings alike[] = {
+		{ .block_start = "{{" }, { .comment_start = "{%" }, { .variable_start = "<", .comment_start = "<" } };
+	(void)state;
+	for (size_t i = 0; i < COUNT(alike); i++) {
+		struct build build;
+		build_init(&build);
+		if (BUILD_TRY(&build)) {
+			environment_new(&build, build.arena, &alike[i], load, NULL);
+			assert_true(!"these settings were taken");
+		}
+		assert_int_equal(build.code, EXIT_USAGE);
+		build_release(&build);
+	}
+}
+
 /* Parameters that nobody gave are absent, however many there are. */
 static struct value count_given(struct template_call *call)
 {
@@ -391,6 +471,8 @@ int main(void)
 		cmocka_unit_test(deep_values_are_refused),
 		cmocka_unit_test(detail_is_of_one_failure),
 		cmocka_unit_test(goes_on_after_a_failure),
+		cmocka_unit_test(the_manual),
+		cmocka_unit_test(delimiters_differ),
 		cmocka_unit_test(many_parameters),
 		cmocka_unit_test(every_allocation_may_fail),
 	};
