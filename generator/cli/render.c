@@ -80,7 +80,8 @@ static struct value read_data(struct build *build, const char *path)
 static const char *newline_of(const char *bytes)
 {
 	static const char *const forms[][2] = {
-		{ "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" }, { "\n", "\n" }, { "\r\n", "\r\n" }, { "\r", "\r" },
+		{ "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" },
+		{ "\n", "\n" }, { "\r\n", "\r\n" }, { "\r", "\r" },
 	};
 	for (size_t i = 0; i < COUNT(forms); i++)
 		if (!strcmp(bytes, forms[i][0]))

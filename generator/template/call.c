@@ -4,8 +4,8 @@
 
 enum { FEW = 12 };                                /* arguments that need no memory of their own */
 
-/* The next word of a parameter list: its length, and its mark ('?', '*', '2' for two stars, or 0).  A parameter whose name
- * begins with a dot is given by position only. */
+/* The next word of a parameter list: its length, and its mark ('?', '*', '2' for two stars, or 0).  A parameter whose
+ * name begins with a dot is given by position only. */
 static bool next_parameter(const char **at, const char **name, size_t *length, char *mark)
 {
 	while (**at == ' ')

@@ -118,7 +118,9 @@ static void check_delimiters(struct build *build, const struct template_settings
 	const char *const begins[] = { settings->block_start, settings->variable_start, settings->comment_start };
 	for (size_t i = 0; i < COUNT(begins); i++)
 		if (!strcmp(begins[i], begins[(i + 1) % COUNT(begins)]))
-			fail(build, EXIT_USAGE, NULL, "blocks, variables and comments begin differently; '%s' stands for two of them", begins[i]);
+			fail(build, EXIT_USAGE, NULL,
+				"blocks, variables and comments begin differently; '%s' stands for two of them",
+				begins[i]);
 }
 
 static void defaults(struct template_settings *settings)

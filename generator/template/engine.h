@@ -3,8 +3,8 @@
  *     source -- lexer.c --> tokens -- parser.c, expressions.c --> nodes -- compile.c --> program -- render.c,
  *     evaluate.c, call.c --> text
  *
- * values.c, unicode.c, print.c, format.c, strings.c, methods.c, objects.c: what values can do.  filters_*.c, json.c, wrap.c, tests.c,
- * globals.c: what templates find built in.  errors.c: how it says what is wrong. */
+ * values.c, unicode.c, print.c, format.c, strings.c, methods.c, objects.c: what values can do.  filters_*.c, json.c,
+ * wrap.c, tests.c, globals.c: what templates find built in.  errors.c: how it says what is wrong. */
 #ifndef TEMPLATE_ENGINE_H
 #define TEMPLATE_ENGINE_H
 
@@ -239,6 +239,7 @@ void         print_float(double, struct text *);
 void         print_string_repr(const char *bytes, size_t count, struct text *);
 struct value value_to_string(struct renderer *, struct value);    /* str() as a value */
 struct value value_to_repr(struct renderer *, struct value, bool ascii);             /* repr() and ascii() */
+void         text_repeat(struct text *, const char *point, size_t count, size_t times);   /* one code point */
 void         capture_begin(struct renderer *, size_t *mark);      /* what is added to r->out from now on ... */
 struct value capture_end(struct renderer *, size_t mark);         /* ... is taken back, as a string */
 

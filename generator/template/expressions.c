@@ -1,4 +1,5 @@
-/* expressions.c: tokens -> nodes, for what stands inside tags.  One function per level of precedence, the tightest first. */
+/* expressions.c: tokens -> nodes, for what stands inside tags.  One function per level of precedence, the tightest
+ * first. */
 #include "template/engine.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -25,11 +25,9 @@ static void put_field(
 		text += sign_length;
 		count -= sign_length;
 	}
-	for (size_t i = 0; i < left; i++)
-		text_adds(out, spec->fill);
+	text_repeat(out, spec->fill, strlen(spec->fill), left);
 	text_add(out, text, count);
-	for (size_t i = left; i < pad; i++)
-		text_adds(out, spec->fill);
+	text_repeat(out, spec->fill, strlen(spec->fill), pad - left);
 }
 
 /* Digits of a number with a separator between groups, and zeros to the width where they are wanted. */

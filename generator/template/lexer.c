@@ -475,7 +475,8 @@ static bool rule_fits(const struct lexer *lexer, size_t rule, const char *at, co
 	while (*from > low) {                             /* the blanks before: ASCII's few, or Unicode's for comments */
 		const char *before = text_back(low, *from), *next = before;
 		unsigned c = text_decode(&next, *from);
-		if (c == '\n' || !(c == ' ' || c == '\t' || c == '\v' || (kind == RULE_LINE_COMMENT && point_is_space(c))))
+		bool blank = c == ' ' || c == '\t' || c == '\v' || (kind == RULE_LINE_COMMENT && point_is_space(c));
+		if (c == '\n' || !blank)
 			break;
 		*from = before;
 	}

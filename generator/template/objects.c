@@ -63,8 +63,8 @@ static bool loop_get(struct template_call *call, void *user, const char *name, s
 		CYCLE,
 		CHANGED
 	};
-	static const char *const names[] = { "index", "index0", "first", "last", "length", "revindex", "revindex0", "depth",
-		"depth0", "previtem", "nextitem", "cycle", "changed" };
+	static const char *const names[] = { "index", "index0", "first", "last", "length", "revindex", "revindex0",
+		"depth", "depth0", "previtem", "nextitem", "cycle", "changed" };
 	struct loop *loop = user;
 	struct renderer *r = call->renderer;
 	size_t i = 0;

@@ -252,6 +252,18 @@ void print_value(struct renderer *r, struct value value, struct text *out)
 	}
 }
 
+/* Blocks of copies, as fields may be a GiB wide. */
+void text_repeat(struct text *out, const char *point, size_t count, size_t times)
+{
+	char block[256];
+	const size_t many = sizeof block / count;
+	for (size_t i = 0; i < many && i < times; i++)
+		memcpy(block + i * count, point, count);
+	for (; times > many; times -= many)
+		text_add(out, block, many * count);
+	text_add(out, block, times * count);
+}
+
 void capture_begin(struct renderer *r, size_t *mark) { *mark = r->out->count; }
 
 struct value capture_end(struct renderer *r, size_t mark)

@@ -376,8 +376,11 @@ static struct value split(struct template_call *call, bool from_right)
 	const char *at = text.bytes, *end = at + text.count, *next;
 	if (!by.count)
 		call_fail(call, "split: the separator is empty");
-	while (times &&
-		(next = from_right ? find_last(call->arena, at, (size_t)(end - at), by) : find(at, (size_t)(end - at), by))) {
+	while (times) {
+		size_t count = (size_t)(end - at);
+		next = from_right ? find_last(call->arena, at, count, by) : find(at, count, by);
+		if (!next)
+			break;
 		times--;
 		if (from_right) {
 			add_part(list, next + by.count, end);
@@ -428,7 +431,8 @@ static struct value partition(struct template_call *call, bool from_right)
 	struct value text = call->at[0], by = string_argument(call, 1), parts[3];
 	if (!by.count)
 		call_fail(call, "partition: the separator is empty");
-	const char *at = from_right ? find_last(call->arena, text.bytes, text.count, by) : find(text.bytes, text.count, by);
+	const char *at = from_right ? find_last(call->arena, text.bytes, text.count, by)
+				    : find(text.bytes, text.count, by);
 	for (int i = 0; i < 3; i++)
 		parts[i] = value_string("");
 	if (!at)
@@ -452,11 +456,9 @@ struct value string_pad(struct renderer *r, struct value text, int64_t width, st
 	if (pad > (int64_t)r->environment->settings.output_limit)
 		render_limit(r, "a field of %lld is too wide", (long long)width);
 	capture_begin(r, &mark);
-	for (int64_t i = 0; i < left; i++)
-		text_add(r->out, fill.bytes, fill.count);
+	text_repeat(r->out, fill.bytes, fill.count, (size_t)left);
 	text_add(r->out, text.bytes, text.count);
-	for (int64_t i = left; i < pad; i++)
-		text_add(r->out, fill.bytes, fill.count);
+	text_repeat(r->out, fill.bytes, fill.count, (size_t)(pad - left));
 	return capture_end(r, mark);
 }
 
@@ -491,8 +493,9 @@ static struct value str_expandtabs(struct template_call *call)
 		const char *from = at;
 		text_decode(&at, end);
 		if (*from == '\t') {
-			for (int64_t n = size > 0 ? size - column % size : 0; n; n--, column++)
-				text_addc(OUT, ' ');
+			int64_t n = size > 0 ? size - column % size : 0;
+			text_repeat(OUT, " ", 1, (size_t)n);
+			column += n;
 			continue;
 		}
 		text_add(OUT, from, (size_t)(at - from));
