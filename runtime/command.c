@@ -19,13 +19,53 @@ bool command_done(const struct ingot_command *command)
 }
 void command_keep(struct ingot_command *command) { command->refs++; }
 
+/* ---- memory: blocks of one size go from command to command ---- */
+
+#define BLOCK_BYTES 512           /* holds a task with some waits; more than that is allocated for the one command */
+
+struct spare {
+	struct spare *next;
+};
+
+static struct ingot_command *command_new(struct ingot_runtime *runtime, size_t bytes)
+{
+	struct ingot_command *command = (struct ingot_command *)runtime->spares;
+	if (bytes <= BLOCK_BYTES && command) {
+		runtime->spares = runtime->spares->next;
+		runtime->spare_count--;
+		memset(command, 0, bytes);
+	} else if (!(command = memory_new(runtime, 1, bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes)))
+		return NULL;
+	command->runtime = runtime;
+	command->refs = 1;
+	command->reusable = bytes <= BLOCK_BYTES;
+	return command;
+}
+
 void command_drop(struct ingot_command *command)
 {
 	if (!command || --command->refs)
 		return;
-	failure_drop(command->runtime, command->failure);
-	failure_drop(command->runtime, command->cause);
-	memory_free(command->runtime, command);
+	struct ingot_runtime *runtime = command->runtime;
+	failure_drop(runtime, command->failure);
+	failure_drop(runtime, command->cause);
+	if (!command->reusable || runtime->spare_count >= runtime->options.spare_commands) {
+		memory_free(runtime, command);
+		return;
+	}
+	struct spare *spare = (struct spare *)command;
+	spare->next = runtime->spares;
+	runtime->spares = spare;
+	runtime->spare_count++;
+}
+
+void spares_release(struct ingot_runtime *runtime)
+{
+	for (struct spare *spare; (spare = runtime->spares); ) {
+		runtime->spares = spare->next;
+		memory_free(runtime, spare);
+	}
+	runtime->spare_count = 0;
 }
 
 static bool startable(const struct stream *stream)
@@ -35,6 +75,8 @@ static bool startable(const struct stream *stream)
 }
 
 /* Runs one command of some stream that has no thread of its own; whoever waits does that, as it may wait for just this. */
+static bool run_one(struct stream *);
+
 static bool run_inline(struct ingot_runtime *runtime)
 {
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
@@ -43,11 +85,7 @@ static bool run_inline(struct ingot_runtime *runtime)
 		    !stream->device->backend->table->waits_inline || !startable(stream))
 			continue;
 		object_keep(&stream->object);
-		leave(runtime);
-		struct ingot_command *next = ingot_queue_next(&stream->queue);
-		if (next)
-			ingot_command_finish(next, ingot_command_run(next));
-		enter(runtime);
+		run_one(stream);
 		object_drop(&stream->object);
 		return true;
 	}
@@ -160,7 +198,6 @@ enum ingot_status stream_room(struct stream *stream)
 
 static void edge_add(struct ingot_command *command, struct ingot_command *from, bool carries)
 {
-	struct ingot_runtime *runtime = command->runtime;
 	if (from == command)
 		return;
 	if (command_done(from)) {
@@ -173,7 +210,6 @@ static void edge_add(struct ingot_command *command, struct ingot_command *from, 
 	from->successors = edge;
 	command_keep(from);
 	command->pending++;
-	(void)runtime;
 }
 
 /* The edges that the accesses ask for.  A read takes over the failure of what should have written. */
@@ -228,23 +264,24 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 		if (!hazard_reserve(runtime, request->accesses[i].hazard))
 			return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
 	}
-	size_t at_edges = bytes, at_slabs = at_edges + edges * sizeof(struct edge);
-	size_t at_payload = (at_slabs + request->slab_count * sizeof(struct slab *) + 15) & ~(size_t)15;
-	struct ingot_command *command = memory_new(runtime, at_payload + request->payload_bytes, 1);
+	/* What the thread that runs it reads stands together; the name, which only failures and traces read, at the end. */
+	size_t at_payload = bytes, at_edges = at_payload + ((request->payload_bytes + 15) & ~(size_t)15);
+	size_t at_slabs = at_edges + edges * sizeof(struct edge);
+	size_t at_name = at_slabs + request->slab_count * sizeof(struct slab *);
+	size_t letters = strnlen(request->name, NAME_ROOM - 1);
+	struct ingot_command *command = command_new(runtime, at_name + letters + 1);
 	if (!command)
 		return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
-	command->runtime = runtime;
 	command->stream = stream;
-	command->refs = 1;
 	command->run = request->run;
 	command->destroy = request->destroy;
 	command->edges = (struct edge *)((char *)command + at_edges);
 	command->slabs = (struct slab **)((char *)command + at_slabs);
 	command->payload = (char *)command + at_payload;
+	command->name = memcpy((char *)command + at_name, request->name, letters);
 	command->number = runtime->next_command++;
 	command->stream_number = stream->number;
 	command->device_id = stream->device->properties.id;
-	snprintf(command->name, sizeof command->name, "%s", request->name);
 	for (uint32_t i = 0; i < request->slab_count; i++) {
 		command->slabs[i] = request->slabs[i];
 		slab_keep(request->slabs[i]);
@@ -282,16 +319,11 @@ void leave_after(struct stream *stream, struct ingot_command *command)
 	object_keep(&stream->object);
 	command_keep(command);
 	for (;;) {
-		if (startable(stream)) {
-			leave(runtime);
-			struct ingot_command *next = ingot_queue_next(&stream->queue);
-			if (next)
-				ingot_command_finish(next, ingot_command_run(next));
-			enter(runtime);
-		} else if (command_done(command) || running)
+		if (run_one(stream))
+			continue;
+		if (command_done(command) || running)
 			break;                          /* inside a task the one who runs this queue goes on with it */
-		else
-			command_wait(stream->head);
+		command_wait(stream->head);
 	}
 	command_drop(command);
 	object_drop(&stream->object);
@@ -314,22 +346,26 @@ void leave_dropping(struct stream *stream, struct ingot_command *command)
 
 /* ---- running ---- */
 
+/* The first of the queue, if it may start; now it has. */
+static struct ingot_command *take(struct stream *stream)
+{
+	if (!startable(stream))
+		return NULL;
+	struct ingot_command *command = stream->head;
+	atomic_store_explicit(&command->state, COMMAND_RUNNING, memory_order_relaxed);
+	/* Decided here, under the lock: what has begun cannot be cancelled. */
+	if (stream->failure && !command->cause)
+		command->cause = failure_keep(stream->failure);
+	if (stream->object.runtime->trace)
+		command->began = clock_nanoseconds();
+	return command;
+}
+
 struct ingot_command *ingot_queue_next(struct ingot_queue *queue)
 {
-	struct stream *stream = queue->stream;
-	struct ingot_runtime *runtime = stream->object.runtime;
-	struct ingot_command *command = NULL;
-	enter(runtime);
-	if (startable(stream)) {
-		command = stream->head;
-		atomic_store_explicit(&command->state, COMMAND_RUNNING, memory_order_relaxed);
-		/* Decided here, under the lock: what has begun cannot be cancelled. */
-		if (stream->failure && !command->cause)
-			command->cause = failure_keep(stream->failure);
-		if (runtime->trace)
-			command->began = clock_nanoseconds();
-	}
-	leave(runtime);
+	enter(queue->stream->object.runtime);
+	struct ingot_command *command = take(queue->stream);
+	leave(queue->stream->object.runtime);
 	return command;
 }
 
@@ -410,17 +446,22 @@ static void trace_add(struct ingot_command *command)
 	                              .began = command->began,
 	                              .ended = clock_nanoseconds(),
 	                              .failed = command->failure != NULL};
-	memcpy(entry->name, command->name, sizeof entry->name);
+	snprintf(entry->name, sizeof entry->name, "%s", command->name);
 }
 
-void ingot_command_finish(struct ingot_command *command, enum ingot_status status)
+static void payload_destroy(struct ingot_command *command)
+{
+	if (command->destroy)
+		command->destroy(command->payload);
+}
+
+/* The lock is held.  The queue's references, to the command and of the command to its stream, end here. */
+static void finish(struct ingot_command *command, enum ingot_status status)
 {
 	struct ingot_runtime *runtime = command->runtime;
 	struct stream *stream = command->stream;
-	if (command->destroy)
-		command->destroy(command->payload);
-	enter(runtime);
-	command->failure = failure_find(command, status);
+	if (status || command->failure)
+		command->failure = failure_find(command, status);
 	if (command->failure && !command->failure->cancelled && !stream->failure)
 		stream->failure = failure_keep(command->failure);
 	trace_add(command);
@@ -443,23 +484,57 @@ void ingot_command_finish(struct ingot_command *command, enum ingot_status statu
 	if (command->keeps)
 		object_drop(command->keeps);
 	done(command);
-	wake(stream);
 	changed(runtime);
 	command_drop(command);
 	object_drop(&stream->object);
+}
+
+void ingot_command_finish(struct ingot_command *command, enum ingot_status status)
+{
+	struct ingot_runtime *runtime = command->runtime;
+	struct stream *stream = command->stream;
+	payload_destroy(command);
+	enter(runtime);
+	object_keep(&stream->object);
+	finish(command, status);
+	wake(stream);
+	object_drop(&stream->object);
 	leave(runtime);
+}
+
+/* Gives the lock up for the command itself; one end and the next beginning share a lock. */
+static bool run_one(struct stream *stream)
+{
+	struct ingot_runtime *runtime = stream->object.runtime;
+	struct ingot_command *command = take(stream);
+	if (!command)
+		return false;
+	leave(runtime);
+	enum ingot_status status = ingot_command_run(command);
+	payload_destroy(command);
+	enter(runtime);
+	finish(command, status);
+	return true;
+}
+
+bool ingot_queue_run(struct ingot_queue *queue)
+{
+	struct stream *stream = queue->stream;
+	bool any = false;
+	enter(stream->object.runtime);
+	while (run_one(stream))
+		any = true;
+	leave(stream->object.runtime);
+	return any;
 }
 
 /* ---- promises ---- */
 
 struct ingot_command *promise_new(struct ingot_runtime *runtime)
 {
-	struct ingot_command *promise = memory_new(runtime, 1, sizeof *promise);
-	if (!promise)
-		return NULL;
-	promise->runtime = runtime;
-	promise->refs = 1;
-	snprintf(promise->name, sizeof promise->name, "a promised event");
+	struct ingot_command *promise = command_new(runtime, sizeof *promise);
+	if (promise)
+		promise->name = "a promised event";
 	return promise;
 }
 

@@ -76,26 +76,26 @@ struct ingot_command {
 	struct ingot_runtime *runtime;
 	struct stream *stream;            /* NULL: a promise, or finished */
 	struct ingot_command *previous, *next;   /* in the queue */
+	enum ingot_status (*run)(struct ingot_command *, char *text);
+	void (*destroy)(void *payload);   /* called once, without the lock */
+	void *payload;
 	uint32_t refs;
 	_Atomic uint32_t state;           /* a futex */
 	_Atomic uint32_t sleepers;
 	uint32_t pending;                 /* edges from commands that are not done */
-	bool cancelled;
+	bool cancelled, reusable;         /* reusable: a block of the size that is kept for the next */
 	struct failure *cause;            /* of a predecessor: do not run */
 	struct failure *failure;          /* its own, when done */
 	struct edge *edges, *successors;
 	uint32_t edge_count, slab_count;
 	struct slab **slabs;
 	struct object *keeps;             /* lives until it is done */
-	enum ingot_status (*run)(struct ingot_command *, char *text);
-	void (*destroy)(void *payload);   /* called once, without the lock */
-	void *payload;
 	struct ingot_command *promise;    /* done with this one */
 	struct ingot_command *signaller;  /* of a promise */
 	uint64_t visited;
 	struct ingot_command *to_visit;
 	uint64_t began, number;
-	char name[NAME_ROOM];
+	const char *name;
 	uint32_t stream_number, device_id;
 };
 
@@ -322,6 +322,8 @@ struct ingot_runtime {
 	uint32_t open[KIND_COUNT];
 	uint32_t next_device, next_node;
 	uint64_t next_command, visit;
+	struct spare *spares;             /* blocks of finished commands */
+	uint32_t spare_count;
 	_Atomic uint64_t live;
 	struct failure no_memory;
 	struct trace_entry *trace;
@@ -378,6 +380,7 @@ enum ingot_status submit(const struct request *,
 void  leave_after(struct stream *, struct ingot_command *);            /* leave; on inline devices, runs it */
 void leave_dropping(struct stream *, struct ingot_command *); /* leave_after, and one reference of the stream less */
 void  command_keep(struct ingot_command *);
+void  spares_release(struct ingot_runtime *);
 void  command_drop(struct ingot_command *);
 void  command_wait(struct ingot_command *);                            /* locked; gives the lock up meanwhile */
 bool  command_done(const struct ingot_command *);

@@ -86,13 +86,11 @@ static void *worker(void *argument)
 	struct multicore_queue *queue = argument;
 	for (;;) {
 		uint32_t seen = atomic_load(&queue->signal);
-		struct ingot_command *command = ingot_queue_next(queue->ours);
-		if (command)
-			ingot_command_finish(command, ingot_command_run(command));
-		else if (atomic_load(&queue->closing))
+		if (ingot_queue_run(queue->ours))
+			continue;
+		if (atomic_load(&queue->closing))
 			return NULL;
-		else
-			wait_for_signal(queue, seen);
+		wait_for_signal(queue, seen);
 	}
 }
 
