@@ -21,7 +21,7 @@ void command_keep(struct ingot_command *command) { command->refs++; }
 
 /* ---- memory: blocks of one size go from command to command ---- */
 
-#define BLOCK_BYTES 512           /* holds a task with some waits; more than that is allocated for the one command */
+#define BLOCK_BYTES 384           /* holds a task with some waits; more than that is allocated for the one command */
 
 struct spare {
 	struct spare *next;

@@ -230,9 +230,10 @@ enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct in
 	if ((unsigned)first.options.name_style > INGOT_NAME_DOT_GRAD)
 		return say(INGOT_INVALID, "the name style %d is none", (int)first.options.name_style);
 	first.options.queue_capacity = first.options.queue_capacity ? first.options.queue_capacity : 4096;
-	first.options.spare_commands = !first.options.spare_commands                         ? 1024
-	                               : first.options.spare_commands == INGOT_NO_SPARES ? 0
-	                                                                                 : first.options.spare_commands;
+	if (first.options.spare_commands == INGOT_NO_SPARES)
+		first.options.spare_commands = 0;
+	else if (!first.options.spare_commands)
+		first.options.spare_commands = first.options.queue_capacity;
 	first.options.default_dtype = first.options.default_dtype ? first.options.default_dtype : INGOT_F32;
 	if (!first.options.pool_cap)
 		first.options.pool_cap = INGOT_PLAN_CAP_32;
