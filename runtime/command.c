@@ -82,7 +82,7 @@ static bool run_inline(struct ingot_runtime *runtime)
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct stream *stream = (struct stream *)runtime->handles[i].object;
 		if (!stream || stream->object.kind != KIND_STREAM || !stream->device ||
-		    !stream->device->backend->table->waits_inline || !startable(stream))
+		    !stream->in_place || !startable(stream))
 			continue;
 		object_keep(&stream->object);
 		run_one(stream);
@@ -162,7 +162,7 @@ static void changed(struct ingot_runtime *runtime)
 static void wake(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	if (!startable(stream) || stream->to_wake || stream->device->backend->table->waits_inline)
+	if (!startable(stream) || stream->to_wake || stream->in_place)
 		return;
 	stream->to_wake = true;
 	stream->next_to_wake = runtime->to_wake;
@@ -279,7 +279,6 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	command->slabs = (struct slab **)((char *)command + at_slabs);
 	command->payload = (char *)command + at_payload;
 	command->name = memcpy((char *)command + at_name, request->name, letters);
-	command->number = runtime->next_command++;
 	command->stream_number = stream->number;
 	command->device_id = stream->device->properties.id;
 	for (uint32_t i = 0; i < request->slab_count; i++) {
@@ -299,7 +298,8 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 		stream->head = command;
 	stream->tail = command;
 	stream->count++;
-	runtime->in_place_queued += stream->device->backend->table->waits_inline;
+	if (stream->in_place)
+		runtime->in_place_queued++;
 	object_keep(&stream->object);
 	if (stream->head == command)
 		wake(stream);
@@ -312,7 +312,7 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 void leave_after(struct stream *stream, struct ingot_command *command)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	if (!stream->device->backend->table->waits_inline || !command) {
+	if (!stream->in_place || !command) {
 		leave(runtime);
 		return;
 	}
@@ -333,7 +333,7 @@ void leave_after(struct stream *stream, struct ingot_command *command)
 void leave_dropping(struct stream *stream, struct ingot_command *command)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	if (!stream->device->backend->table->waits_inline || !command) {
+	if (!stream->in_place || !command) {
 		object_drop(&stream->object);
 		leave(runtime);
 		return;
@@ -471,7 +471,8 @@ static void finish(struct ingot_command *command, enum ingot_status status)
 	else
 		stream->tail = NULL;
 	stream->count--;
-	runtime->in_place_queued -= stream->device->backend->table->waits_inline;
+	if (stream->in_place)
+		runtime->in_place_queued--;
 	command->next = NULL;
 	for (uint32_t i = 0; i < command->slab_count; i++)
 		slab_drop(command->slabs[i]);

@@ -94,7 +94,7 @@ struct ingot_command {
 	struct ingot_command *signaller;  /* of a promise */
 	uint64_t visited;
 	struct ingot_command *to_visit;
-	uint64_t began, number;
+	uint64_t began;
 	const char *name;
 	uint32_t stream_number, device_id;
 };
@@ -209,14 +209,15 @@ struct merge {
 struct stream {
 	struct object object;
 	struct device *device;
+	struct ingot_command *head, *tail;
+	uint32_t count;
+	bool in_place;                    /* its backend waits inline */
+	bool reported, closing;
+	bool to_wake;                     /* in the runtime's list */
+	struct failure *failure;
 	uint32_t number, contexts;
 	struct ingot_queue queue;
 	void *raw;
-	struct ingot_command *head, *tail;
-	uint32_t count;
-	struct failure *failure;
-	bool reported, closing;
-	bool to_wake;                     /* in the runtime's list */
 	struct stream *next_to_wake;
 	_Atomic uint32_t wakers;          /* threads that are about to wake its backend */
 	struct merge merge;
@@ -310,10 +311,13 @@ struct handle_entry {
 };
 
 struct ingot_runtime {
+	/* Written by each submit and each end, so close together: a line that another core wrote last costs more than the work. */
 	pthread_mutex_t lock;
-	pthread_cond_t change;            /* something finished or was signalled */
-	uint32_t waiting;
 	struct stream *to_wake;           /* their backends are woken when the lock is given up, not under it */
+	struct spare *spares;             /* blocks of finished commands */
+	uint32_t spare_count;
+	uint32_t waiting;
+	pthread_cond_t change;            /* something finished or was signalled */
 	uint32_t in_place_queued;         /* commands on streams that run in place */
 	struct ingot_runtime_options options;
 	struct backend *backends;
@@ -321,9 +325,7 @@ struct ingot_runtime {
 	uint32_t handle_count, handle_room, first_free;
 	uint32_t open[KIND_COUNT];
 	uint32_t next_device, next_node;
-	uint64_t next_command, visit;
-	struct spare *spares;             /* blocks of finished commands */
-	uint32_t spare_count;
+	uint64_t visit;
 	_Atomic uint64_t live;
 	struct failure no_memory;
 	struct trace_entry *trace;

@@ -49,7 +49,7 @@ static enum ingot_status task_submit_locked(struct stream *stream, const struct 
 		struct event *event = FIND(event, runtime, task->waits[i], KIND_EVENT);
 		if (!event)
 			status = INGOT_STALE;
-		else if (event->command && unkept(event->command) && stream->device->backend->table->waits_inline)
+		else if (event->command && unkept(event->command) && stream->in_place)
 			status = say(INGOT_WOULD_BLOCK,
 			             "%s runs in place, and nobody has signalled the event it should wait for",
 			             stream->name);
@@ -163,6 +163,7 @@ enum ingot_status stream_new(struct device *device, struct stream **out)
 	stream->device = device;
 	stream->number = number;
 	stream->queue.stream = stream;
+	stream->in_place = device->backend->table->waits_inline;
 	snprintf(stream->name, sizeof stream->name, "%s:%d:%u.%u", device->properties.backend,
 	         device->properties.ordinal, device->properties.id, number);
 	enum ingot_status status = handle_new(runtime, &stream->object, KIND_STREAM);
