@@ -171,6 +171,17 @@ static void wake(struct stream *stream)
 
 /* ---- submitting ---- */
 
+/* Tells of the failure once; then says that the stream has stopped. */
+enum ingot_status stream_report(struct stream *stream)
+{
+	bool told = stream->reported;
+	if (!stream->failure)
+		return INGOT_OK;
+	stream->reported = true;
+	return told ? say(INGOT_STOPPED, "%s stopped: %s", stream->name, stream->failure->text)
+	            : say_failure(stream->failure);
+}
+
 enum ingot_status stream_room(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
@@ -179,11 +190,8 @@ enum ingot_status stream_room(struct stream *stream)
 	for (;;) {
 		if (stream->closing || !stream->object.generation)
 			status = say(INGOT_STALE, "%s is being closed", stream->name);
-		else if (stream->failure && !stream->reported) {
-			stream->reported = true;
-			status = say_failure(stream->failure);
-		} else if (stream->failure)
-			status = say(INGOT_STOPPED, "%s stopped: %s", stream->name, stream->failure->text);
+		else if (stream->failure)
+			status = stream_report(stream);
 		else if (stream->count < runtime->options.queue_capacity)
 			break;
 		else if (running)

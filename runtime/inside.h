@@ -360,6 +360,10 @@ struct object *object_of(struct ingot_runtime *, uint32_t index, uint32_t genera
 	((struct type *)((handle).runtime == (rt) ? object_of((rt), (handle).index, (handle).generation, kind)         \
 	                                          : object_of((rt), UINT32_MAX, 0, kind)))
 struct object *object_enter(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind);
+/* Resolves a handle, keeps its object while `work` is in it, with the lock, and answers what that answers. */
+#define DO(handle, kind, work) object_do((handle).runtime, (handle).index, (handle).generation, kind, work)
+enum ingot_status object_do(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind,
+                            enum ingot_status (*work)(struct object *));
 #define HANDLE(type, o) ((struct type){ (o)->object.runtime, (o)->object.index, (o)->object.generation })
 extern void (*const object_release[KIND_COUNT])(struct object *);
 void device_release(struct object *), stream_release(struct object *), event_release(struct object *),
@@ -377,6 +381,7 @@ void  stream_finish(struct stream *);                                  /* waits 
 
 /* ---- command.c ---- */
 enum ingot_status stream_room(struct stream *); /* waits for room, reports a failure; may give up the lock */
+enum ingot_status stream_report(struct stream *);
 enum ingot_status submit(const struct request *,
                          struct ingot_command **);                     /* the queue's reference; alive until `leave` */
 void  leave_after(struct stream *, struct ingot_command *);            /* leave; on inline devices, runs it */

@@ -215,6 +215,19 @@ struct object *object_enter(struct ingot_runtime *runtime, uint32_t index, uint3
 	return object;
 }
 
+enum ingot_status object_do(struct ingot_runtime *runtime, uint32_t index, uint32_t generation, enum kind kind,
+                            enum ingot_status (*work)(struct object *))
+{
+	struct object *object = object_enter(runtime, index, generation, kind);
+	if (!object)
+		return INGOT_STALE;
+	object_keep(object);
+	enum ingot_status status = work(object);
+	object_drop(object);
+	leave(runtime);
+	return status;
+}
+
 /* ---- the runtime ---- */
 
 enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct ingot_runtime_options *options)
