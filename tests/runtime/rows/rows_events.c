@@ -41,6 +41,13 @@ static void c2(struct trial *t)
 	OK(ingot_event_sync(event));
 	OK(ingot_event_done(event, &done));
 	CHECK(done && changes <= 1);
+	/* Later work of the stream does not take it back. */
+	struct gate later = { 0 };
+	gate_hold(t, &later, t->stream);
+	OK(ingot_event_done(event, &done));
+	CHECK(done);
+	gate_open(&later);
+	OK(ingot_stream_await(t->stream));
 }
 
 struct waiter { struct ingot_event event; enum ingot_status status; };
@@ -190,6 +197,14 @@ static void c7(struct trial *t)
 		OK(ingot_stream_await(t->stream));
 		CHECK(order.next == MANY && !order.wrong);
 	}
+	/* A worker that has gone to sleep is woken. */
+	for (int i = 0; i < 4; i++) {
+		usleep(2000);
+		turns[i] = (struct turn){ &order, MANY + i };
+		OK(ingot_task_submit(t->stream, &(struct ingot_task){.run = in_turn, .argument = turns + i}, NULL));
+		OK(ingot_stream_await(t->stream));
+	}
+	CHECK(order.next == MANY + 4 && !order.wrong);
 	/* A task that fills its own queue would wait for itself. */
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){.name = "filler", .run = fill_own, .argument = t}, NULL));
 	OK(ingot_stream_await(t->stream));
@@ -365,6 +380,19 @@ static void c13(struct trial *t)
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_stream_await(other));
 	CHECK(got[63] == 399 * 64 + 63);
+	/* Two writers and nobody who reads between them: the later one is the last. */
+	for (int i = 0; i < 20; i++) {
+		struct gate gate = { 0 };
+		float first[64] = { 1 }, second[64] = { 2 };
+		gate_hold(t, &gate, t->stream);
+		OK(ingot_write(t->context, a, first, sizeof first, NULL));
+		OK(ingot_write(there, a, second, sizeof second, NULL));
+		usleep(t->in_place || t->lazy ? 0 : 500);     /* time for a write that does not wait, if there is one */
+		gate_open(&gate);
+		read_f32(t->context, a, got, 64);
+		CHECK(got[0] == 2);
+		OK(ingot_stream_await(other));
+	}
 	/* With automatic transfers a run uploads what the host has newer. */
 	t->options.automatic_transfers = true;
 	trial_reopen(t);

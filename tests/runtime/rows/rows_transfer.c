@@ -1,4 +1,5 @@
 /* rows_transfer.c: rows D: transfers and merge buffers. */
+#include <unistd.h>
 #include "rows.h"
 
 static void place(struct ingot_context context, struct ingot_node node) { OK(ingot_context_place(context, &node, 1)); }
@@ -220,14 +221,23 @@ static void d7(struct trial *t)
 	write_f32(source, grad, values, SMALL_COUNT);
 	OK(ingot_device_used(t->device, &before));
 	struct gate gate = { 0 };
-	gate_hold(t, &gate, t->stream);
+	struct ingot_event overwritten;
+	bool done = false;
 	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_STREAMING, source, &moved, NULL));
 	CHECK(moved);
 	OK(ingot_merge_buffer(t->stream, &state));
 	CHECK(state.streaming && !state.updating && state.owned_bytes == 0);
+	gate_hold(t, &gate, t->stream);
 	OK(ingot_routine_run(merge, NULL));
-	OK(ingot_write(source, grad, next, sizeof next, NULL)); /* behind the consumer, which stands at the gate */
+	/* Behind the consumer, which stands at the gate. */
+	OK(ingot_write(source, grad, next, sizeof next, &overwritten));
+	for (int i = 0; i < 20 && !t->in_place && !t->lazy; i++) {
+		usleep(500);
+		OK(ingot_event_done(overwritten, &done));
+		CHECK(!done);
+	}
 	gate_open(&gate);
+	OK(ingot_event_close(overwritten));
 	OK(ingot_stream_await(other));
 	read_f32(linked, sum, got, SMALL_COUNT);
 	for (int i = 0; i < SMALL_COUNT; i++)
