@@ -16,8 +16,9 @@
 #include "ingot/threads.h"
 
 struct trial {
-	const char *device_name;          /* sync, multicore, lazy */
+	const char *device_name;          /* sync, multicore, lazy, mock */
 	bool in_place, lazy;              /* sync; lazy: work runs only when somebody waits */
+	bool threads;                     /* work runs by itself, beside the caller */
 	bool host_memory;
 	struct ingot_runtime_options options;
 	struct ingot_runtime *runtime;
@@ -63,7 +64,7 @@ extern const struct row rows_device[], rows_memory[], rows_events[], rows_transf
 	rows_node[], rows_values[],
         rows_routine[], rows_kernel[];
 
-extern const struct ingot_backend backend_lazy;                     /* lazy.c: sees only the public headers */
+extern const struct ingot_backend backend_lazy, backend_mock;       /* lazy.c, mock.c: see only the public headers */
 
 /* small.c: a library as the generator would print it.  dense: y = w * x + s (and s += 1); twice: z = 2 * y; merge: sum +=
  * merge buffer of grad; steps: the same as dense, then twice, as a static schedule of 3 lanes; fails: always does. */

@@ -18,7 +18,7 @@ static void b1(struct trial *t)
 	json_parses(first);
 	CHECK(!strcmp(first, second));
 	/* x, w, s, y: one pool of the context in the order of need; the constants are a pool of the device */
-	const char *align = t->lazy ? "256" : "64", *twice = t->lazy ? "512" : "128";
+	const char *align = t->host_memory ? "64" : "256", *twice = t->host_memory ? "128" : "512";
 	char wanted[400];
 	snprintf(wanted, sizeof wanted,
 	         "{\"node\":\"n0_x\",\"pool\":2,\"offset\":0,\"inherited\":false},{\"node\":\"n1_w\",\"pool\":1,"
@@ -123,7 +123,7 @@ static void b4(struct trial *t)
 		gate_hold(t, &late, t->stream);
 		OK(ingot_pool_write(t->stream, pool, 0, bytes, 100, NULL));
 		OK(ingot_pool_fill(other, pool, 10, 20, 9, NULL));
-		usleep(t->in_place || t->lazy ? 0 : 500);     /* time for a fill that does not wait, if there is one */
+		usleep(t->threads ? 500 : 0);     /* time for a fill that does not wait, if there is one */
 		gate_open(&late);
 		OK(ingot_stream_await(t->stream));
 		OK(ingot_stream_await(other));
