@@ -12,7 +12,9 @@
  *     restless ENGINE         its threads were still busy 200 ms after its last call
  * It runs in the network's folder: inputs lie in in_I.bin, constants in const_I.bin; each engine's outputs of a run
  * after the last round go to ENGINE_I.bin.  With THREADS 1 all engines sit on the first core the process may use. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "engine.h"
 #include "limits.h"
 
@@ -36,6 +38,7 @@ static const struct {
 	{ "openvino", openvino_open }, { "onednn", onednn_open },
 };
 
+const struct ingot_parallel *parallel;
 static struct engine engines[ENGINES_MOST];
 static int engine_count, threads;
 static cpu_set_t home;
@@ -137,11 +140,23 @@ static bool settle(void)
 	return false;
 }
 
+/* On the first of the cores this process may use: the pool's workers sit on the others. */
+static void caller_pin(void)
+{
+	cpu_set_t one;
+	int core = 0;
+	while (core < CPU_SETSIZE - 1 && !CPU_ISSET(core, &home))
+		core++;
+	CPU_ZERO(&one);
+	CPU_SET(core, &one);
+	sched_setaffinity(0, sizeof one, &one);
+}
+
 static void batch(struct engine *engine)
 {
 	sched_setaffinity(0, sizeof home, &home);       /* an engine may have pinned this thread */
 	if (engine->pooled && engine->threads > 1)
-		pool_pin(0);
+		caller_pin();
 	bool good = engine->run(engine);                /* brings back its code, its weights and its threads */
 	long taken = switches();
 	double cpu = now(CLOCK_PROCESS_CPUTIME_ID), start = now(CLOCK_MONOTONIC);
@@ -206,8 +221,14 @@ int main(int argc, char **argv)
 	for (int c = CPU_SETSIZE - 1; threads == 1 && c >= 0 && CPU_COUNT(&home) > 1; c--)
 		CPU_CLR(c, &home);
 	sched_setaffinity(0, sizeof home, &home);
-	if (threads > 1)
-		pool_start(threads);
+	if (threads > 1) {
+		struct ingot_threads *team;
+		if (ingot_threads_open(&team, threads) || ingot_threads_pin(team)) {
+			fprintf(stderr, "race: %s\n", ingot_message());
+			return 2;
+		}
+		parallel = ingot_threads_parallel(team);
+	}
 	tensors_read(network.inputs, network.input_count, "in");
 	tensors_read(network.constants, network.constant_count, "const");
 	for (int i = 3; i < argc; i++)

@@ -96,7 +96,7 @@ static void c4(struct trial *t)
 	struct pair pair = { 0 };
 	struct ingot_stream other = other_stream(t);
 	struct ingot_event made, used = { 0 };
-	for (int i = 0; i < (t->threads ? 5000 : 2000); i++) {
+	for (int i = 0; i < times(2000, 10000); i++) {
 		if (i) {
 			OK(ingot_stream_wait(t->stream, used));
 			OK(ingot_event_close(used));
@@ -182,30 +182,33 @@ static int fill_own(void *argument)
 
 static void c7(struct trial *t)
 {
-	enum { MANY = 20000 };
-	static struct turn turns[MANY];
+	int many = times(20000, t->host_memory ? 1000000 : 20000);
+	struct turn *turns = malloc((size_t)(many + 4) * sizeof *turns);
 	struct order order = { 0 };
+	CHECK(turns);
 	for (int capacity = 2; capacity <= 4096; capacity += 4094) {
 		t->options.queue_capacity = (uint32_t)capacity;
 		trial_reopen(t);
 		order = (struct order){ 0 };
-		for (int i = 0; i < MANY; i++) {
+		for (int i = 0; i < many; i++) {
 			turns[i] = (struct turn){ &order, i };
 			OK(ingot_task_submit(t->stream, &(struct ingot_task){.run = in_turn, .argument = turns + i},
 			                     NULL));
 			CHECK(ingot_stream_queued(t->stream) <= (uint32_t)capacity);
 		}
 		OK(ingot_stream_await(t->stream));
-		CHECK(order.next == MANY && !order.wrong);
+		CHECK(order.next == many && !order.wrong);
 	}
 	/* A worker that has gone to sleep is woken. */
 	for (int i = 0; i < 4; i++) {
 		usleep(2000);
-		turns[i] = (struct turn){ &order, MANY + i };
-		OK(ingot_task_submit(t->stream, &(struct ingot_task){.run = in_turn, .argument = turns + i}, NULL));
+		turns[many + i] = (struct turn){ &order, many + i };
+		OK(ingot_task_submit(t->stream, &(struct ingot_task){.run = in_turn, .argument = turns + many + i},
+		                     NULL));
 		OK(ingot_stream_await(t->stream));
 	}
-	CHECK(order.next == MANY + 4 && !order.wrong);
+	CHECK(order.next == many + 4 && !order.wrong);
+	free(turns);
 	/* A task that fills its own queue would wait for itself. */
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){.name = "filler", .run = fill_own, .argument = t}, NULL));
 	OK(ingot_stream_await(t->stream));
@@ -256,7 +259,7 @@ static void c9(struct trial *t)
 {
 	uint64_t live = ingot_runtime_live(t->runtime);
 	_Atomic int count = 0;
-	int cycles = getenv("ROW_SHORT") ? 50 : 1000;
+	int cycles = times(1000, 1000);
 	for (int i = 0; i < cycles; i++) {
 		struct ingot_stream stream = other_stream(t);
 		OK(ingot_task_submit(stream, &(struct ingot_task){ .run = add_one, .argument = &count }, NULL));
@@ -447,7 +450,7 @@ struct submitter { struct trial *t; _Atomic int *count; };
 static void *submit_many(void *argument)
 {
 	struct submitter *s = argument;
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0, many = times(3000, s->t->host_memory ? 100000 : 3000); i < many; i++)
 		OK(ingot_task_submit(s->t->stream, &(struct ingot_task){ .run = add_one, .argument = s->count }, NULL));
 	return NULL;
 }
@@ -472,12 +475,12 @@ static void c15(struct trial *t)
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
 	OK(ingot_stream_await(t->stream));
-	CHECK(count == 24000);
+	CHECK(count == 8 * times(3000, t->host_memory ? 100000 : 3000));
 	struct nested n = { t, other_stream(t), &count };     /* tasks may submit too */
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = submit_inside, .argument = &n }, NULL));
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_stream_await(n.other));
-	CHECK(count == 24002);
+	CHECK(count == 8 * times(3000, t->host_memory ? 100000 : 3000) + 2);
 }
 
 /* CUDA: what a queue issues is finished later, by the device; await is its synchronise, idle its query, and the events of
