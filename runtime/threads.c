@@ -19,7 +19,7 @@ struct ingot_threads {
 	_Alignas(64) _Atomic uint32_t done;       /* indices that are */
 	_Atomic uint32_t caller_sleeps;
 	_Alignas(64) _Atomic uint32_t jobs;       /* raised with each job: what idle workers look at */
-	_Atomic uint32_t sleepers;
+	_Atomic uint32_t asleep;                  /* some may sleep; taken back by who wakes them, so that he does it once */
 	_Atomic bool closing;
 	_Atomic uint32_t spin;
 	_Alignas(64) atomic_flag taken;
@@ -62,11 +62,11 @@ static void *worker(void *argument)
 		uint32_t spin = atomic_load_explicit(&threads->spin, memory_order_relaxed), jobs;
 		while ((jobs = atomic_load_explicit(&threads->jobs, memory_order_acquire)) == seen && spin--)
 			pause_briefly();
-		if (jobs == seen) {
-			atomic_fetch_add(&threads->sleepers, 1);
-			while ((jobs = atomic_load(&threads->jobs)) == seen)
+		while (jobs == seen) {
+			atomic_store(&threads->asleep, 1);
+			if ((jobs = atomic_load(&threads->jobs)) == seen)
 				futex_wait(&threads->jobs, seen);
-			atomic_fetch_sub(&threads->sleepers, 1);
+			jobs = atomic_load(&threads->jobs);
 		}
 		seen = jobs;
 		if (atomic_load(&threads->closing))
@@ -78,7 +78,7 @@ static void *worker(void *argument)
 static void wake_workers(struct ingot_threads *threads)
 {
 	atomic_fetch_add(&threads->jobs, 1);
-	if (atomic_load(&threads->sleepers))
+	if (atomic_load(&threads->asleep) && atomic_exchange(&threads->asleep, 0))
 		futex_wake(&threads->jobs, INT_MAX);
 }
 
