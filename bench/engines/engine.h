@@ -56,8 +56,10 @@ bool ingot_open(struct engine *);
 bool fma_open(struct engine *);                       /* bounds.c: the multiply-adds of `threads` cores */
 bool traffic_open(struct engine *);                   /* bounds.c: reads and writes network.read_bytes, .write_bytes */
 
-/* race.c: the runtime's intra-op pool over this thread and THREADS - 1 others, each on a core of its own; NULL where one
- * thread races. */
+/* team.c: the runtime's intra-op pool over the calling thread and `threads` - 1 others, each on a core of its own, of
+ * those the process may use; NULL with one thread. */
 extern const struct ingot_parallel *parallel;
+void team_start(int threads);                         /* once; ends the process where it cannot */
+void team_pin(void);                                  /* puts this thread on the first core, which no helper has */
 
 #endif

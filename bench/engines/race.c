@@ -38,7 +38,6 @@ static const struct {
 	{ "openvino", openvino_open }, { "onednn", onednn_open },
 };
 
-const struct ingot_parallel *parallel;
 static struct engine engines[ENGINES_MOST];
 static int engine_count, threads;
 static cpu_set_t home;
@@ -140,23 +139,11 @@ static bool settle(void)
 	return false;
 }
 
-/* On the first of the cores this process may use: the pool's workers sit on the others. */
-static void caller_pin(void)
-{
-	cpu_set_t one;
-	int core = 0;
-	while (core < CPU_SETSIZE - 1 && !CPU_ISSET(core, &home))
-		core++;
-	CPU_ZERO(&one);
-	CPU_SET(core, &one);
-	sched_setaffinity(0, sizeof one, &one);
-}
-
 static void batch(struct engine *engine)
 {
 	sched_setaffinity(0, sizeof home, &home);       /* an engine may have pinned this thread */
 	if (engine->pooled && engine->threads > 1)
-		caller_pin();
+		team_pin();
 	bool good = engine->run(engine);                /* brings back its code, its weights and its threads */
 	long taken = switches();
 	double cpu = now(CLOCK_PROCESS_CPUTIME_ID), start = now(CLOCK_MONOTONIC);
@@ -221,14 +208,7 @@ int main(int argc, char **argv)
 	for (int c = CPU_SETSIZE - 1; threads == 1 && c >= 0 && CPU_COUNT(&home) > 1; c--)
 		CPU_CLR(c, &home);
 	sched_setaffinity(0, sizeof home, &home);
-	if (threads > 1) {
-		struct ingot_threads *team;
-		if (ingot_threads_open(&team, threads) || ingot_threads_pin(team)) {
-			fprintf(stderr, "race: %s\n", ingot_message());
-			return 2;
-		}
-		parallel = ingot_threads_parallel(team);
-	}
+	team_start(threads);
 	tensors_read(network.inputs, network.input_count, "in");
 	tensors_read(network.constants, network.constant_count, "const");
 	for (int i = 3; i < argc; i++)

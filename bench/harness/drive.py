@@ -56,8 +56,10 @@ class Driver:
 		              "-I" + os.path.join(RUNTIME, "include"), "-I" + include]
 		self.libraries = ["-lm", "-ldl", "-pthread", *os.environ.get("LDLIBS", "").split()]
 		self.work, self.objects = work, []
-		names = ["race", "limits", "bounds", "ingot", "onnxruntime", "openvino", "onednn" if onednn else "onednn_absent"]
-		sources = [os.path.join(ENGINES, name) for name in names] + [os.path.join(RUNTIME, name) for name in ("threads", "status")]
+		names = ["race", "team", "limits", "bounds", "ingot", "onnxruntime", "openvino"]
+		names.append("onednn" if onednn else "onednn_absent")
+		sources = [os.path.join(ENGINES, name) for name in names]
+		sources += [os.path.join(RUNTIME, name) for name in ("threads", "status")]
 		if onednn:
 			self.libraries.insert(0, "-ldnnl")
 			if run([*self.compiler, "-E", "-include", "oneapi/dnnl/dnnl.h", "-x", "c", os.devnull])[0]:
