@@ -311,7 +311,8 @@ struct handle_entry {
 };
 
 struct ingot_runtime {
-	/* Written by each submit and each end, so close together: a line that another core wrote last costs more than the work. */
+	/* Written by each submit and each end, so close together: a cache line that another core wrote last costs more
+	 * than the work. */
 	pthread_mutex_t lock;
 	struct stream *to_wake;           /* their backends are woken when the lock is given up, not under it */
 	struct spare *spares;             /* blocks of finished commands */

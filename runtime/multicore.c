@@ -64,8 +64,8 @@ static const struct ingot_parallel *multicore_parallel(void *device)
 	return ((struct multicore *)device)->device.parallel;
 }
 
-/* Spins for a few microseconds where a core is to spare, giving way to who was just woken on this one, then sleeps.  `signal` is read before the queue was looked at, so
- * a wake in between is not lost. */
+/* Spins for a few microseconds where a core is to spare, giving way to who was just woken on this one, then sleeps.
+ * `signal` is read before the queue was looked at, so a wake in between is not lost. */
 static void wait_for_signal(struct multicore_queue *queue, uint32_t seen)
 {
 	struct multicore *multicore = queue->multicore;

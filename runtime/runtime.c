@@ -98,7 +98,7 @@ static const char *const kind_names[KIND_COUNT] = {
 	"", "device", "stream", "event", "context", "node", "library", "routine",
 };
 
-/* The lock is held for tens of nanoseconds, so who meets it taken looks again before sleeping, where the libc can do that. */
+/* The lock is held for tens of nanoseconds, so who meets it taken looks again before sleeping, where the libc can. */
 static void lock_init(pthread_mutex_t *lock)
 {
 	pthread_mutexattr_t how;

@@ -1,10 +1,11 @@
 """mutations.py: plants the faults of faults.py one by one; each time the tests of its row must fail.
 
-    mutations.py SOURCE WORK [--jobs N] [--texts] [ROW ...]
+    mutations.py SOURCE WORK [--jobs N] [--all | ROW ...]
 
 Works in copies of the tree, WORK/0 to WORK/N-1, each with a build folder, so that a fault compiles what it changed and nothing else
-(through ccache, where there is one); the sources themselves are not touched.  --texts only looks whether each text still stands
-where it should: the list cannot rot.  A fault that does not compile is one that was not planted, and fails the run.
+(through ccache, where there is one); the sources themselves are not touched.  Without --all (or INGOT_LONG=1) and without rows it
+only looks whether each text still stands where it should, so that the list cannot rot.  A fault that does not compile is one that
+was not planted, and fails the run.
 """
 import argparse
 import os
@@ -19,7 +20,8 @@ from faults import FAULTS, PROGRAMS
 
 
 def run(command, folder, **environment):
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=dict(os.environ, **environment))
+    without = {name: value for name, value in os.environ.items() if name != "INGOT_LONG"}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=dict(without, **environment))
 
 
 def places(text, old):
@@ -114,7 +116,7 @@ def main():
     options.add_argument("source")
     options.add_argument("work")
     options.add_argument("--jobs", type=int, default=2)
-    options.add_argument("--texts", action="store_true")
+    options.add_argument("--all", action="store_true", default=bool(os.environ.get("INGOT_LONG")))
     options.add_argument("rows", nargs="*")
     options = options.parse_args()
     source = os.path.abspath(options.source)
@@ -124,7 +126,7 @@ def main():
         count = len(places(read(os.path.join(source, FAULTS[i][1])), FAULTS[i][2]))
         if count != 1:
             missing.append(f"{FAULTS[i][0]} {FAULTS[i][1]}: the text stands there {count} times: {FAULTS[i][2][:70]!r}")
-    if missing or options.texts:
+    if missing or not (options.all or options.rows):
         print("\n".join(missing + [f"{len(wanted)} faults, {len(missing)} without their text"]))
         sys.exit(bool(missing))
     todo, results, lock = queue.Queue(), {i: "" for i in wanted}, threading.Lock()

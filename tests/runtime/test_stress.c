@@ -1,6 +1,6 @@
 /* test_stress.c: random tasks on 8 streams with random waits, failures and cancellations, against the sync device.
  *
- *     runtime_stress [COUNT]          tasks; 0 or none: a sample
+ *     runtime_stress [COUNT]          tasks; none: a sample, or 10 million with INGOT_LONG=1
  *
  * Every task adds its number to the cells it owns the order of.  Without failures the result is a function of the
  * program alone, so it must be the oracle's; with failures and cancellations each task must have run or been reported,
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 {
 	uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 0, accepted, refused;
 	static struct world oracle, threads;
-	count = count ? count : 60000;
+	count = count ? count : getenv("INGOT_LONG") ? 10000000 : 60000;
 	seed = 12345;
 	world_open(&oracle, "sync");
 	play(&oracle, count, 0, &accepted, &refused);

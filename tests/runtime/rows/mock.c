@@ -1,8 +1,8 @@
-/* mock.c: a backend in the shape that CUDA's has, over a driver of threads: a queue's thread only issues operations to a
- * driver stream, and one "device" thread executes what the streams hold, a random stream's next operation at a time.
- * Behind each command goes a driver event; when the device reaches it, the command is finished, from the device's thread,
- * and the event is gone.  Two ordinals, so that copies between devices are another call of the driver (peer) than copies
- * inside of one.  Memory and facts are those of the lazy backend. */
+/* mock.c: a backend in the shape that CUDA's has, over a driver of threads: a queue's thread only issues operations to
+ * a driver stream, and one "device" thread executes what the streams hold, a random stream's next operation at a time.
+ * Behind each command goes a driver event; when the device reaches it, the command is finished, from the device's
+ * thread, and the event is gone.  Two ordinals, so that copies between devices are another call of the driver (peer)
+ * than copies inside of one.  Memory and facts are those of the lazy backend. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct operation {
 	void *to, *from;
 	size_t to_offset, from_offset, bytes;
 	int byte;
-	struct ingot_command *command;    /* of an event */
+	struct ingot_command *command; /* of an event */
 	enum ingot_status status;
 	struct operation *next;
 };
@@ -27,15 +27,15 @@ struct mock_device {
 };
 
 struct mock_slab {
-	void *memory;                     /* a slab of the lazy backend */
+	void *memory; /* a slab of the lazy backend */
 	int ordinal;
 };
 
 struct mock_queue {
 	struct mock_device *device;
 	struct ingot_queue *ours;
-	struct operation *first, **last;  /* issued, in order */
-	enum ingot_status failed;         /* of an operation of the command at hand */
+	struct operation *first, **last; /* issued, in order */
+	enum ingot_status failed;        /* of an operation of the command at hand */
 	pthread_t thread;
 	bool woken, closing;
 	struct mock_queue *next;
@@ -43,7 +43,7 @@ struct mock_queue {
 
 struct mock {
 	pthread_mutex_t lock;
-	pthread_cond_t change;            /* issued, woken or closing */
+	pthread_cond_t change; /* issued, woken or closing */
 	pthread_t device;
 	void *lazy;
 	struct mock_queue *queues;
@@ -73,7 +73,8 @@ static enum ingot_status execute(const struct operation *one)
 	switch (one->kind) {
 	case DEVICE_COPY:
 	case PEER_COPY:
-		return backend_lazy.copy(NULL, to->memory, one->to_offset, from->memory, one->from_offset, one->bytes, text);
+		return backend_lazy.copy(NULL, to->memory, one->to_offset, from->memory, one->from_offset, one->bytes,
+		                         text);
 	case COPY_IN:
 		return backend_lazy.copy_in(NULL, to->memory, one->to_offset, one->from, one->bytes, text);
 	case COPY_OUT:
@@ -91,7 +92,8 @@ static struct mock_queue *random_queue(struct mock *mock)
 	struct mock_queue *chosen = NULL;
 	uint32_t seen = 0;
 	for (struct mock_queue *queue = mock->queues; queue; queue = queue->next) {
-		mock->random ^= mock->random << 13, mock->random ^= mock->random >> 7, mock->random ^= mock->random << 17;
+		mock->random ^= mock->random << 13, mock->random ^= mock->random >> 7,
+		        mock->random ^= mock->random << 17;
 		if (queue->first && (mock->random >> 33) % ++seen == 0)
 			chosen = queue;
 	}
@@ -140,8 +142,9 @@ static enum ingot_status issue(struct mock_queue *queue, struct operation what)
 		return INGOT_MEMORY;
 	*one = what;
 	one->next = NULL;
-	COUNT_ONE((counts.issued++, counts.copies += what.kind == DEVICE_COPY, counts.peer_copies += what.kind == PEER_COPY,
-	           counts.events_made += what.kind == EVENT, counts.events_live += what.kind == EVENT));
+	COUNT_ONE((counts.issued++, counts.copies += what.kind == DEVICE_COPY,
+	           counts.peer_copies += what.kind == PEER_COPY, counts.events_made += what.kind == EVENT,
+	           counts.events_live += what.kind == EVENT));
 	pthread_mutex_lock(&mock->lock);
 	*queue->last = one;
 	queue->last = &one->next;
@@ -162,7 +165,7 @@ static enum ingot_status mock_open(const struct ingot_backend_options *options, 
 	pthread_mutex_init(&mock->lock, NULL);
 	pthread_cond_init(&mock->change, NULL);
 	mock->random = options->seed * 2654435761u + 88172645463325252u;
-	COUNT_ONE(counts = (struct mock_counts){ .last_copy_on = -1 });
+	COUNT_ONE(counts = (struct mock_counts){.last_copy_on = -1});
 	if (pthread_create(&mock->device, NULL, device_thread, mock)) {
 		backend_lazy.close(mock->lazy);
 		free(mock);
@@ -186,7 +189,11 @@ static void mock_close(void *state)
 	free(mock);
 }
 
-static int mock_devices(void *state) { (void)state; return 2; }
+static int mock_devices(void *state)
+{
+	(void)state;
+	return 2;
+}
 
 static enum ingot_status mock_device_open(void *state, int ordinal, void **device, char *text)
 {
@@ -194,15 +201,15 @@ static enum ingot_status mock_device_open(void *state, int ordinal, void **devic
 	(void)text;
 	if (!made)
 		return INGOT_MEMORY;
-	*made = (struct mock_device){ state, ordinal };
+	*made = (struct mock_device){state, ordinal};
 	*device = made;
 	return INGOT_OK;
 }
 
 static void mock_device_close(void *device) { free(device); }
 
-static enum ingot_status mock_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode mode, void **out,
-                                         char *text)
+static enum ingot_status mock_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode mode,
+                                         void **out, char *text)
 {
 	struct mock_slab *slab = calloc(1, sizeof *slab);
 	if (!slab)
@@ -237,9 +244,9 @@ static void *queue_thread(void *argument)
 			break;
 		queue->woken = false;
 		pthread_mutex_unlock(&mock->lock);
-		for (struct ingot_command *command; (command = ingot_queue_next(queue->ours)); ) {
+		for (struct ingot_command *command; (command = ingot_queue_next(queue->ours));) {
 			enum ingot_status status = ingot_command_run(command);
-			if (issue(queue, (struct operation){ .kind = EVENT, .command = command, .status = status }))
+			if (issue(queue, (struct operation){.kind = EVENT, .command = command, .status = status}))
 				ingot_command_finish(command, INGOT_MEMORY);
 		}
 		pthread_mutex_lock(&mock->lock);
@@ -313,7 +320,8 @@ static enum ingot_status mock_copy(void *raw, void *to, size_t to_offset, void *
 	                                       .bytes = bytes});
 }
 
-static enum ingot_status mock_copy_in(void *queue, void *to, size_t to_offset, const void *host, size_t bytes, char *text)
+static enum ingot_status mock_copy_in(void *queue, void *to, size_t to_offset, const void *host, size_t bytes,
+                                      char *text)
 {
 	(void)text;
 	return issue(queue, (struct operation){.kind = COPY_IN,
@@ -323,23 +331,25 @@ static enum ingot_status mock_copy_in(void *queue, void *to, size_t to_offset, c
 	                                       .bytes = bytes});
 }
 
-static enum ingot_status mock_copy_out(void *queue, void *host, void *from, size_t from_offset, size_t bytes, char *text)
+static enum ingot_status mock_copy_out(void *queue, void *host, void *from, size_t from_offset, size_t bytes,
+                                       char *text)
 {
 	(void)text;
-	return issue(queue, (struct operation){
-				    .kind = COPY_OUT, .to = host, .from = from, .from_offset = from_offset, .bytes = bytes});
+	return issue(queue,
+	             (struct operation){
+	                     .kind = COPY_OUT, .to = host, .from = from, .from_offset = from_offset, .bytes = bytes});
 }
 
 static enum ingot_status mock_fill(void *queue, void *to, size_t to_offset, int byte, size_t bytes, char *text)
 {
 	(void)text;
 	return issue(queue,
-	             (struct operation){ .kind = FILL, .to = to, .to_offset = to_offset, .byte = byte, .bytes = bytes });
+	             (struct operation){.kind = FILL, .to = to, .to_offset = to_offset, .byte = byte, .bytes = bytes});
 }
 
 /* Code of the host's: what a routine's own function would issue with the stream, is done when it comes back. */
-static enum ingot_status mock_call(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call, int *code,
-                                   char *text)
+static enum ingot_status mock_call(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call,
+                                   int *code, char *text)
 {
 	return backend_lazy.call(queue, run, call, code, text);
 }
@@ -358,9 +368,24 @@ static void mock_properties(void *device, struct ingot_properties *properties)
 static bool mock_supports(void *device, enum ingot_dtype dtype) { return backend_lazy.supports(device, dtype); }
 
 const struct ingot_backend backend_mock = {
-	.name = "mock", .open = mock_open, .close = mock_close, .devices = mock_devices,
-	.device_open = mock_device_open, .device_close = mock_device_close, .properties = mock_properties,
-	.supports = mock_supports, .slab_alloc = mock_slab_alloc, .slab_free = mock_slab_free, .slab_base = mock_slab_base,
-	.queue_open = mock_queue_open, .queue_close = mock_queue_close, .wake = mock_wake, .copy = mock_copy,
-	.copy_in = mock_copy_in, .copy_out = mock_copy_out, .fill = mock_fill, .call = mock_call, .launch = mock_launch,
+        .name = "mock",
+        .open = mock_open,
+        .close = mock_close,
+        .devices = mock_devices,
+        .device_open = mock_device_open,
+        .device_close = mock_device_close,
+        .properties = mock_properties,
+        .supports = mock_supports,
+        .slab_alloc = mock_slab_alloc,
+        .slab_free = mock_slab_free,
+        .slab_base = mock_slab_base,
+        .queue_open = mock_queue_open,
+        .queue_close = mock_queue_close,
+        .wake = mock_wake,
+        .copy = mock_copy,
+        .copy_in = mock_copy_in,
+        .copy_out = mock_copy_out,
+        .fill = mock_fill,
+        .call = mock_call,
+        .launch = mock_launch,
 };

@@ -3,7 +3,7 @@
  *     runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--here]
  *
  * --fail N: each test runs again and again; in run k the k-th allocation or backend call fails, once (fault.c), until
- * there are no more.  The first N one by one, then a step grows by one with each N more.  --here: in this process, for
+ * there are no more.  The first N one by one (1000 with INGOT_LONG=1), then a step grows by one with each N more.  --here: in this process, for
  * debuggers. */
 #include <errno.h>
 #include <pthread.h>
@@ -435,6 +435,8 @@ int main(int argc, char **argv)
 					report(row, device, result, why);
 					continue;
 				}
+				if (getenv("INGOT_LONG") && fail_from < 1000)
+					fail_from = 1000;
 				/* Until a run ends without having met one. */
 				enum result result = PASS;
 				for (int at = 1; result == PASS; at += 1 + at / fail_from) {

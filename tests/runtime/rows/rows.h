@@ -32,8 +32,8 @@ struct trial {
 #define OK(call) check_ok(call, __FILE__, __LINE__, #call)
 #define FAILS(status, call) check_status(status, call, __FILE__, __LINE__, #call)
 #define SAYS(text) check_says(text, __FILE__, __LINE__)
-/* How often to do what can go wrong by chance: `sample`, or all of `full` with INGOT_LONG=1; a fiftieth of the sample with
- * ROW_SHORT=1, for tools that are slow or that run each test many times. */
+/* How often to do what can go wrong by chance: `sample`, or all of `full` with INGOT_LONG=1; a fiftieth of the sample
+ * with ROW_SHORT=1, for tools that are slow or that run each test many times. */
 int times(int sample, int full);
 _Noreturn void check_failed(const char *file, int line, const char *what);
 void check_ok(enum ingot_status, const char *file, int line, const char *what);

@@ -483,8 +483,8 @@ static void c15(struct trial *t)
 	CHECK(count == 8 * times(3000, t->host_memory ? 100000 : 3000) + 2);
 }
 
-/* CUDA: what a queue issues is finished later, by the device; await is its synchronise, idle its query, and the events of
- * the driver go when they are reached. */
+/* CUDA: what a queue issues is finished later, by the device; await is its synchronise, idle its query, and the events
+ * of the driver go when they are reached. */
 static void c16(struct trial *t)
 {
 	enum { MANY = 50, BYTES = 4096 };
