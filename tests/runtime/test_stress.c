@@ -108,7 +108,7 @@ static void play(struct world *world, uint64_t count, int failures, uint64_t *ac
 		}
 		/* What failed is over: streams go on, and the cells begin anew; so do they after a while where only cancellations
 		 * pass from task to task. */
-		if (status || (failures && i % 3000 == 0)) {
+		if (status || (failures && i % 500 == 0)) {
 			for (int s = 0; s < STREAMS; s++)
 				CHECK(!ingot_stream_restart(world->streams[s]));
 			for (int c = 0; c < CELLS; c++)
