@@ -13,7 +13,7 @@ struct options {
 	VECTOR(const char *) keep_inputs;
 	VECTOR(struct binding) dims;
 	const char *templates;            /* folder whose templates come before the embedded ones; NULL: none */
-	bool profile;                     /* the C engine's library can time its kernels: for ingot bench */
+	bool profile;                     /* engines that can make it so that kernels are timed apart: for ingot bench */
 };
 
 struct model {

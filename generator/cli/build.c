@@ -22,13 +22,7 @@ static void body(struct build *build, int argc, char **argv)
 	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_OUTPUT | TAKES_NAME | TAKES_NO_COMPILE | TAKES_CC | TAKES_JSON | TAKES_TARGET,
 		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
 		"--target cuda writes NAME.cu, NAME.h and the weights: sources, for NVRTC or nvcc -fmad=false.", argc, argv, 1, 1);
-	bool cuda = cli.target && !strcmp(cli.target, target_cuda.name);
-	if (cli.target && !cuda && strcmp(cli.target, "c"))
-		fail(build, EXIT_USAGE, NULL, "--target: \"%s\" is not there; c and cuda are", cli.target);
-	if (cuda && (cli.cpu || cli.options.threads > 1))
-		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
-	if (cuda)
-		cli.options.target = &target_cuda;
+	bool cuda = cli_takes_cuda(&cli);
 	struct model *model = model_read(build, &cli.options);
 	model_prepare(model);
 	model_define(model);

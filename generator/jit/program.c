@@ -55,6 +55,7 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 	for (size_t i = 0; i < kernel->params.count; i++)
 		arguments = arena_printf(arena, "%s%s%s", arguments, i ? ", " : "", argument_of(w, &kernel->params.at[i]));
 	value_dict_set(entry, "name", value_string(arena_printf(arena, "%s_%s", w->name, kernel->name)));
+	value_dict_set(entry, "number", value_int(kernel->number));
 	value_dict_set(entry, "arguments", value_string(arguments));
 	value_dict_set(entry, "blocks", value_int(blocks));
 	value_dict_set(entry, "scalar", value_bool(scalar));
@@ -126,6 +127,7 @@ static void add_scalar(struct writing *w, const struct kernel *kernel, const cha
 	loops_emit(&emit, kernel, &w->kernels);
 	text_add(&w->words, w->kernels.at + from, w->kernels.count - from);
 	add_schedule(w, kernel, loops->blocks, true);
+	w->program->scalar[kernel->number] = true;
 	w->program->scalar_kernels++;
 }
 
@@ -135,6 +137,7 @@ void jit_text(struct jit_program *program, struct build *build, const struct low
 		.plain = *lowered->target, .schedule = value_list(build->arena) };
 	struct text prelude;
 	struct value globals = value_dict(build->arena), entries = value_list(build->arena);
+	program->scalar = new_array(build->arena, bool, lowered->kernels.count + 1);
 	w.plain.lanes = 1;
 	w.plain.prelude = "c/prelude_scalar.jinja";
 	text_init(&w.kernels, build);
@@ -164,6 +167,7 @@ void jit_text(struct jit_program *program, struct build *build, const struct low
 	value_dict_set(globals, "prelude", value_string_of(prelude.count ? prelude.at : "", prelude.count));
 	value_dict_set(globals, "kernels", value_string_of(w.kernels.count ? w.kernels.at : "", w.kernels.count));
 	value_dict_set(globals, "schedule", w.schedule);
+	value_dict_set(globals, "profile", value_bool(program->profiled));
 	template_render(templates, "c/jit_program.jinja", globals, out);
 	program->scratch_bytes = w.scratch * 4;
 	text_release(&prelude);
@@ -204,7 +208,6 @@ void jit_build(struct jit_program *program, struct build *build, const struct lo
 	size_t count;
 	char message[512] = "";
 	enum jit_status status = jit_probe();
-	memset(program, 0, sizeof *program);
 	if (status == JIT_OK) {
 		text_init(&text, build);
 		jit_text(program, build, lowered, templates, name, &text);
@@ -231,4 +234,5 @@ void jit_build(struct jit_program *program, struct build *build, const struct lo
 		program->code = NULL;
 		fail(build, EXIT_ENVIRONMENT, NULL, "libtcc made no function \"run\"");
 	}
+	*(void **)&program->profile = program->profiled ? jit_function(program->code, "profile") : NULL;
 }

@@ -23,10 +23,13 @@ struct target {
 	int64_t scratch_bytes;            /* that the arrays of one kernel may take together; 0: as much as they need */
 	int workers;                      /* tiles of a contraction that there should be at least, where smaller ones make more; 0: any */
 	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a worker; 0: 2048 */
+	bool small;                       /* code and stack as small as they go: target_small */
 	bool parts;                       /* what a rewrite made (Winograd) runs as kernels of its own, through the workspace */
 };
 const struct target *target_find(const char *name);               /* NULL: no such target */
 const struct target *target_native(void);                         /* by CPUID feature bits; its name is that of the row it comes from */
+/* The same CPU for --optimise size: small, and compiled for size; itself where it is so already or nothing is compiled for it. */
+const struct target *target_small(struct arena *, const struct target *);
 const struct target *target_at(int);                              /* row by row; NULL after the last */
 extern const struct target target_cuda;                           /* backends/cuda/target.c: a warp as a vector of 32 lanes */
 
@@ -105,11 +108,14 @@ void choose_algorithms(struct program *, enum optimise);
 struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools);
 
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
+void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
 void choose(struct lowered *);                /* choose.c: shape, tile, parameters, packed constants */
 void plan(struct lowered *);                  /* plan.c: offsets in workspace and blob */
-void lowered_check(const struct lowered *);   /* check.c */
+void placed_check(const struct lowered *);    /* check.c: after place, after layout */
+void fused_check(const struct lowered *);     /* after fuse */
+void lowered_check(const struct lowered *);   /* in the end: all of it, and the plan */
 void kernels_print(const struct lowered *, struct text *out);     /* print.c: --stage kernels */
 void plan_print(const struct lowered *, struct text *out);        /* --stage plan */
 
@@ -152,6 +158,7 @@ struct contraction {
 		struct definition *d;         /* NULL: none */
 		int row, across;              /* the root's variables that the windows run along */
 		int64_t size[2], stride[2];   /* of the window: rows, across */
+		bool by_panel;                /* scratch holds the columns of one panel: lanes are 1 */
 		int of[MAX_RANK];             /* the root's variable that each of d's output variables stands for; -1: extent 1 */
 	} pool;
 

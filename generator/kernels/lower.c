@@ -35,6 +35,12 @@ static void copy_outputs(struct program *program)
 	}
 }
 
+static void check_step(const struct lowered *lowered, void (*check)(const struct lowered *))
+{
+	if (lowered->program->build->check)
+		check(lowered);
+}
+
 struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools)
 {
 	struct lowered *lowered = new(program->arena, struct lowered);
@@ -45,9 +51,12 @@ struct lowered *lower(struct program *program, const struct target *target, enum
 	lowered->pools = pools;
 	copy_outputs(program);
 	place(lowered);
+	check_step(lowered, placed_check);
 	do {
 		fuse(lowered);
+		check_step(lowered, fused_check);
 		layout(lowered);
+		check_step(lowered, placed_check);
 	} while (!arrange(lowered));
 	choose(lowered);
 	plan(lowered);
