@@ -373,7 +373,7 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 	return most < 1 ? 1 : most;
 }
 
-/* Windows that slide by one element share most of what neighbouring rows load: some rows side by side load it once.  A
+/* Windows that overlap share part of what neighbouring rows load: some rows side by side load it once.  A
  * straight line of them must fit, and enough blocks must be left to share out. */
 enum { WINDOW_TERMS = 16, BLOCKS_LEAST = 4 };
 struct sliding { struct arena *arena; const struct definition *d; int row; bool shares; };
@@ -382,8 +382,10 @@ static void see_sliding(void *user, const struct expr *load)
 	struct sliding *s = user;
 	const struct index *address = placed_address(s->arena, load->of, load->at);
 	int64_t factor = index_factor(address, s->row);
-	for (int r = 0; r < s->d->reduced && factor; r++)
-		s->shares |= s->d->reduced_extents[r] > 2 && index_factor(address, s->d->rank + r) == factor;
+	for (int r = 0; r < s->d->reduced && factor; r++) {
+		int64_t tap = index_factor(address, s->d->rank + r), step = tap > 0 && factor % tap == 0 ? factor / tap : 0;
+		s->shares |= step && s->d->reduced_extents[r] > 2 && s->d->reduced_extents[r] > step;
+	}
 }
 
 static int64_t windows_together(const struct building *b, const struct definition *last, const int *order, int taken)
