@@ -115,6 +115,7 @@ struct lowered *lower(struct program *, const struct target *, enum optimise, bo
 
 void split_groups(struct program *);          /* groups.c: grouped sums get the group as a variable of its own */
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
+void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
 void view(struct lowered *);                  /* views.c: slices at constant offsets */

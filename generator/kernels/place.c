@@ -144,7 +144,7 @@ static void inline_into_readers(struct arena *arena, struct definition *d)
 	}
 }
 
-static void row_major(struct definition *d)
+void place_row_major(struct definition *d)
 {
 	int64_t step = 1;
 	for (int i = d->rank - 1; i >= 0; step *= d->extents[i], i--)
@@ -160,7 +160,7 @@ void place(struct lowered *lowered)
 		struct definition *d = program->all.at[i];
 		d->placed = new(lowered->arena, struct placed);
 		d->placed->first = d->placed->last = -1;
-		row_major(d);
+		place_row_major(d);
 	}
 	for (size_t i = 0; i < program->all.count; i++)
 		note_readers(lowered->arena, program->all.at[i]);

@@ -314,6 +314,8 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 	if (together > 1) {
 		struct stmt *rows = for_new(loops, var_new(loops, "r", together), together, ROLE_MAP);
 		rows->together = true;
+		loops->beside = (int)together;
+		loops->beside_var = rows->var;
 		block_add(loops, &loop->body, rows);
 		flat = index_add(loops->arena, flat, index_var(loops->arena, rows->var, together));
 		loops->blocks_of = arena_printf(loops->arena, "%lld of %s", (long long)together, loops->blocks_of);
@@ -346,7 +348,7 @@ static int outer_count(const struct loops *loops, const struct definition *d, do
 static double work_of(const struct definition *d) { return (double)definition_elements(d) * (double)definition_terms(d); }
 
 /* How many rows run side by side: short ones wait for their own sums, one after the other. */
-enum { ROW_MOST = 512, CHAINS_TOGETHER = 8 };
+enum { ROW_MOST = 512, PAIR_MOST = 1024, CHAINS_TOGETHER = 8 };
 static int64_t rows_together(const struct building *b, int64_t rows)
 {
 	const struct target *target = b->loops->target;
@@ -362,11 +364,47 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 		int64_t registers = SUMS / target->lanes, fit = d->order == ORDER_CHAIN ? CHAINS_TOGETHER : target->registers / 2 / registers;
 		most = most == 1 || fit < most ? fit : most;
 	}
-	if (largest > ROW_MOST || target->lanes == 1)
+	if (largest > PAIR_MOST || target->lanes == 1)
 		return 1;
+	if (largest > ROW_MOST && most > 2)                   /* two hide each other's sums; more would not stay in L1 */
+		most = 2;
 	while (most > 1 && rows % most)
 		most--;
 	return most < 1 ? 1 : most;
+}
+
+/* Windows that slide by one element share most of what neighbouring rows load: some rows side by side load it once.  A
+ * straight line of them must fit, and enough blocks must be left to share out. */
+enum { WINDOW_TERMS = 16, BLOCKS_LEAST = 4 };
+struct sliding { struct arena *arena; const struct definition *d; int row; bool shares; };
+static void see_sliding(void *user, const struct expr *load)
+{
+	struct sliding *s = user;
+	const struct index *address = placed_address(s->arena, load->of, load->at);
+	int64_t factor = index_factor(address, s->row);
+	for (int r = 0; r < s->d->reduced && factor; r++)
+		s->shares |= s->d->reduced_extents[r] > 2 && index_factor(address, s->d->rank + r) == factor;
+}
+
+static int64_t windows_together(const struct building *b, const struct definition *last, const int *order, int taken)
+{
+	static const int many[] = { 4, 5, 3, 2 }, few[] = { 2, 3, 0, 0 };       /* rows for 32 registers; for 16 */
+	const struct target *target = b->loops->target;
+	const int *best = target->registers >= 32 ? many : few;
+	const struct definition *first = b->kernel->members.at[0];
+	if (!taken || target->lanes == 1 || target->workers || first->reduce == REDUCE_NONE || first->order != ORDER_CHAIN
+		|| definition_terms(first) > WINDOW_TERMS)
+		return 1;
+	for (size_t i = 1; i < b->kernel->members.count; i++)
+		if (b->kernel->members.at[i]->reduce != REDUCE_NONE)
+			return 1;
+	struct sliding s = { b->loops->arena, first, order[taken - 1], false };
+	expr_loads(first->body, see_sliding, &s);
+	int64_t rows = last->extents[order[taken - 1]];
+	for (size_t i = 0; s.shares && i < COUNT(many) && best[i]; i++)
+		if (rows % best[i] == 0 && rows / best[i] >= BLOCKS_LEAST)
+			return best[i];
+	return 1;
 }
 
 /* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones. */
@@ -389,7 +427,8 @@ static struct loops *build_members(struct building *b, bool named)
 	count = by_stride(last, 0, kernel->outer, order);
 	int taken = own ? count : outer_count(loops, last, work, order, count, inside);
 	const struct index *with[MAX_VARS] = { 0 };
-	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]]) : 1;
+	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]])
+		: own || named ? 1 : windows_together(b, last, order, taken);
 	struct block *out = outer_loops(b, last, order, taken, together, named, with);
 	for (int n = taken; n < count; n++)
 		out = add_map(b, last, order[n], with, out);
@@ -484,7 +523,7 @@ static struct loops *build_alone(struct building *b, bool named)
 		return build_crossed(b, across, order, count);
 	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
 	int taken = outer_count(b->loops, d, work_of(d), order, count, inside);
-	struct block *out = outer_loops(b, d, order, taken, 1, named, with);
+	struct block *out = outer_loops(b, d, order, taken, named ? 1 : windows_together(b, d, order, taken), named, with);
 	define(b, d, with, out);
 	return b->loops;
 }
