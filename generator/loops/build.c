@@ -494,10 +494,12 @@ static int crossed(struct building *b, const struct definition *d, const int *or
 	return c.across;
 }
 
-/* The largest divisor of the extent that is no more than a block's share of it. */
-static int64_t share_of(int64_t extent)
+/* The largest divisor of the extent that is no more than a block's share of it: a line of what is loaded, so that each of a square's
+ * rows is stored from its start to its end. */
+enum { LINE_FLOATS = 16, SHARE_MOST = 64 };
+static int64_t share_of(const struct target *target, int64_t extent)
 {
-	int64_t share = 64 < extent ? 64 : extent;
+	int64_t share = target->lanes > 1 && !target->workers && extent % LINE_FLOATS == 0 ? LINE_FLOATS : SHARE_MOST < extent ? SHARE_MOST : extent;
 	while (extent % share)
 		share--;
 	return share < 16 ? extent : share;
@@ -508,7 +510,7 @@ static struct loops *build_crossed(struct building *b, int across, const int *or
 {
 	struct definition *d = b->kernel->members.at[0];
 	struct loops *loops = b->loops;
-	int64_t extents[MAX_RANK], share = share_of(d->extents[across]), blocks = 1;
+	int64_t extents[MAX_RANK], share = share_of(loops->target, d->extents[across]), blocks = 1;
 	const struct index *at[MAX_RANK], *with[MAX_VARS] = { 0 };
 	int outer = 0;
 	for (int n = 0; n < count - 1; n++) {

@@ -70,7 +70,17 @@ static struct value entry(struct emitting *e, struct value list, const char *kin
 static const char *type_of(const struct cell *cell) { return cell->vector ? "vec" : dtypes[cell->of.type].c; }
 
 /* ---- straight lines ---- */
-static bool is_leaf(const struct stmt *stmt) { return stmt->kind == STMT_SET || stmt->kind == STMT_STORE; }
+static bool is_leaf(const struct stmt *stmt) { return (stmt->kind == STMT_SET || stmt->kind == STMT_STORE) && !stmt->square; }
+
+static void emit_square(struct emitting *e, const struct stmt *stmt, struct value list)
+{
+	struct printer *p = &e->printer;
+	struct value square = entry(e, list, "square");
+	put(square, "to", printer_address(p, &stmt->cell->of, stmt->at));
+	put(square, "from", printer_address(p, stmt->value->of, stmt->value->at[0]));
+	value_dict_set(square, "to_row", value_int(stmt->square));
+	value_dict_set(square, "from_row", value_int(index_factor(stmt->value->at[0], stmt->lane)));
+}
 
 static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value list)
 {
@@ -204,8 +214,10 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		put(made, "name", stmt->cell->of.name);
 		put(made, "value", arena_printf(e->arena, "%s(%s)", joins[stmt->reduce[0]], stmt->from->of.name));
 		break;
-	case STMT_SET:
 	case STMT_STORE:
+		emit_square(e, stmt, list);
+		break;
+	case STMT_SET:
 		break;
 	}
 }

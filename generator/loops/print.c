@@ -107,6 +107,8 @@ static void show(struct showing *s, const struct stmt *stmt, int depth)
 		text_adds(out, "] = ");
 		show_expr(s, stmt->value);
 		show_lanes(s, stmt);
+		if (stmt->square)
+			text_printf(s->out, ", a square: rows %" PRId64 " apart", stmt->square);
 		break;
 	case STMT_JOIN:
 		text_printf(out, "let %s = join %s", stmt->cell->of.name, stmt->from->of.name);

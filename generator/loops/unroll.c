@@ -243,6 +243,30 @@ static int64_t balanced(int64_t rounds, int64_t most)
 
 static void tile_block(struct loops *, struct block *);
 
+/* A transposition whose rounds are whole squares of a vector's lanes: each is turned in registers. */
+static struct stmt *square_of(struct loops *loops, const struct stmt *loop)
+{
+	const struct stmt *store = loop->body.count == 1 ? loop->body.at[0] : NULL;
+	int lanes = loops->target->lanes;
+	if (!store || store->kind != STMT_STORE || store->lane < 0 || store->left || store->value->kind != EXPR_LOAD || loop->step != 1
+		|| loop->extent % lanes || loops->target->workers || store->lane == loop->var)
+		return NULL;
+	const struct cell *from = cell_of_load(store->value);
+	const struct index *at = store->value->at ? store->value->at[0] : NULL;
+	if (!at || store->cell->kind == CELL_REGISTER || from->kind == CELL_REGISTER || from->vector || store->cell->vector || from == store->cell
+		|| index_factor(store->at, store->lane) != 1 || index_factor(at, loop->var) != 1 || index_factor(at, store->lane) <= 1
+		|| index_factor(store->at, loop->var) <= 1 || index_bends(at, loop->var) || index_bends(store->at, loop->var))
+		return NULL;
+	struct stmt *whole = stmt_new(loops, STMT_FOR), *square = stmt_new(loops, STMT_STORE);
+	*whole = *loop;
+	memset(&whole->body, 0, sizeof whole->body);
+	whole->step = lanes;
+	*square = *store;
+	square->square = index_factor(store->at, loop->var);
+	block_add(loops, &whole->body, square);
+	return whole;
+}
+
 static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 {
 	const struct target *target = loops->target;
@@ -266,6 +290,12 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 		if (inner) {
 			tile_block(loops, &loop->body);
 			block_add(loops, out, loop);
+			return;
+		}
+		struct stmt *squares = target->lanes > 1 ? square_of(loops, loop) : NULL;
+		if (squares) {
+			loops->tile = arena_printf(loops->arena, "%d x %d", target->lanes, target->lanes);
+			block_add(loops, out, squares);
 			return;
 		}
 		int64_t most = target->lanes == 1 ? 1 : w.cost <= 8 ? 4 : w.cost <= 16 ? 2 : 1;

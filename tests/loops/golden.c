@@ -13,6 +13,7 @@ static const char *const chosen[][2] = {
 	{ "global_last_8", "x86-64-v3" },     /* sums in 64 lanes across outputs */
 	{ "sum_63", "generic" },              /* one lane: a chain */
 	{ "transpose", "x86-64-v4" },         /* whole lines: lanes outside, what lies side by side inside */
+	{ "transpose_squares", "x86-64-v3" }, /* whole squares, turned in registers */
 };
 
 static const struct kernel_case *find(const char *name)

@@ -429,7 +429,7 @@ const struct kernel_case kernel_cases[] = {
 	{ "flat16384", make_flat, { 16384 } },
 	{ "bias_nchw", make_bias, { 2, 5, 7, 9 } }, { "bias_nhwc", make_bias, { 2, 19, 7, 9, 1 } }, { "bias_big", make_bias, { 2, 33, 17, 31, 1 } },
 	{ "copy", make_copy, { 1000 } }, { "gelu", make_gelu, { 100 } },
-	{ "transpose", make_transpose, { 2, 17, 33 } }, { "transpose_big", make_transpose, { 3, 65, 63 } },
+	{ "transpose", make_transpose, { 2, 17, 33 } }, { "transpose_big", make_transpose, { 3, 65, 63 } }, { "transpose_squares", make_transpose, { 2, 48, 96 } },
 	{ "concat", make_concat, { 2, 5, 9, 7 } }, { "concat_last", make_concat, { 1, 17, 16, 15, 1 } }, { "concat_many", make_concat, { 3, 40, 24, 9 } },
 	{ "many", make_many, { 17, 60 } },
 	{ "pad", make_pad, { 3, 15, 17 } }, { "pad_last", make_pad, { 20, 9, 7, 0, 1 } },
