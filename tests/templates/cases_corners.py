@@ -670,8 +670,165 @@ SCOPES = r'''
 {{ [[1, 2], [3, 4]]|map('last')|sum }}{{ [[1, 2], [3, 4]]|sum(start=[])|list }}{{ [{'a': [1]}, {'a': [2]}]|map(attribute='a')|sum(start=[]) }}{{ [[3, 'c'], [1, 'a']]|sort|map(attribute=1)|join }}{{ [('b', 1), ('a', 2)]|dictsort }}
 {{ 'a,b;c'.replace(';', ',').split(',')|sort(reverse=true)|join('') }}{{ 'Hello'|list|sort|join }}{{ 'Hello'|list|unique|join }}{{ 'hello'|map('upper')|join }}
 '''
+VALUES = r'''
+{{ 'abc' is in 'abcd' }}{{ 1 is not in [2] }}{{ not 1 is in [2] }}{{ 1 in [1] and 2 in [2] }}{{ 1 not in [2] in [[true]] }}
+{{ [1,2,3]|map('pow', 2)|list }}
+{{ 5|round|string ~ 'x' }}{{ 3.0|string }}{{ 3.0|int|string }}{{ 1e3|int }}{{ '1e3'|float|int }}{{ 3.7|round|int }}{{ 10|float }}{{ '%d'|format(3.9) }}{{ '%s'|format(none) }}{{ '%5.1f|'|format(3.14159) }}{{ '%-5d|'|format(42) }}{{ '%05d'|format(42) }}{{ '%x %X %o'|format(255, 255, 8) }}{{ '%e'|format(12345.678) }}{{ '%g %g'|format(0.00001, 123456789) }}{{ '%c%c'|format('a', 98) }}{{ '%r'|format('x') }}{{ '%%'|format }}{{ '%s'|format([1]) }}{{ '%(k)s'|format(k=1) }}{{ '%+d % d'|format(3, 3) }}{{ '%.3s|'|format('abcdef') }}{{ '%10.3s|'|format('abcdef') }}
+{{ "%s, %s!"|format("Hello", "World") }}{{ "%d items"|format('x') }}
+{{ '{0:{1}}'.format('a', 5) }}|{{ '{:>{w}}'.format('a', w=4) }}|{{ '{:,}'.format(1234567) }}|{{ '{:.2f}'.format(2) }}|{{ '{!r}'.format('a') }}|{{ '{a[0]}{b.x}'.format(a=[1], b=ns) }}
+{% set ns = namespace(x=1) %}{{ '{0.x}'.format(ns) }}{{ '{0}'.format(ns) }}
+{{ 1 if true }}{{ (1 if false)|d('dd') }}{{ (1 if false)|default('x')|upper }}{{ [1 if false]|length }}
+{{ (x if false).y }}
+{{ {'a': {'b': {'c': 1}}}.a.b.c }}{{ {'a-b': 1}['a-b'] }}{{ {1: 'x'}[1] }}{{ {1: 'x'}[1.0] }}{{ {'1': 'x'}[1] is defined }}
+{{ [[1, [2, 3]], 4][0][1][0] }}{{ [1, 2, 3][1:][0] }}{{ 'abc'[1:][0] }}
+{% for k, v in {'b': 1, 'a': 2}|dictsort %}{{ k }}{{ v }}{% endfor %}{% for k in {'b': 1, 'a': 2} %}{{ k }}{% endfor %}{% for k, v in {'B': 1, 'a': 2}|dictsort(true) %}{{ k }}{% endfor %}
+{% for k, v in {'x': [1, 2], 'y': []}.items() %}{{ k }}:{% for i in v %}{{ i }}{% else %}-{% endfor %};{% endfor %}
+{% for i in range(3) %}{% for j in range(2) %}{{ loop.index }}{{ i }}{{ j }} {% endfor %}{{ loop.index }}|{% endfor %}
+{% for i in range(3) %}{% set outer = loop %}{% for j in range(2) %}{{ outer.index }}.{{ loop.index }} {% endfor %}{% endfor %}
+{% for i in [1, 2, 3, 4, 5] if i is odd %}{{ loop.index }}{{ loop.previtem|d('-') }}{{ loop.nextitem|d('-') }}{{ loop.last }}{{ loop.length }} {% endfor %}
+{% for i in [1, 2, 3] %}{{ loop.cycle('a', 'b') }}{% if loop.index0 == 1 %}{% continue %}{% endif %}{{ loop.first }}{% endfor %}
+{% for x in [] %}a{% else %}b{% break %}{% endfor %}
+{% for y in [1, 2] %}{% for x in [] %}a{% else %}b{% break %}{% endfor %}{{ y }}{% endfor %}
+{% for y in [1, 2] %}{% for x in [] %}a{% else %}b{% continue %}{% endfor %}{{ y }}{% endfor %}
+{% for x in [1, 2, 3] %}{% if x == 2 %}{% break %}{% endif %}{{ x }}{% else %}none{% endfor %}
+{% for x in range(5) %}{% for y in range(5) %}{% if y > x %}{% break %}{% endif %}{{ y }}{% endfor %};{% endfor %}
+{% macro tree(n, d=0) %}{% for c in n %}{{ '  ' * d }}{{ c.v }}
+{{ tree(c.c, d + 1) }}{% endfor %}{% endmacro %}{{ tree(tree) }}
+{% macro f(x) -%} [{{ x }}] {%- endmacro %}{{ f(1) }}{{ f(2) | upper }}{{ f('a')|length }}{{ f(f(f(1))) }}
+{% macro f(x, y='d', *args) %}{% endmacro %}
+{% macro f(x) %}{{ x }}{% endmacro %}{{ f(*[1]) }}{{ f(**{'x': 2}) }}{{ f(x=3) }}{{ [1, 2]|map('string')|map('upper')|join }}
+{% macro f(x) %}{{ x }}{% endmacro %}{{ f(*[1, 2]) }}
+{% macro f(x) %}{{ x }}{% endmacro %}{{ f(*5) }}
+{% macro f(x) %}{{ x }}{% endmacro %}{{ f(**5) }}
+{% macro f(x) %}{{ x }}{% endmacro %}{{ f(**{1: 2}) }}
+{% macro f() %}{{ varargs|join(',') }}|{{ kwargs|dictsort }}{% endmacro %}{{ f(1, 2, *[3, 4], a=5, **{'b': 6}) }}
+{% macro outer() %}{% macro inner() %}in{% endmacro %}{{ inner() }}{% endmacro %}{{ outer() }}{{ inner is defined }}
+{% macro list_users(users) %}<ul>{% for user in users %}<li>{{ caller(user) }}</li>{% endfor %}</ul>{% endmacro %}{% call(u) list_users(['a', 'b']) %}{{ u|upper }}{% endcall %}
+{% macro f() %}{{ caller(*[1, 2]) }}{{ caller(b=3, a=4) }}{% endmacro %}{% call(a, b) f() %}{{ a }}{{ b }};{% endcall %}
+{% macro f() %}{{ caller(1, 2, 3) }}{% endmacro %}{% call(a) f() %}{{ a }}{{ varargs }}{% endcall %}
+{% macro f() %}{{ caller(z=3) }}{% endmacro %}{% call(a=1) f() %}{{ a }}{{ kwargs }}{% endcall %}
+{% macro f(a) %}{{ a }}{{ caller() }}{% endmacro %}{% call f(a='x') %}{% set y = 1 %}{{ y }}{% endcall %}{{ y is defined }}
+{% call f() %}{% endcall %}{% macro f() %}{{ caller() }}{% endmacro %}
+{% set m = {'up': 'abc'.upper} %}{{ m.up() }}{{ m['up']() }}
+{% set s2 = 'abc' %}{% set up = s2.upper %}{{ up() }}{% set ap = [].append %}{{ ap(1) }}
+{% with a=1, b=2 %}{% with a=b, b=a %}{{ a }}{{ b }}{% endwith %}{% endwith %}
+{% with %}{% macro m() %}x{% endmacro %}{{ m() }}{% endwith %}{{ m is defined }}
+{% filter upper|replace('A', 'b')|trim %}  aaa {% endfilter %}|{% filter center(width=11) %}mid{% endfilter %}|
+{% filter truncate(5, true, end='') %}abcdefghijkl{% endfilter %}{% filter wordwrap(4)|indent(1) %}aa bb cc dd{% endfilter %}
+{% set x %}{% for i in l %}{{ i }},{% endfor %}{% endset %}{{ x }}{{ x|length }}{{ x.split(',')|list }}
+{% set x | trim | upper %}  a{% filter lower %}BC{% endfilter %}  {% endset %}[{{ x }}]
+{% set x | default('e', true) %}{% endset %}[{{ x }}]
+{% set a, (b, c) = 1, (2, 3) %}{{ a }}{{ b }}{{ c }}{% set (a, b), c = 'xy', 'z' %}{{ a }}{{ b }}{{ c }}
+{% set a, b = b, a %}
+{% set a, b = 1, 2 %}{% set a, b = b, a %}{{ a }}{{ b }}
+{% set [a, b] = [1, 2] %}
+{% set x = 1 if false %}{{ x is defined }}{{ x|d('q') }}
+{% set x = y = 2 %}
+{% set x = (1, 2) %}{{ x }}{% set x = 1, %}{{ x }}{% set x = () %}{{ x }}
+{% set dict = 5 %}{{ dict }}{% set range = 6 %}{{ range }}
+{% if dict is defined and namespace is callable and cycler is callable %}ok{% endif %}
+{% if x is undefined or x.y %}u{% endif %}{% if not x is defined %}v{% endif %}{% if x is not defined %}w{% endif %}
+{{ none is none }}{{ none is defined }}{{ None == none }}{{ none|d('x') }}{{ none ~ '' }}{{ none|length }}
+{{ loop is defined }}{{ caller is defined }}{{ varargs is defined }}{{ self is defined }}{{ super is defined }}
+{{ loop }}
+{{ super() }}
+{{ caller() }}
+{{ kwargs }}
+{{ "a" "b" ~ "c" }}{{ "a" 'b' "c"|upper }}{{ ("a" "b")[0] }}
+{{ "\u263a \U0001F600 \x7e \101 \q \
+" }}
+{{ '\N{DASH}' }}
+{{ 'a\0b'|length }}{{ '\x00'|tojson }}{{ '\a\b\f\v\r'|tojson }}{{ '\x7f\x80'|pprint }}
+{{ '\8' }}{{ '\400' }}{{ '\x4' }}
+{{ 1.5e3 }}{{ 1E3 }}{{ 1.5E-3 }}{{ 0.1e1 }}{{ 1e+2 }}{{ 0e0 }}{{ 00.5 }}
+{{ 1e }}
+{{ 1_ }}
+{{ 1__0 }}
+{{ 0x }}
+{{ 0b2 }}
+{{ 0o8 }}
+{{ 0X1f }}{{ 0B11 }}{{ 0O17 }}
+{{ 1.2.3 }}
+{{ x.1 }}
+{{ l.1 }}{{ l.-1 }}
+{{ recs.0.t.0 }}{{ [[1,2],[3,4]].1.0 }}
+{{ d.k.z }}
+{{ d['k'] ~ d["m"] ~ d.get('z') ~ d['k' if true else 'm'] }}
+{{ d[missing] }}
+{{ d[l] }}
+{{ l[missing] }}
+{{ l[nil] }}
+{{ s.missing }}
+{{ s['upper']() }}{{ s['missing'] is defined }}{{ l['append'] is defined }}{{ d['items'] is defined }}{{ d.items is callable }}
+{{ (1, 2) + (3,) }}{{ [1] + [2] * 2 }}{{ 'a' + 'b' * 2 }}{{ (1, 2) * 2 }}{{ 2 * [1] }}{{ [] + [] }}
+{{ 'a' - 'b' }}
+{{ 'a' * 1.5 }}
+{{ 'a' // 2 }}
+{{ -'a' }}
+{{ +'a' }}
+{{ [1] - [1] }}
+{{ none + 1 }}
+{{ {} + {} }}
+{{ 'abc' % 1 }}
+{{ 'a%s' % 'b' }}{{ '%s%s' % ('a', 'b') }}{{ 5 % 3 }}{{ '%d%%' % 50 }}{{ '%s' % {'a': 1} }}{{ '%(a)s' % {'a': 1} }}
+{{ 1 == 1.0 }}{{ 1 == true }}{{ 'a' == "a" }}{{ [] == () }}{{ {} == [] }}{{ none == false }}{{ 0 == false }}{{ '' == none }}{{ 1 != 1 }}
+{{ 2 < 10 }}{{ '2' < '10' }}{{ [2] < [10] }}{{ (1, 'a') < (1, 'b') }}{{ true < 2 }}{{ 1.5 < 2 }}{{ 'a' <= 'a' }}
+{{ [1] < (1,) }}
+{{ 'a' < 1 }}
+{{ [1] < ['a'] }}
+{{ missing < 1 }}
+{{ range(3) == range(3) }}{{ range(3) < range(4) }}
+{{ true and true }}{{ true & false }}
+{{ 1 <> 2 }}
+{{ 1 === 1 }}
+{{ a := 1 }}
+{{ lambda x: x }}
+{{ [x for x in l] }}
+{{ {**d} }}
+{{ [*l] }}
+{{ f"x" }}
+{{ b'x' }}
+{{ 'a' if 'b' }}{{ 'a' if '' else 'c' }}{{ 1 if 2 if 3 else 4 else 5 }}
+{{ not not 1 }}{{ not 1 in [1] }}{{ - 1 }}{{ not -1 }}{{ -1 if not 0 else 1 }}
+{{ 1 + -1 }}{{ 1 - -1 }}{{ 1 --1 }}{{ 2 **-1 }}{{ -2|abs }}{{ (-2)|abs }}{{ -(2)|abs }}{{ 2**-2|abs }}
+{{ 1 + 2 * 3 - 4 / 2 // 1 % 3 ** 2 }}{{ (1 + 2) * 3 }}{{ 10 - 5 - 2 }}{{ 100 / 10 / 2 }}{{ 2 ** 2 ** 3 }}{{ 7 // 2 * 2 }}{{ 1 ~ 2 + 3 }}{{ 'a' ~ 'b' == 'ab' }}{{ 1 + 1 == 2 and 2 * 2 == 4 }}
+'''
+COMBINED = r'''
+{{ "%-10s|%+.2e|%#x|%#o" % ("ab", 12345.678, 255, 8) }}
+{{ '%.0f %.0f %.0f' % (0.5, 1.5, 2.5) }}{{ '%5.1f%%' % 99.55 }}{{ '%03d' % -5 }}{{ '% 05d' % 42 }}{{ '%+5d' % 42 }}{{ '%i' % true }}
+{{ 1234567.891|round(1) }}{{ 0.1 + 0.7 }}{{ 1.005|round(2) }}{{ 2.5|round(0, 'common') }}{{ 1e16|round(2) }}{{ 123.456|round(-1) }}{{ 5|round(1) }}{{ 15|round(-1) }}{{ 25|round(-1) }}{{ -15|round(-1) }}
+{{ [1,2,3,4,5]|batch(2)|map('list')|list }}{{ [1,2,3]|slice(2)|map('sum')|list }}{{ 'abcdefg'|batch(3, '-')|map('join')|list }}{{ 'abcdefg'|slice(3, '-')|map('join')|list }}
+{{ d.items()|sort(attribute='1', reverse=true)|list }}{{ d|items|map('first')|list }}{{ d|dictsort(by='value', reverse=true)|map('join', '=')|join(';') }}
+{{ [{'a': {'b': 2}}, {'a': {'b': 1}}]|sort(attribute='a.b')|map(attribute='a.b')|list }}{{ [{'x': 'B'}, {'x': 'a'}]|sort(attribute='x', case_sensitive=true)|map(attribute='x')|list }}{{ [('b', 2), ('a', 2), ('c', 1)]|sort(attribute='1,0')|list }}
+{{ [{'n': 'A'}, {'n': 'a'}, {'n': 'b'}]|groupby('n')|map('first')|list }}{{ [{'n': 'A'}, {}]|groupby('n', default='z')|map(attribute='grouper')|list }}{{ [{'n': 1}]|groupby('n')|first|last }}{{ ([{'n': 1}]|groupby('n')|first).list }}{% for grouper, items in [{'n': 1}, {'n': 2}, {'n': 1}]|groupby('n') %}{{ grouper }}{{ items|length }}{% endfor %}
+{{ ['a', 'B', 'A', 'b']|unique|list }}{{ ['a', 'B', 'A', 'b']|unique(case_sensitive=true)|list }}{{ [{'x': 1}, {'x': 1}]|unique(attribute='x')|list }}{{ [1, '1', 1.0]|unique|list }}{{ [none, none]|unique|list }}
+{{ ['x', 'Y']|map('lower')|select('in', ['y'])|first }}{{ [0, 1, 2]|select|list }}{{ ['', 'a']|reject|list }}{{ [1, 2, 3, 4]|select('even')|map('string')|join('+') }}{{ [1, 2]|reject('eq', 1)|list }}{{ [d]|selectattr('k', 'ge', 1)|list|length }}{{ [d]|rejectattr('nope', 'defined')|list|length }}{{ [{'a': 1}, {'a': none}]|selectattr('a')|list }}{{ [{'a': {'b': 1}}]|selectattr('a.b', 'equalto', 1)|list }}
+{{ {'b': [1, 2, {'c': none}], 'a': 'x"y'}|tojson(indent=4) }}
+{{ {'b': 1, 'a': {'d': 1, 'c': 2}}|tojson }}{{ [1.0, -0.0, 1e100, 1e-7]|tojson }}{{ 'é<>&\u2028'|tojson }}{{ [(), {}, []]|tojson(2) }}
+{{ {'name': 'a' * 60, 'values': range(30)|list, 'nested': {'x': ['y' * 20] * 5}}|pprint }}
+{{ ('lorem ipsum dolor sit amet ' * 8)|pprint }}{{ {'k': 'lorem ipsum dolor sit amet ' * 8}|pprint }}{{ ['a\nb' * 30]|pprint }}{{ ('x' * 100,)|pprint }}{{ {1: {2: {3: 'z' * 70}}}|pprint }}{{ [[], {}, (), [[]], none, true]|pprint }}
+{{ 'The quick-brown fox'|wordwrap(9, true, '\n', true) }}|{{ 'The quick-brown fox'|wordwrap(9, break_on_hyphens=false) }}|{{ 'aaaaaaaaaaaa bb'|wordwrap(5, false) }}|{{ 'aaaaaaaaaaaa bb'|wordwrap(5, true) }}|{{ 'a\n\n\nb'|wordwrap(5) }}|{{ 'tab\there and there'|wordwrap(6) }}|{{ ' lead  double  space '|wordwrap(8) }}|{{ 'x--y---z -- w'|wordwrap(4) }}
+{{ 'a\nb\n\nc'|indent(2) }}|{{ 'a\nb\n\nc'|indent(2, blank=true) }}|{{ 'a\nb'|indent('--', true) }}|{{ 'a\n'|indent(3, first=true) }}|{{ '\na'|indent(2, true, false) }}|{{ ('a\nb'|indent)|length }}
+{{ 'foo bar baz'|truncate(8, leeway=0) }}|{{ 'foo bar baz'|truncate(8, true, leeway=0) }}|{{ 'foo bar baz'|truncate(9, leeway=2) }}|{{ 'foobar'|truncate(5, leeway=0) }}|{{ 'foo bar baz'|truncate(7, false, '', 0) }}|{{ 'foo bar baz'|truncate(8, end='~', leeway=0) }}|{{ ''|truncate(3) }}|{{ 'a b c d e f g h'|truncate(6) }}
+{{ 'hello'|center(11)|replace(' ', '.') }}{{ 'hello'|center(10)|replace(' ', '.') }}{{ 'hi'|center(7)|replace(' ', '.') }}{{ 'hi'.center(7, '.') }}{{ 'hi'.center(6, '.') }}{{ 'odd'.center(6, '.') }}
+{{ 'a,b,c'.split(',', 1)|last }}{{ 'a  b'.split(' ') }}{{ '  a b '.split() }}{{ 'abc'.split('b') }}{{ 'aXbXc'.rsplit('X', 1) }}{{ 'k=v=w'.partition('=') }}{{ 'k=v=w'.rpartition('=') }}{{ 'none'.partition('=') }}{{ 'a\r\nb\rc\n'.splitlines() }}{{ 'a\n'.splitlines(true) }}
+{{ 'Hello'.startswith(('h', 'H')) }}{{ 'Hello'.endswith('lo', 2) }}{{ 'Hello'.find('l', 3) }}{{ 'Hello'.find('l', -2) }}{{ 'Hello'.rfind('l', 0, 3) }}{{ 'Hello'.count('l', 3) }}{{ 'Hello'.index('l', 3) }}{{ 'hello'.strip('ho') }}{{ 'xxhixx'.lstrip('x') }}{{ 'hi'.rjust(5, '*') }}{{ 'hi'.ljust(5) }}|{{ '-5'.zfill(4) }}{{ '+5'.zfill(4) }}{{ 'a'.zfill(0) }}{{ 'a\tb'.expandtabs() }}{{ 'aBc'.swapcase() }}{{ 'they re'.title() }}{{ "they're".title() }}
+{{ 'abc'.isalpha() }}{{ 'ab1'.isalnum() }}{{ '12'.isdigit() }}{{ ''.isdigit() }}{{ ' '.isspace() }}{{ 'Ab'.istitle() }}{{ 'a b'.istitle() }}{{ 'a_1'.isidentifier() }}{{ '1a'.isidentifier() }}{{ 'A'.isupper() }}{{ 'a1'.islower() }}{{ 'é'.isascii() }}{{ '²'.isdigit() }}{{ '²'.isdecimal() }}{{ '½'.isnumeric() }}{{ '\n'.isprintable() }}
+{% for a in [1, 2, 3] -%}{{ a }}{%- if not loop.last %}, {% endif -%}{%- endfor %}
+{% for row in [[1, 2], [3, 4]] %}{% for cell in row %}{{ cell }}{{ ' ' if not loop.last }}{% endfor %}{{ '\n' if not loop.last }}{% endfor %}
+{% for item in [1, 2, 3, 4] if item is even %}{{ loop.index }}:{{ item }}{{ ', ' if not loop.last else '.' }}{% else %}none{% endfor %}
+{% for g in [['a', [1, 2]], ['b', []]] recursive %}{{ g if g is not sequence else loop(g) }}{% endfor %}
+{% for k, v in {'x': {'y': 1}}.items() recursive %}{{ k }}{% if v is mapping %}.{{ loop(v.items()) }}{% else %}={{ v }}{% endif %}{% endfor %}
+{% for x in [3, 3, 4] %}{{ 'new ' if loop.changed(x) }}{{ x }} {% endfor %}{% for x in 'aab' %}{% if loop.changed(x, loop.index > 1) %}{{ x }}{% endif %}{% endfor %}
+{% set ns = namespace(found=false, total=0) %}{% for x in [1, 5, 9] %}{% if x > 4 and not ns.found %}{% set ns.found = x %}{% endif %}{% set ns.total = ns.total + x %}{% endfor %}{{ ns.found }} {{ ns.total }}
+{% set x = {'a': [1]} %}{% do x.a.append(2) %}{% do x.update({'b': x.a|length}) %}{{ x }}{% set _ = x.pop('a') %}{{ x }}
+{% macro input(name, value='', type='text', size=20) -%}<input type="{{ type }}" name="{{ name }}" value="{{ value }}" size="{{ size }}">{%- endmacro %}{{ input('u') }}{{ input('p', type='password') }}{{ input('s', 3, size=5) }}
+{% macro dialog(title, class='d') %}<{{ class }}>{{ title }}{{ caller(title|length) if caller else '' }}</{{ class }}>{% endmacro %}{% call(n) dialog('Hi') %}len {{ n }}{% endcall %}{{ dialog('Bye', class='e') }}
+{% macro a() %}{{ b(1) }}{% endmacro %}{% macro b(n) %}{{ n }}{{ c(*[n, 2], k=3) }}{% endmacro %}{% macro c() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ a() }}
+'''
+
 
 def cases():
-    for template in (LOOPS + FILTERS + TEMPLATES + SCOPES).strip().split("\n"):
+    for template in (LOOPS + FILTERS + TEMPLATES + SCOPES + VALUES + COMBINED).strip().split("\n"):
         for lenient in (False, True):
             yield Case(template, DATA, FILES, lenient=lenient)
