@@ -214,11 +214,11 @@ static unsigned char *blob_of(struct writing *w)
 void package_add_blob(struct writing *w)
 {
 	const struct lowered *lowered = w->lowered;
-	const char *path = file_set_path(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	size_t written = 0, room = 0;
 	bool right = true;
 	if (!lowered->weights_bytes)
 		return;
+	const char *path = file_set_path(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	for (size_t i = 0; i < lowered->constants.count; i++) {
 		const struct placed *placed = lowered->constants.at[i].of->placed;
 		size_t end = i + 1 < lowered->constants.count ? (size_t)lowered->constants.at[i + 1].of->placed->offset : (size_t)lowered->weights_bytes;

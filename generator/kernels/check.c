@@ -30,7 +30,7 @@ void placed_check(const struct lowered *lowered)
 		int64_t last = 0;
 		assert(d->placed);
 		if (d->placed->mode == MODE_VIRTUAL) {
-			assert(!d->is_output && !d->reduce);
+			assert(!d->is_output && (!d->reduce || !d->placed->readers.count));
 			continue;
 		}
 		for (int v = 0; v < d->rank; v++) {

@@ -107,6 +107,7 @@ void choose_algorithms(struct program *, enum optimise);
 /* `pools`: maxima may stand in the kernel of the convolution before them; not for engines that have no such kernel. */
 struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools);
 
+void split_groups(struct program *);          /* groups.c: grouped sums get the group as a variable of its own */
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
 void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */

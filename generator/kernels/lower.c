@@ -50,6 +50,9 @@ struct lowered *lower(struct program *program, const struct target *target, enum
 	lowered->optimise = optimise;
 	lowered->pools = pools;
 	copy_outputs(program);
+	split_groups(program);
+	if (program->build->check)
+		program_check(program);
 	place(lowered);
 	check_step(lowered, placed_check);
 	do {

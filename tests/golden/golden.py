@@ -3,24 +3,25 @@
 
     golden.py INGOT [--update]      --update rewrites the goldens
 
-NAME.CPU.c is what `ingot show NAME.onnxtxt --stage source --cpu CPU` prints."""
+NAME.CPU.c is what `ingot show NAME.onnxtxt --stage source --cpu CPU` prints, NAME.CPU.txt the same for --stage kernels."""
 import difflib
 import os
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GOLDENS = (("matmul_bias_relu", "x86-64-v3"), ("matmul_bias_relu", "cortex-m4"), ("conv_pool", "x86-64-v3"), ("softmax", "x86-64-v3"))
+GOLDENS = (("matmul_bias_relu", "x86-64-v3", "source"), ("matmul_bias_relu", "cortex-m4", "source"), ("conv_pool", "x86-64-v3", "source"),
+           ("softmax", "x86-64-v3", "source"), ("conv_groups", "x86-64-v3", "kernels"))
 
 
 def main():
     ingot, update, wrong = os.path.abspath(sys.argv[1]), "--update" in sys.argv[2:], 0
-    for name, cpu in GOLDENS:
-        done = subprocess.run([ingot, "show", f"{name}.onnxtxt", "--stage", "source", "--cpu", cpu], cwd=HERE, capture_output=True,
+    for name, cpu, stage in GOLDENS:
+        done = subprocess.run([ingot, "show", f"{name}.onnxtxt", "--stage", stage, "--cpu", cpu], cwd=HERE, capture_output=True,
                               text=True)
-        path = os.path.join(HERE, f"{name}.{cpu}.c")
+        path = os.path.join(HERE, f"{name}.{cpu}.{'c' if stage == 'source' else 'txt'}")
         if done.returncode:
-            print(f"{name} {cpu}: exit {done.returncode}: {done.stderr.strip()}")
+            print(f"{name} {cpu} {stage}: exit {done.returncode}: {done.stderr.strip()}")
             wrong += 1
             continue
         if update:
