@@ -65,7 +65,7 @@ class Copy:
 
     def fails(self, row, program):
         command = [part.format(row=row) for part in PROGRAMS[program][1]]
-        return run(command, self.build, ROW_SECONDS="4").returncode != 0
+        return run(command, self.build, ROW_SECONDS="10").returncode != 0
 
     def prepare(self, program, rows):
         """Without a fault it builds, and its tests pass; else everything would seem to be caught."""

@@ -98,6 +98,30 @@ static void fork_join(int repeat)
 		parallel->run(parallel->pool, nothing_indexed, NULL, parallel->workers);
 }
 
+/* Both threads must have come: a caller that finds its helper late cannot do the work alone. */
+static _Atomic uint32_t met;
+static void meet(void *argument, int index)
+{
+	uint32_t mine = atomic_fetch_add(&met, 1) / 2 * 2 + 2;
+	(void)argument, (void)index;
+	while ((int32_t)(atomic_load(&met) - mine) < 0)
+		;
+}
+
+static void fork_meet_join(int repeat)
+{
+	while (repeat--)
+		parallel->run(parallel->pool, meet, NULL, 2);
+}
+
+static void openmp_meet(int repeat)
+{
+	while (repeat--) {
+#pragma omp parallel num_threads(2)
+		meet(NULL, omp_get_thread_num());
+	}
+}
+
 static void openmp_region(int repeat)
 {
 	while (repeat--) {
@@ -232,6 +256,8 @@ static const struct measure measures[] = {
 	{ "  peer: OpenMP, two tasks with depend", openmp_depend, 1000, NULL },
 	{ "fork and join, 2 threads", fork_join, 5000, NULL },
 	{ "  peer: OpenMP parallel region, 2 threads", openmp_region, 5000, NULL },
+	{ "fork, both meet, join, 2 threads", fork_meet_join, 100, NULL },
+	{ "  peer: OpenMP parallel region, both meet", openmp_meet, 100, NULL },
 	{ "two busy tasks on one stream", on_one, 4, NULL },
 	{ "two busy tasks on two streams", on_two, 4, NULL },
 	{ "  peer: OpenMP parallel for, 2 threads", openmp_two, 4, NULL },

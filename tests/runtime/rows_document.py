@@ -1,11 +1,15 @@
-"""rows_document.py: the answer of runtime-rows --json -> docs/runtime.md.
+"""rows_document.py: the answer of runtime-rows --json, the number of planted faults, and figures.md -> docs/runtime.md.
 
     rows_document.py BUILD/runtime-rows docs/runtime.md            writes the page
     rows_document.py BUILD/runtime-rows docs/runtime.md --check    fails when a row is missing or failing, or the page is old
 """
+import collections
 import json
+import os
 import subprocess
 import sys
+
+from faults import FAULTS
 
 PARTS = [("A", 20, "Device, stream, context"), ("B", 20, "Slab pools and memory planning"), ("C", 17, "Events and scheduling"),
          ("D", 16, "Transfers and merge buffers"), ("E", 10, "Cross-stream sharing"),
@@ -24,9 +28,12 @@ def page(results):
              "features, the header symbol that carries it, the test that shows it and the devices on which that test passed. `lazy` is a",
              "third backend in `tests/runtime/rows/lazy.c`, written against `ingot/backend.h` alone: its memory is not the host's, and its",
              "work runs in random order when somebody waits. Rows marked * have no test that runs here yet, and say why.", ""]
+    lines += ["`mock` has the shape of a CUDA backend (`tests/runtime/rows/mock.c`): its queues only issue, its device finishes later, from a",
+              "thread of its own; rows that need a GPU are shown on it. `faults` counts what `tests/runtime/faults.py` plants for the row.", ""]
+    faults = collections.Counter(fault[0] for fault in FAULTS)
     missing, failing = [], []
     for letter, count, title in PARTS:
-        lines += [f"## {letter}. {title}", "", "| row | symbol | test | passed on | not run |", "|---|---|---|---|---|"]
+        lines += [f"## {letter}. {title}", "", "| row | symbol | test | passed on | faults | not run |", "|---|---|---|---|---|---|"]
         for number in range(1, count + 1):
             name = f"{letter}{number}"
             if name not in rows:
@@ -37,8 +44,10 @@ def page(results):
                 passed = ", ".join(device for device, _ in entry["pass"])
                 skipped = "; ".join(reason if device == "all" else f"{device}: {reason}" for device, reason in entry["skip"])
                 symbol = "" if entry["symbol"] == "-" else f"`{entry['symbol']}`"
-                lines.append(f"| {name}{'' if passed else ' *'} | {symbol} | {test} | {passed} | {skipped} |")
+                lines.append(f"| {name}{'' if passed else ' *'} | {symbol} | {test} | {passed} | {faults[name] or ''} | {skipped} |")
         lines.append("")
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "figures.md")) as file:
+        lines.append(file.read())
     return "\n".join(lines), missing, failing
 
 

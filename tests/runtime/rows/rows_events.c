@@ -447,10 +447,15 @@ static void c14(struct trial *t)
 }
 
 struct submitter { struct trial *t; _Atomic int *count; };
+static int tasks_each(const struct trial *t)
+{
+	return t->host_memory ? times(3000, 100000) : times(500, 3000);
+}
+
 static void *submit_many(void *argument)
 {
 	struct submitter *s = argument;
-	for (int i = 0, many = times(3000, s->t->host_memory ? 100000 : 3000); i < many; i++)
+	for (int i = 0, many = tasks_each(s->t); i < many; i++)
 		OK(ingot_task_submit(s->t->stream, &(struct ingot_task){ .run = add_one, .argument = s->count }, NULL));
 	return NULL;
 }
@@ -475,12 +480,12 @@ static void c15(struct trial *t)
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
 	OK(ingot_stream_await(t->stream));
-	CHECK(count == 8 * times(3000, t->host_memory ? 100000 : 3000));
+	CHECK(count == 8 * tasks_each(t));
 	struct nested n = { t, other_stream(t), &count };     /* tasks may submit too */
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = submit_inside, .argument = &n }, NULL));
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_stream_await(n.other));
-	CHECK(count == 8 * times(3000, t->host_memory ? 100000 : 3000) + 2);
+	CHECK(count == 8 * tasks_each(t) + 2);
 }
 
 /* CUDA: what a queue issues is finished later, by the device; await is its synchronise, idle its query, and the events
