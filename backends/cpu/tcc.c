@@ -80,8 +80,8 @@ static enum jit_status place(struct jit_code *code)
 	return mprotect(code->at, code->bytes, PROT_READ | PROT_EXEC) ? JIT_FORBIDDEN : JIT_OK;
 }
 
-/* libtcc has a lock for what is global in it, but not around all of that: a refusal in one thread while another relocates
- * ended in a crash.  So no two threads are inside at once. */
+/* libtcc has a lock for what is global in it, but sets that lock up when the first caller comes, and two may be the first: both
+ * are let in then (helgrind, on test_jit).  So no two threads are inside at once. */
 static pthread_mutex_t inside = PTHREAD_MUTEX_INITIALIZER;
 
 static void release(struct jit_code *code)

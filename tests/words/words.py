@@ -26,7 +26,7 @@ TARGETS = {
     "neon": Target(prelude="c/prelude_neon.jinja", has_fma=True, lanes=4, flags=[]),
     "scalar_fma": Target(prelude="c/prelude_scalar.jinja", has_fma=True, lanes=1, flags=["-march=x86-64-v3"]),
     "scalar_libm": Target(prelude="c/prelude_scalar.jinja", has_fma=True, lanes=1, flags=[]),
-    "scalar_soft": Target(prelude="c/prelude_scalar.jinja", has_fma=False, lanes=1, flags=[]),
+    "scalar_soft": Target(prelude="c/prelude_scalar.jinja", has_fma=False, lanes=1, flags=["-DINGOT_SOFT"]),
 }
 
 
