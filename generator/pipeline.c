@@ -62,6 +62,13 @@ void model_lower(struct model *model)
 	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->pools_apart);
 }
 
+struct part model_part(const struct model *model)
+{
+	const char *slash = strrchr(model->options->model, '/');
+	return (struct part){ .lowered = model->lowered, .name = model->name, .routine = model->name, .model = slash ? slash + 1 : model->options->model,
+		.input_names = model->input_names, .output_names = model->output_names };
+}
+
 struct environment *model_templates(struct model *model)
 {
 	struct template_places *places = new(model->build->arena, struct template_places);

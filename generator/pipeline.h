@@ -34,6 +34,10 @@ void          model_prepare(struct model *);      /* all dims bound: infers, fol
 void          model_define(struct model *);       /* graph -> definitions */
 void          model_lower(struct model *);        /* definitions -> kernels, for options->target */
 
+/* Of a lowered model: what emit/package.c makes files of. */
+struct part;
+struct part   model_part(const struct model *);
+
 /* The environment of the kernel templates: options->templates first, then those inside the program. */
 struct environment *model_templates(struct model *);
 #endif

@@ -90,6 +90,9 @@ static enum ingot_status routine_check(const struct ingot_module *module, uint32
 		if (argument->source > INGOT_FROM_CONSTANTS ||
 		    (argument->source == INGOT_FROM_NODE && argument->index >= module->node_count))
 			return bad(module, "an argument of a routine", index);
+		if ((argument->source == INGOT_FROM_WORKSPACE && argument->offset > routine->workspace_bytes) ||
+		    (argument->source == INGOT_FROM_CONSTANTS && argument->offset > module->constants.bytes))
+			return bad(module, "an argument past the end of the workspace or the constants", i);
 		if (argument->source == INGOT_FROM_MERGE &&
 		    (routine->merge_input < 0 || argument->index != (uint32_t)routine->merge_input))
 			return bad(module, "a routine reads a merge buffer that is not its merge input", index);

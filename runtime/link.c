@@ -236,10 +236,12 @@ static enum ingot_status arguments_bind(struct routine *made, struct context *co
 		case INGOT_FROM_WORKSPACE:
 			argument->location =
 			        context_workspace(context, routine->workspace_bytes, routine->workspace_align, &status);
+			argument->offset = routine->arguments[i].offset;
 			break;
 		case INGOT_FROM_CONSTANTS:
 			status = constants_location(context, made->library, &location);
 			argument->location = status ? NULL : location;
+			argument->offset = routine->arguments[i].offset;
 			break;
 		default:
 			break;

@@ -19,7 +19,7 @@ static void progress(void *user, const char *step, int done, int count)
 static void body(struct build *build, int argc, char **argv)
 {
 	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_OUTPUT | TAKES_NAME | TAKES_NO_COMPILE | TAKES_CC | TAKES_JSON | TAKES_TARGET,
+	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_OUTPUT | TAKES_NAME | TAKES_NO_COMPILE | TAKES_CC | TAKES_JSON | TAKES_TARGET | TAKES_PROFILE,
 		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
 		"--target cuda writes NAME.cu, NAME.h and the weights: sources, for NVRTC or nvcc -fmad=false.", argc, argv, 1, 1);
 	bool cuda = cli.target && !strcmp(cli.target, target_cuda.name);
@@ -27,6 +27,7 @@ static void body(struct build *build, int argc, char **argv)
 		fail(build, EXIT_USAGE, NULL, "--target: \"%s\" is not there; c and cuda are", cli.target);
 	if (cuda && (cli.cpu || cli.options.threads > 1))
 		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
+	bool managed = cli.profile && !strcmp(cli.profile, "managed"), steps = cli.schedule && !strcmp(cli.schedule, "steps");
 	if (cuda)
 		cli.options.target = &target_cuda;
 	struct model *model = model_read(build, &cli.options);
@@ -35,10 +36,9 @@ static void body(struct build *build, int argc, char **argv)
 	model->pools_apart = cuda;
 	model_lower(model);
 	const char *directory = cli.output ? cli.output : arena_printf(build->arena, "out/%s", model->name);
-	const char *base = strrchr(cli.options.model, '/');
 	struct emit emit = { .build = build, .arena = build->arena, .target = cli.options.target, .templates = model_templates(model), .name = model->name };
-	struct package package = { .lowered = model->lowered, .name = model->name, .model = base ? base + 1 : cli.options.model,
-		.input_names = model->input_names, .output_names = model->output_names, .threads = cli.options.threads,
+	struct part part = model_part(model);
+	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = cli.options.threads, .managed = managed, .steps = steps,
 		.options = cuda ? arena_printf(build->arena, "--target cuda --optimise %s", cli.options.optimise == OPTIMISE_SIZE ? "size" : "speed")
 			: arena_printf(build->arena, "--cpu %s --threads %d --optimise %s", cli.options.target->name, cli.options.threads,
 			cli.options.optimise == OPTIMISE_SIZE ? "size" : "speed"),

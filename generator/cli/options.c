@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum { OPT_TARGET = 256, OPT_CPU, OPT_DIM, OPT_THREADS, OPT_OPTIMISE, OPT_JSON, OPT_TEMPLATES, OPT_KEEP, OPT_OUTPUT, OPT_NAME, OPT_NO_COMPILE,
-	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_HELP };
+	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_PROFILE, OPT_SCHEDULE, OPT_HELP };
 
 static const struct row {
 	const char *name, *argument;
@@ -16,6 +16,8 @@ static const struct row {
 	{ "output-dir", "DIR", OPT_OUTPUT, TAKES_OUTPUT, "-o DIR: where the library goes (default out/NAME)" },
 	{ "name", "NAME", OPT_NAME, TAKES_NAME, "prefix of files and symbols (default: the file's stem)" },
 	{ "target", "WORD", OPT_TARGET, TAKES_TARGET, "what it is made for, or what runs it" },
+	{ "profile", "WORD", OPT_PROFILE, TAKES_PROFILE, "bare (default), or managed: with a module for the runtime, and the runtime" },
+	{ "schedule", "WORD", OPT_SCHEDULE, TAKES_PROFILE, "of the module's routines: call (default), or steps: kernel by kernel" },
 	{ "cpu", "CPU", OPT_CPU, TAKES_CPU, "x86-64-v3, x86-64-v4, native, armv8-a, cortex-m4, generic" },
 	{ "dim", "NAME=N", OPT_DIM, TAKES_DIM, "binds a symbolic dimension; may be given again" },
 	{ "threads", "N", OPT_THREADS, TAKES_THREADS, "kernels are shared over N threads of the caller's (default 1)" },
@@ -52,6 +54,13 @@ static int64_t number_of(struct build *build, const char *option, const char *te
 	long long value = strtoll(text, &end, 10);
 	if (!*text || *end || value < least || value > most)
 		fail(build, EXIT_USAGE, NULL, "--%s: \"%s\" is not a number from %lld to %lld", option, text, (long long)least, (long long)most);
+	return value;
+}
+
+static const char *one_of(struct build *build, const char *option, const char *value, const char *a, const char *b)
+{
+	if (strcmp(value, a) && strcmp(value, b))
+		fail(build, EXIT_USAGE, NULL, "--%s: \"%s\" should be %s or %s", option, value, a, b);
 	return value;
 }
 
@@ -95,6 +104,8 @@ static void set_option(struct cli *cli, int code, const char *value)
 			fail(build, EXIT_USAGE, NULL, "--math: \"%s\" should be strict or double", value);
 		cli->math = value;
 		break;
+	case OPT_PROFILE: cli->profile = one_of(build, "profile", value, "bare", "managed"); break;
+	case OPT_SCHEDULE: cli->schedule = one_of(build, "schedule", value, "call", "steps"); break;
 	case OPT_KEEP: push(build->arena, &cli->options.keep_inputs, value); break;
 	case OPT_TEMPLATES: cli->options.templates = value; break;
 	case OPT_CC: cli->cc = value; break;

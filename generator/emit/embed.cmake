@@ -1,9 +1,11 @@
-# embed.cmake: the files below FOLDER, and those of EMULATOR as emulator/…, -> OUTPUT, a C file with the table that
-# emit/embedded.h declares.
+# embed.cmake: the files below FOLDER, those of EMULATOR as emulator/…, and those of RUNTIME as runtime/…, -> OUTPUT, a C
+# file with the table that emit/embedded.h declares.
 file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*)
 file(GLOB emulator RELATIVE ${EMULATOR} ${EMULATOR}/*)
+file(GLOB runtime RELATIVE ${RUNTIME} ${RUNTIME}/*.c ${RUNTIME}/*.h ${RUNTIME}/include/ingot/*.h)
 list(TRANSFORM emulator PREPEND "emulator/")
-list(APPEND files ${emulator})
+list(TRANSFORM runtime PREPEND "runtime/")
+list(APPEND files ${emulator} ${runtime})
 list(FILTER files EXCLUDE REGEX "(^|/)\\.|~$")
 list(SORT files)
 set(arrays "")
@@ -13,6 +15,8 @@ foreach(file ${files})
   set(path ${FOLDER}/${file})
   if(file MATCHES "^emulator/(.*)")
     set(path ${EMULATOR}/${CMAKE_MATCH_1})
+  elseif(file MATCHES "^runtime/(.*)")
+    set(path ${RUNTIME}/${CMAKE_MATCH_1})
   endif()
   file(READ ${path} bytes HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
@@ -20,5 +24,5 @@ foreach(file ${files})
   string(APPEND rows "\t{ \"${file}\", file_${number}, sizeof file_${number} - 1 },\n")
   math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "/* The files below templates/ and the emulator, by name. */\n#include \"emit/embedded.h\"\n\n${arrays}\n"
+file(WRITE ${OUTPUT} "/* The files below templates/, the emulator and the runtime, by name. */\n#include \"emit/embedded.h\"\n\n${arrays}\n"
   "const struct embedded_file embedded_files[] = {\n${rows}\t{ 0, 0, 0 },\n};\nconst size_t embedded_count = ${number};\n")

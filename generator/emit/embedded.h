@@ -16,7 +16,7 @@ struct embedded_file {
 	const unsigned char *at;
 	size_t bytes;                     /* a 0 follows them */
 };
-extern const struct embedded_file embedded_files[];               /* sorted by name */
+extern const struct embedded_file embedded_files[];               /* sorted by name; the runtime's are "runtime/…" */
 extern const size_t embedded_count;
 
 const struct embedded_file *embedded_find(const char *name);      /* NULL where there is none */

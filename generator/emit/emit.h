@@ -82,17 +82,25 @@ struct value emit_target_value(struct emit *);
 void emit_prelude(struct emit *, const char *text, size_t count, struct text *out);
 
 /* ---- package.c: a library's files ---- */
-struct package {
+struct part {                             /* a graph of the library */
 	const struct lowered *lowered;
-	const char *name;                 /* identifier: prefix of files and symbols */
+	const char *name;                 /* identifier: prefix of its files and symbols; the package's own where it is alone */
+	const char *routine;              /* what the module calls it: the graph's name */
 	const char *model;                /* for comments: the model's file name */
 	const char *const *input_names, *const *output_names;     /* the graph's */
+};
+struct package {
+	const struct part *parts;
+	int part_count;
+	const char *name;                 /* identifier: prefix of the library, its weights, its module */
 	int threads;                      /* > 1: kernels are shared over the caller's parallel-for */
 	const char *options;              /* for comments and the manifest: "--cpu x86-64-v3 …" */
 	const char *cc;                   /* NULL: nothing is compiled */
 	int jobs;
 	bool shared;                      /* also libNAME.so, for ingot itself */
 	bool profile;                     /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
+	bool managed;                     /* also the module descriptor, and the runtime */
+	bool steps;                       /* its routines are static schedules of kernels, not calls */
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };

@@ -21,23 +21,6 @@ static int64_t blocks_of(struct writing *w, const struct kernel *kernel)
 	return (int64_t)blocks;
 }
 
-struct place { const char *word; int64_t at; };
-static struct place place_of(struct writing *w, const struct definition *d)
-{
-	const struct program *program = w->lowered->program;
-	if (d->placed->mode == MODE_CONSTANT)
-		return (struct place){ "weights", d->placed->offset };
-	if (d->placed->mode == MODE_DEVICE)
-		return (struct place){ "workspace", d->placed->offset };
-	for (size_t i = 0; i < program->inputs.count; i++)
-		if (program->inputs.at[i] == d)
-			return (struct place){ "input", (int64_t)i };
-	for (size_t i = 0; i < program->outputs.count; i++)
-		if (program->outputs.at[i] == d)
-			return (struct place){ "output", (int64_t)i };
-	fail(w->emit->build, EXIT_LIMIT, d->name, "has no place");       /* lowered_check has seen to it */
-}
-
 /* The launches as template values, and as JSON into the manifest's kernels. */
 static struct value launches(struct writing *w, json_t *manifest)
 {
@@ -51,7 +34,7 @@ static struct value launches(struct writing *w, json_t *manifest)
 		int64_t blocks = blocks_of(w, kernel);
 		for (size_t i = 0; i < kernel->params.count; i++) {
 			const struct param *param = &kernel->params.at[i];
-			struct place place = place_of(w, param->of);
+			struct place place = package_place(w, param->of);
 			struct value argument = value_dict(arena);
 			value_dict_set(argument, "place", value_string(place.word));
 			value_dict_set(argument, "at", value_int(place.at));

@@ -44,6 +44,7 @@ struct placed {
 	                                   * permutation of the dims.  Row-major for what is hosted or constant. */
 	int64_t offset;                   /* bytes: DEVICE in the workspace, CONSTANT in the blob; else -1 */
 	int64_t bytes;
+	int provenance;                   /* who decided the mode: enum ingot_provenance (ingot/mode.h) */
 	struct kernel *kernel;            /* that computes it; NULL: input or constant */
 	int first, last;                  /* numbers of the kernels that write and last read it */
 	struct contraction *contraction;  /* found by its indices; NULL: a map, or generic loops */

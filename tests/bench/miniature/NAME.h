@@ -11,8 +11,8 @@ extern "C" {
 #define UPPER_WORKSPACE_ALIGN 64
 #define UPPER_WEIGHTS_BYTES 0
 
-#ifndef INGOT_PARALLEL
-#define INGOT_PARALLEL
+#ifndef INGOT_PARALLEL_DEFINED
+#define INGOT_PARALLEL_DEFINED
 struct ingot_parallel {
 	void (*run)(void *pool, void (*task)(void *argument, int index), void *argument, int count);
 	void *pool;
