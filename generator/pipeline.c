@@ -5,12 +5,31 @@
 #include "frontends/frontends.h"
 #include "ops/ops.h"
 
-static const char *stem_of(struct arena *arena, const char *path)
+const char *model_stem(struct arena *arena, const char *path)
 {
 	const char *base = strrchr(path, '/'), *dot;
 	base = base ? base + 1 : path;
 	dot = strrchr(base, '.');
 	return emit_identifier(arena, arena_copy(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base)));
+}
+
+/* What shall outlive a run is an output. */
+static void choose_modes(struct model *model)
+{
+	for (size_t i = 0; i < model->options->modes.count; i++) {
+		struct mode_choice choice = model->options->modes.at[i];
+		struct tensor *tensor = graph_tensor(model->graph, choice.name);
+		if (!tensor && model->options->some)
+			continue;
+		if (!tensor || (!tensor->producer && !tensor->is_output))
+			fail(model->build, EXIT_USAGE, model->options->model, "--mode %s: the graph computes no tensor of that name", choice.name);
+		choice.outputs &= !tensor->is_output;
+		if (choice.outputs) {
+			tensor->is_output = true;
+			push(model->build->arena, &model->graph->outputs, tensor);
+		}
+		push(model->build->arena, &model->choices, choice);
+	}
 }
 
 static struct model *read_model(struct build *build, const struct options *options, const void *bytes, size_t count)
@@ -19,10 +38,15 @@ static struct model *read_model(struct build *build, const struct options *optio
 	struct read_options read = { .keep_inputs = options->keep_inputs.at, .keep_input_count = (int)options->keep_inputs.count };
 	model->build = build;
 	model->options = options;
-	model->name = options->name ? options->name : stem_of(build->arena, options->model);
+	model->name = options->name ? options->name : model_stem(build->arena, options->model);
 	model->graph = bytes ? graph_read_memory(build, options->model, bytes, count, &read) : graph_read(build, options->model, &read);
 	graph_check(model->graph);
-	pass_bind(model->graph, options->dims.at, (int)options->dims.count);
+	VECTOR(struct binding) dims = { 0 };
+	for (size_t i = 0; i < options->dims.count; i++)
+		if (!options->some || graph_has_dim(model->graph, options->dims.at[i].name))
+			push(build->arena, &dims, options->dims.at[i]);
+	pass_bind(model->graph, dims.at, (int)dims.count);
+	choose_modes(model);
 	return model;
 }
 
@@ -46,6 +70,7 @@ void model_define(struct model *model)
 {
 	struct arena *arena = model->build->arena;
 	model->program = define_graph(model->graph);
+	batch_inline(model);
 	choose_algorithms(model->program, model->options->optimise);
 	program_remove_dead(model->program);
 	program_check(model->program);
@@ -59,19 +84,22 @@ void model_define(struct model *model)
 
 void model_lower(struct model *model)
 {
-	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->pools_apart);
+	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->pools_apart, model->choices.at,
+		model->choices.count);
 }
 
 struct part model_part(const struct model *model)
 {
 	const char *slash = strrchr(model->options->model, '/');
-	return (struct part){ .lowered = model->lowered, .name = model->name, .routine = model->name, .model = slash ? slash + 1 : model->options->model,
+	return (struct part){ .lowered = model->lowered, .name = model->name, .routine = model->options->routine ? model->options->routine : model->name, .model = slash ? slash + 1 : model->options->model,
 		.input_names = model->input_names, .output_names = model->output_names };
 }
 
-struct environment *model_templates(struct model *model)
+struct environment *options_templates(struct build *build, const struct options *options)
 {
-	struct template_places *places = new(model->build->arena, struct template_places);
-	places->directory = model->options->templates;
-	return environment_new(model->build, model->build->arena, &template_settings_kernels, load_embedded, places);
+	struct template_places *places = new(build->arena, struct template_places);
+	places->directory = options->templates;
+	return environment_new(build, build->arena, &template_settings_kernels, load_embedded, places);
 }
+
+struct environment *model_templates(struct model *model) { return options_templates(model->build, model->options); }

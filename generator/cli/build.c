@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const struct command self = { "build", "MODEL", "cast a model into a static library", cli_build };
+static const struct command self = { "build", "MODEL…", "cast a model into a static library", cli_build };
 
 static void progress(void *user, const char *step, int done, int count)
 {
@@ -16,47 +16,128 @@ static void progress(void *user, const char *step, int done, int count)
 		fprintf(stderr, "\r%s %d/%d\033[K%s", step, done, count, done == count ? "\r\033[K" : "");
 }
 
-static void body(struct build *build, int argc, char **argv)
+/* One model is the library; several are its graphs, each with the library's name before its own. */
+static void name_models(struct build *build, struct cli *cli, struct options *options)
 {
-	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_OUTPUT | TAKES_NAME | TAKES_NO_COMPILE | TAKES_CC | TAKES_JSON | TAKES_TARGET | TAKES_PROFILE,
-		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
-		"--target cuda writes NAME.cu, NAME.h and the weights: sources, for NVRTC or nvcc -fmad=false.", argc, argv, 1, 1);
-	bool cuda = cli.target && !strcmp(cli.target, target_cuda.name);
-	if (cli.target && !cuda && strcmp(cli.target, "c"))
-		fail(build, EXIT_USAGE, NULL, "--target: \"%s\" is not there; c and cuda are", cli.target);
-	if (cuda && (cli.cpu || cli.options.threads > 1))
-		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
-	bool managed = cli.profile && !strcmp(cli.profile, "managed"), steps = cli.schedule && !strcmp(cli.schedule, "steps");
+	if (cli->argument_count == 1)
+		return;
+	if (!cli->options.name)
+		fail(build, EXIT_USAGE, NULL, "several models need --name: that of the library");
+	for (int m = 0; m < cli->argument_count; m++) {
+		const char *stem = model_stem(build->arena, cli->arguments[m]), *name = stem;
+		for (int n = 2, k = 0; k < m; k++)
+			if (!strcmp(options[k].routine, name)) {
+				name = arena_printf(build->arena, "%s_%d", stem, n++);
+				k = -1;
+			}
+		options[m].routine = name;
+		options[m].name = arena_printf(build->arena, "%s_%s", cli->options.name, name);
+		/* NAME_module.c and NAME_weights.c are the library's. */
+		if (!strcmp(name, "module") || !strcmp(name, "weights"))
+			options[m].name = arena_printf(build->arena, "%s_", options[m].name);
+	}
+}
+
+static struct part *lower_models(struct build *build, struct cli *cli, bool cuda)
+{
+	int count = cli->argument_count;
+	struct options *options = new_array(build->arena, struct options, (size_t)count);
+	struct model **models = new_array(build->arena, struct model *, (size_t)count);
+	struct part *parts = new_array(build->arena, struct part, (size_t)count);
+	for (int m = 0; m < count; m++) {
+		options[m] = cli->options;
+		options[m].model = cli->arguments[m];
+		options[m].some = count > 1;
+	}
+	name_models(build, cli, options);
+	for (int m = 0; m < count; m++)
+		models[m] = model_read(build, &options[m]);
+	batch_share(models, count);
+	for (int m = 0; m < count; m++)
+		model_prepare(models[m]);
+	for (int m = 0; m < count; m++)
+		model_define(models[m]);
+	batch_settle(models, count);
+	for (int m = 0; m < count; m++) {
+		models[m]->pools_apart = cuda;
+		model_lower(models[m]);
+		parts[m] = model_part(models[m]);
+	}
+	for (size_t i = 0; count > 1 && i < cli->options.modes.count; i++) {
+		bool known = false;
+		for (int m = 0; m < count; m++)
+			for (size_t k = 0; k < models[m]->choices.count; k++)
+				known |= models[m]->choices.at[k].name == cli->options.modes.at[i].name;
+		if (!known)
+			fail(build, EXIT_USAGE, NULL, "--mode %s: no graph computes a tensor of that name", cli->options.modes.at[i].name);
+	}
+	return parts;
+}
+
+static const char *words_of(struct build *build, const struct cli *cli, bool cuda)
+{
+	const char *optimise = cli->options.optimise == OPTIMISE_SIZE ? "size" : "speed";
 	if (cuda)
-		cli.options.target = &target_cuda;
-	struct model *model = model_read(build, &cli.options);
-	model_prepare(model);
-	model_define(model);
-	model->pools_apart = cuda;
-	model_lower(model);
-	const char *directory = cli.output ? cli.output : arena_printf(build->arena, "out/%s", model->name);
-	struct emit emit = { .build = build, .arena = build->arena, .target = cli.options.target, .templates = model_templates(model), .name = model->name };
-	struct part part = model_part(model);
-	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = cli.options.threads, .managed = managed, .steps = steps,
-		.options = cuda ? arena_printf(build->arena, "--target cuda --optimise %s", cli.options.optimise == OPTIMISE_SIZE ? "size" : "speed")
-			: arena_printf(build->arena, "--cpu %s --threads %d --optimise %s", cli.options.target->name, cli.options.threads,
-			cli.options.optimise == OPTIMISE_SIZE ? "size" : "speed"),
-		.cc = NULL, .jobs = 2, .progress = progress };
-	if (!cli.no_compile && !cuda)
-		package.cc = cc_for_target(build, cli.options.target, cli.cc);
-	package_write(&emit, &package, directory);
-	const struct lowered *lowered = model->lowered;
-	if (cli.json) {
-		json_t *out = json_pack("{s:s,s:s,s:i,s:I,s:I,s:I}", "directory", directory, "name", model->name, "kernels", (int)lowered->kernels.count,
-			"workspace_bytes", (json_int_t)lowered->workspace_bytes, "largest_live_set", (json_int_t)lowered->workspace_bound,
-			"weights_bytes", (json_int_t)lowered->weights_bytes);
+		return arena_printf(build->arena, "--target cuda --optimise %s", optimise);
+	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s", cli->options.target->name, cli->options.threads, optimise);
+}
+
+static void report(const struct cli *cli, const struct package *package, const char *directory)
+{
+	int64_t kernels = 0, workspace = 0, live = 0, weights = 0;
+	for (int p = 0; p < package->part_count; p++) {
+		const struct lowered *lowered = package->parts[p].lowered;
+		kernels += (int64_t)lowered->kernels.count;
+		workspace = lowered->workspace_bytes > workspace ? lowered->workspace_bytes : workspace;
+		live = lowered->workspace_bound > live ? lowered->workspace_bound : live;
+		weights += lowered->weights_bytes;
+	}
+	weights = package->weights_bytes ? *package->weights_bytes : weights;
+	if (cli->json) {
+		json_t *out = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "directory", directory, "name", package->name, "kernels", (json_int_t)kernels,
+			"workspace_bytes", (json_int_t)workspace, "largest_live_set", (json_int_t)live, "weights_bytes", (json_int_t)weights);
 		json_dumpf(out, stdout, JSON_INDENT(2));
 		putchar('\n');
 		json_decref(out);
 	} else
-		printf("%s: %zu kernels, workspace %" PRId64 " bytes, weights %" PRId64 " bytes, for %s\n", directory, lowered->kernels.count,
-			lowered->workspace_bytes, lowered->weights_bytes, cli.options.target->name);
+		printf("%s: %" PRId64 " kernels, workspace %" PRId64 " bytes, weights %" PRId64 " bytes, for %s\n", directory, kernels, workspace, weights,
+			cli->options.target->name);
+}
+
+static void body(struct build *build, int argc, char **argv)
+{
+	struct cli cli;
+	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_OUTPUT | TAKES_NAME | TAKES_NO_COMPILE | TAKES_CC | TAKES_JSON | TAKES_TARGET | TAKES_PROFILE
+		| TAKES_MODE,
+		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
+		"--target cuda writes NAME.cu, NAME.h and the weights: sources, for NVRTC or nvcc -fmad=false.\n"
+		"Several models become one library, NAME: tensors of one name are one tensor, equal weights are there once.", argc, argv, 1, 64);
+	bool cuda = cli.target && !strcmp(cli.target, target_cuda.name), managed = cli.profile && !strcmp(cli.profile, "managed");
+	if (cli.target && !cuda && strcmp(cli.target, "c"))
+		fail(build, EXIT_USAGE, NULL, "--target: \"%s\" is not there; c and cuda are", cli.target);
+	if (cuda && (cli.cpu || cli.options.threads > 1 || managed || cli.argument_count > 1))
+		fail(build, EXIT_USAGE, NULL, "--target cuda goes with one model, without --cpu, --threads and --profile managed");
+	if (managed && cli.options.target->freestanding)
+		fail(build, EXIT_USAGE, NULL, "--profile managed: the runtime needs an operating system with threads, and %s has none", cli.options.target->name);
+	if (!managed && (cli.schedule || cli.no_hosted || cli.merges.count || cli.states.count))
+		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted, --merge and --state are for --profile managed");
+	if (cuda)
+		cli.options.target = &target_cuda;
+	const struct part *parts = lower_models(build, &cli, cuda);
+	const char *name = cli.argument_count > 1 ? cli.options.name : parts->name;
+	const char *directory = cli.output ? cli.output : arena_printf(build->arena, "out/%s", name);
+	struct state_pair *states = new_array(build->arena, struct state_pair, cli.states.count + 1);
+	for (size_t i = 0; i < cli.states.count; i++)
+		states[i] = (struct state_pair){ cli.states.at[i].name, cli.states.at[i].path };
+	struct emit emit = { .build = build, .arena = build->arena, .target = cli.options.target, .templates = options_templates(build, &cli.options), .name = name };
+	int64_t weights_bytes = 0;
+	struct package package = { .parts = parts, .part_count = cli.argument_count, .name = name, .threads = cli.options.threads, .options = words_of(build, &cli, cuda),
+		.managed = managed, .steps = cli.schedule && !strcmp(cli.schedule, "steps"), .no_hosted = cli.no_hosted, .merges = cli.merges.at,
+		.merge_count = cli.merges.count, .states = states, .state_count = cli.states.count, .jobs = 2, .progress = progress, .weights_bytes = &weights_bytes };
+	if (!cli.no_compile && !cuda)
+		package.cc = cc_for_target(build, cli.options.target, cli.cc);
+	package_write(&emit, &package, directory);
+	report(&cli, &package, directory);
 }
 
 int cli_build(int argc, char **argv) { return cli_main(&self, argc, argv, body); }

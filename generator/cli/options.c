@@ -1,12 +1,13 @@
 /* options.c: the options that commands share, a row each; parsing, help, and the frame that runs a command as a build. */
 #include "cli/cli.h"
+#include "ingot/mode.h"
 #include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { OPT_TARGET = 256, OPT_CPU, OPT_DIM, OPT_THREADS, OPT_OPTIMISE, OPT_JSON, OPT_TEMPLATES, OPT_KEEP, OPT_OUTPUT, OPT_NAME, OPT_NO_COMPILE,
-	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_PROFILE, OPT_SCHEDULE, OPT_HELP };
+	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_PROFILE, OPT_SCHEDULE, OPT_MODE, OPT_APART, OPT_NO_HOSTED, OPT_MERGE, OPT_STATE, OPT_HELP };
 
 static const struct row {
 	const char *name, *argument;
@@ -18,6 +19,11 @@ static const struct row {
 	{ "target", "WORD", OPT_TARGET, TAKES_TARGET, "what it is made for, or what runs it" },
 	{ "profile", "WORD", OPT_PROFILE, TAKES_PROFILE, "bare (default), or managed: with a module for the runtime, and the runtime" },
 	{ "schedule", "WORD", OPT_SCHEDULE, TAKES_PROFILE, "of the module's routines: call (default), or steps: kernel by kernel" },
+	{ "mode", "NAME=WORD", OPT_MODE, TAKES_MODE, "where a tensor lives: virtual, local, on_device or hosted; may be given again" },
+	{ "apart", NULL, OPT_APART, TAKES_PROFILE, "of several models, each computes for itself: none inlines what another left virtual" },
+	{ "no-hosted", NULL, OPT_NO_HOSTED, TAKES_PROFILE, "no tensor has a host array: transfers alone go in and out" },
+	{ "merge", "NAME", OPT_MERGE, TAKES_PROFILE, "an input that is read from the stream's merge buffer; one for each model" },
+	{ "state", "IN=OUT", OPT_STATE, TAKES_PROFILE, "an input that keeps its value; output OUT is its next one; may be given again" },
 	{ "cpu", "CPU", OPT_CPU, TAKES_CPU, "x86-64-v3, x86-64-v4, native, armv8-a, cortex-m4, generic" },
 	{ "dim", "NAME=N", OPT_DIM, TAKES_DIM, "binds a symbolic dimension; may be given again" },
 	{ "threads", "N", OPT_THREADS, TAKES_THREADS, "kernels are shared over N threads of the caller's (default 1)" },
@@ -106,6 +112,26 @@ static void set_option(struct cli *cli, int code, const char *value)
 		break;
 	case OPT_PROFILE: cli->profile = one_of(build, "profile", value, "bare", "managed"); break;
 	case OPT_SCHEDULE: cli->schedule = one_of(build, "schedule", value, "call", "steps"); break;
+	case OPT_NO_HOSTED: cli->no_hosted = true; break;
+	case OPT_MERGE: push(build->arena, &cli->merges, value); break;
+	case OPT_STATE: {
+		const char *name = pair_of(build, "state", value, &rest);
+		push(build->arena, &cli->states, (struct bound_file){ name, rest });
+		break;
+	}
+	case OPT_APART: cli->options.apart = true; break;
+	case OPT_MODE: {
+		static const struct { const char *word; uint32_t mode; bool outputs; } modes[] = { { "virtual", INGOT_VIRTUAL, false },
+			{ "local", INGOT_LOCAL, false }, { "on_device", INGOT_ON_DEVICE, true }, { "hosted", INGOT_HOSTED, true } };
+		const char *name = pair_of(build, "mode", value, &rest);
+		size_t m = 0;
+		while (m < COUNT(modes) && strcmp(modes[m].word, rest))
+			m++;
+		if (m == COUNT(modes))
+			fail(build, EXIT_USAGE, NULL, "--mode %s: \"%s\" should be virtual, local, on_device or hosted", name, rest);
+		push(build->arena, &cli->options.modes, (struct mode_choice){ name_is(build->names, name), modes[m].mode, modes[m].outputs, false });
+		break;
+	}
 	case OPT_KEEP: push(build->arena, &cli->options.keep_inputs, value); break;
 	case OPT_TEMPLATES: cli->options.templates = value; break;
 	case OPT_CC: cli->cc = value; break;

@@ -32,7 +32,7 @@ static void body(struct build *build, int argc, char **argv)
 {
 	struct cli cli;
 	struct text out;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_STAGE | TAKES_NAME, "The graph stage prints ONNX text, which reads back as a model; glue is what --target jit gives to libtcc.", argc, argv, 1, 1);
+	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_STAGE | TAKES_NAME | TAKES_MODE, "The graph stage prints ONNX text, which reads back as a model; glue is what --target jit gives to libtcc.", argc, argv, 1, 1);
 	const char *stage = cli.stage ? cli.stage : "graph";
 	static const char *const stages[] = { "graph", "definitions", "kernels", "loops", "plan", "source", "glue" };
 	size_t s = 0;

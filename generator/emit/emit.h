@@ -89,6 +89,8 @@ struct part {                             /* a graph of the library */
 	const char *model;                /* for comments: the model's file name */
 	const char *const *input_names, *const *output_names;     /* the graph's */
 };
+/* An input that keeps its value from run to run, and the output that is its next value. */
+struct state_pair { const char *input, *output; };
 struct package {
 	const struct part *parts;
 	int part_count;
@@ -101,6 +103,12 @@ struct package {
 	bool profile;                     /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
 	bool managed;                     /* also the module descriptor, and the runtime */
 	bool steps;                       /* its routines are static schedules of kernels, not calls */
+	bool no_hosted;                   /* no node has a host array */
+	const char *const *merges;        /* inputs that are read from the merge buffer, by name */
+	size_t merge_count;
+	const struct state_pair *states;
+	size_t state_count;
+	int64_t *weights_bytes;           /* written: of all parts, shared ones once; may be NULL */
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };

@@ -13,6 +13,7 @@ struct module_node {
 	uint32_t flags;
 	int64_t bytes, offset;
 	int writer, reader;               /* the first part that does; -1: none */
+	bool merged, on_device;           /* read from the merge buffer; the user wants no host array */
 };
 
 struct describing {
@@ -94,11 +95,46 @@ static void add_node(struct describing *d, const struct definition *of, const ch
 		push(d->arena, &d->nodes, (struct module_node){ .name = name, .of = of, .bytes = of->placed->bytes, .writer = -1, .reader = -1 });
 		known = &d->nodes.at[d->nodes.count - 1];
 	}
+	for (size_t i = 0; written && i < d->w->lowered->choice_count; i++)
+		known->on_device |= d->w->lowered->choices[i].outputs && d->w->lowered->choices[i].mode == INGOT_ON_DEVICE
+			&& !strcmp(d->w->lowered->choices[i].name, name);
 	int *who = written ? &known->writer : &known->reader;
 	if (*who < 0)
 		*who = d->w->part;
 	else if (written)
 		fail(d->w->emit->build, EXIT_INVALID, name, "is written by %s and by %s", d->w->package->parts[*who].model, d->w->of->model);
+}
+
+static struct module_node *node_needed(struct describing *d, const char *option, const char *name)
+{
+	struct module_node *node = node_find(d, name);
+	if (!node)
+		fail(d->w->emit->build, EXIT_USAGE, NULL, "--%s %s: no graph has an input or output of that name", option, name);
+	return node;
+}
+
+static void add_states(struct describing *d)
+{
+	for (size_t i = 0; i < d->w->package->state_count; i++) {
+		const struct state_pair *pair = d->w->package->states + i;
+		struct module_node *input = node_needed(d, "state", pair->input), *output = node_needed(d, "state", pair->output);
+		if (input->reader < 0 || input->writer >= 0 || output->writer < 0)
+			fail(d->w->emit->build, EXIT_USAGE, NULL, "--state %s=%s: should be an input and an output", pair->input, pair->output);
+		node_same(d, input, output->of, d->w->package->parts[output->writer].model);
+		input->flags |= INGOT_NODE_STATE;
+		input->writer = output->writer;
+	}
+}
+
+static void add_merges(struct describing *d)
+{
+	const struct package *package = d->w->package;
+	for (size_t i = 0; i < package->merge_count; i++) {
+		struct module_node *node = node_needed(d, "merge", package->merges[i]);
+		if (node->reader < 0 || node->flags & INGOT_NODE_STATE)
+			fail(d->w->emit->build, EXIT_USAGE, NULL, "--merge %s: should be an input, and no state", node->name);
+		node->merged = true;
+	}
 }
 
 static void add_nodes(struct describing *d)
@@ -111,12 +147,14 @@ static void add_nodes(struct describing *d)
 		for (size_t i = 0; i < w->lowered->program->outputs.count; i++)
 			add_node(d, w->lowered->program->outputs.at[i], w->of->output_names[i], true);
 	}
+	add_states(d);
+	add_merges(d);
 	/* What one graph writes and another reads stays on the device; the host gives and takes the rest. */
 	for (size_t i = 0; i < d->nodes.count; i++) {
 		struct module_node *node = &d->nodes.at[i];
-		if (node->writer >= 0)
+		if (node->writer >= 0 && !(node->flags & INGOT_NODE_STATE))
 			node->flags |= INGOT_NODE_CLEARED;
-		if (node->writer < 0 || node->reader < 0)
+		if ((node->writer < 0 || node->reader < 0) && !(node->flags & INGOT_NODE_STATE) && !node->on_device && !w->package->no_hosted)
 			node->flags |= INGOT_NODE_HOSTED;
 	}
 	for (size_t i = 0; i < w->items.count; i++) {
@@ -162,6 +200,8 @@ static struct value argument_of(struct describing *d, const struct definition *o
 {
 	const struct writing *w = d->w;
 	struct place place = package_place(w, of);
+	if (place.kind == PLACE_INPUT && node_find(d, w->of->input_names[place.at])->merged)
+		return place_value(d->arena, "INGOT_FROM_MERGE", node_number(d, w->of->input_names[place.at]), 0);
 	switch (place.kind) {
 	case PLACE_WEIGHTS: return place_value(d->arena, "INGOT_FROM_CONSTANTS", 0, place.at);
 	case PLACE_WORKSPACE: return place_value(d->arena, "INGOT_FROM_WORKSPACE", 0, place.at);
@@ -170,17 +210,35 @@ static struct value argument_of(struct describing *d, const struct definition *o
 	}
 }
 
+static const struct module_node *node_of(struct describing *d, const struct definition *of)
+{
+	struct place place = package_place(d->w, of);
+	return node_find(d, place.kind == PLACE_INPUT ? d->w->of->input_names[place.at] : d->w->of->output_names[place.at]);
+}
+
+static uint32_t node_mode(const struct module_node *node)
+{
+	if (!(node->flags & INGOT_NODE_HOSTED))
+		return INGOT_ON_DEVICE;
+	return node->writer >= 0 ? INGOT_HOSTED_CHANGED : INGOT_HOSTED_VOLATILE;
+}
+
 static void add_tensor(struct describing *d, const struct definition *of)
 {
 	static const uint32_t modes[] = { [MODE_VIRTUAL] = INGOT_VIRTUAL, [MODE_LOCAL] = INGOT_LOCAL, [MODE_DEVICE] = INGOT_LOCAL,
-		[MODE_HOSTED] = INGOT_HOSTED_CHANGED, [MODE_CONSTANT] = INGOT_HOSTED_CONSTANT };
+		[MODE_CONSTANT] = INGOT_HOSTED_CONSTANT };
 	const struct placed *placed = of->placed;
+	const struct module_node *node = placed->mode == MODE_HOSTED ? node_of(d, of) : NULL;
 	struct value value = value_dict(d->arena);
 	bool memory = placed->mode == MODE_DEVICE || placed->mode == MODE_HOSTED || placed->mode == MODE_CONSTANT;
 	value_dict_set(value, "name", literal(d->arena, of->name));
 	value_dict_set(value, "routine", value_int(d->w->part));
-	value_dict_set(value, "mode", value_int(of->source == SOURCE_INPUT ? INGOT_HOSTED_VOLATILE : modes[placed->mode]));
-	value_dict_set(value, "provenance", value_int(placed->provenance));
+	value_dict_set(value, "mode", value_int(node ? node_mode(node) : modes[placed->mode]));
+	/* Scratch is the default of what is not virtual; the size says whether it may lie on a stack. */
+	value_dict_set(value, "provenance", value_int(node && node->flags & INGOT_NODE_STATE ? INGOT_BY_READ_FIRST
+		: placed->mode == MODE_LOCAL ? placed->provenance * 1000 + INGOT_BY_DEFAULT_LOCAL
+		: placed->mode == MODE_DEVICE ? placed->provenance * 1000 + (placed->bytes > INGOT_LOCAL_BYTES ? INGOT_BY_LOCAL_SIZE : INGOT_BY_DEFAULT_LOCAL)
+		: placed->provenance));
 	value_dict_set(value, "dtype", dtype_word(d->arena, of->type));
 	value_dict_set(value, "extents", numbers(d->arena, of->extents, of->rank));
 	value_dict_set(value, "strides", memory ? numbers(d->arena, placed->stride, of->rank) : value_none());
@@ -196,11 +254,47 @@ static bool is_there(const struct definition *of)
 	return of->placed && !(of->placed->mode == MODE_CONSTANT && of->placed->offset < 0) && !(of->placed->mode == MODE_DEVICE && of->placed->first < 0);
 }
 
+/* The nodes of the inputs, but for what comes from the merge buffer; or of the outputs. */
 static struct value node_list(struct describing *d, const char *const *names, size_t count)
 {
 	struct value list = value_list(d->arena);
 	for (size_t i = 0; i < count; i++)
-		value_list_add(list, value_int(node_number(d, names[i])));
+		if (!node_find(d, names[i])->merged)
+			value_list_add(list, value_int(node_number(d, names[i])));
+	return list;
+}
+
+/* The number of the node that the current part reads from the merge buffer; -1: none. */
+static int64_t merge_input(struct describing *d)
+{
+	const char *first = NULL;
+	for (size_t i = 0; i < d->w->lowered->program->inputs.count; i++) {
+		const char *name = d->w->of->input_names[i];
+		if (!node_find(d, name)->merged)
+			continue;
+		if (first)
+			fail(d->w->emit->build, EXIT_INVALID, d->w->of->model, "reads %s and %s from the merge buffer, which holds one tensor at a time", first, name);
+		first = name;
+	}
+	return first ? node_number(d, first) : -1;
+}
+
+/* What the current part writes back: the outputs get the states' nodes besides, and {to, from, bytes} of each is listed. */
+static struct value states_of(struct describing *d, struct value outputs)
+{
+	struct value list = value_list(d->arena);
+	for (size_t i = 0; i < d->w->package->state_count; i++) {
+		const struct state_pair *pair = d->w->package->states + i;
+		const struct module_node *node = node_find(d, pair->output);
+		if (node->writer != d->w->part)
+			continue;
+		struct value state = value_dict(d->arena);
+		value_dict_set(state, "to", value_int(node_number(d, pair->input)));
+		value_dict_set(state, "from", value_int(node_number(d, pair->output)));
+		value_dict_set(state, "bytes", value_int(node->bytes));
+		value_list_add(list, state);
+		value_list_add(outputs, value_dict_get(state, "to"));
+	}
 	return list;
 }
 
@@ -246,10 +340,19 @@ static void add_routine(struct describing *d)
 	} else
 		for (size_t k = 0; k < w->lowered->kernels.count; k++)
 			add_kernel(d, w->lowered->kernels.at[k], steps, arguments);
+	struct value outputs = node_list(d, w->of->output_names, program->outputs.count), states = states_of(d, outputs);
+	for (size_t i = 0; i < value_count(states); i++) {
+		struct value state = value_at(states, i);
+		value_dict_set(state, "first", value_int((int64_t)value_count(arguments)));
+		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "to").integer, 0));
+		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "from").integer, 0));
+	}
+	value_dict_set(routine, "states", states);
+	value_dict_set(routine, "merge", value_int(merge_input(d)));
 	value_dict_set(routine, "name", literal(d->arena, w->of->routine));
 	value_dict_set(routine, "prefix", value_string(w->of->name));
 	value_dict_set(routine, "inputs", node_list(d, w->of->input_names, program->inputs.count));
-	value_dict_set(routine, "outputs", node_list(d, w->of->output_names, program->outputs.count));
+	value_dict_set(routine, "outputs", outputs);
 	value_dict_set(routine, "ins", value_dict_get(w->globals, "inputs"));
 	value_dict_set(routine, "outs", value_dict_get(w->globals, "outputs"));
 	value_dict_set(routine, "arguments", arguments);

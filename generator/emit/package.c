@@ -122,6 +122,8 @@ static void share_items(struct writing *w)
 	}
 	if (w->package->part_count == 1)
 		w->weights_bytes = w->package->parts->lowered->weights_bytes;
+	if (w->package->weights_bytes)
+		*w->package->weights_bytes = w->weights_bytes;
 }
 
 /* Item by item: the blob of a large model is never whole in memory.  Between items there are zeros up to the next one's place. */

@@ -84,6 +84,14 @@ struct constant_item {
 	const void *detail;
 };
 
+/* What the user says of a tensor by its name (--mode). */
+struct mode_choice {
+	const char *name;
+	uint32_t mode;                    /* a set of enum ingot_mode (ingot/mode.h) */
+	bool outputs;                     /* the graph has it as an output because of this: it outlives the run */
+	bool used;
+};
+
 enum optimise { OPTIMISE_SPEED, OPTIMISE_SIZE };
 struct lowered {
 	struct program *program;
@@ -91,6 +99,8 @@ struct lowered {
 	const struct target *target;
 	enum optimise optimise;
 	bool pools;
+	struct mode_choice *choices;
+	size_t choice_count;
 	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
 	VECTOR(struct constant_item) constants;
 	int64_t workspace_bytes, workspace_bound;     /* the plan's peak; the largest live set */
@@ -103,7 +113,7 @@ void choose_algorithms(struct program *, enum optimise);
 /* Program -> kernels: place, contract, fuse, layout, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
  * are inlined), their meaning does not. */
 /* `pools`: maxima may stand in the kernel of the convolution before them; not for engines that have no such kernel. */
-struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools);
+struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools, struct mode_choice *, size_t choice_count);
 
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */

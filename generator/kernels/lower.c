@@ -35,7 +35,8 @@ static void copy_outputs(struct program *program)
 	}
 }
 
-struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools)
+struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools, struct mode_choice *choices,
+	size_t choice_count)
 {
 	struct lowered *lowered = new(program->arena, struct lowered);
 	lowered->program = program;
@@ -43,6 +44,8 @@ struct lowered *lower(struct program *program, const struct target *target, enum
 	lowered->target = target;
 	lowered->optimise = optimise;
 	lowered->pools = pools;
+	lowered->choices = choices;
+	lowered->choice_count = choice_count;
 	copy_outputs(program);
 	place(lowered);
 	do {
