@@ -131,6 +131,10 @@ static void find_load(void *user, const struct expr *load)
 static struct definition *take(struct program *to, const struct model *from, const struct definition *d)
 {
 	struct definition *made;
+	for (size_t i = 0; d->source == SOURCE_CONSTANT && i < to->all.count; i++)
+		if (to->all.at[i]->source == SOURCE_CONSTANT && to->all.at[i]->data == d->data && to->all.at[i]->type == d->type
+			&& to->all.at[i]->rank == d->rank && !memcmp(to->all.at[i]->extents, d->extents, (size_t)d->rank * sizeof *d->extents))
+			return to->all.at[i];
 	if (d->source == SOURCE_CONSTANT)
 		return define_constant(to, d->name, d->type, d->rank, d->extents, d->data);
 	if (is_leaf(from, d)) {
@@ -146,13 +150,19 @@ static struct definition *take(struct program *to, const struct model *from, con
 	return define_map(to, d->name, d->rank, d->extents, body);
 }
 
-/* What was appended comes first: it stands before its readers then. */
+/* What was appended moves up behind the inputs and constants: it stands before its readers then. */
 static void rotate(struct program *program, size_t old)
 {
 	struct definition **order = new_array(program->arena, struct definition *, program->all.count + 1);
-	size_t added = program->all.count - old;
-	memcpy(order, program->all.at + old, added * sizeof *order);
-	memcpy(order + added, program->all.at, old * sizeof *order);
+	size_t count = 0;
+	for (size_t i = 0; i < old; i++)
+		if (program->all.at[i]->source != SOURCE_COMPUTED)
+			order[count++] = program->all.at[i];
+	for (size_t i = old; i < program->all.count; i++)
+		order[count++] = program->all.at[i];
+	for (size_t i = 0; i < old; i++)
+		if (program->all.at[i]->source == SOURCE_COMPUTED)
+			order[count++] = program->all.at[i];
 	memcpy(program->all.at, order, program->all.count * sizeof *order);
 	for (size_t i = 0; i < program->all.count; i++)
 		program->all.at[i]->number = (int)i;
@@ -171,6 +181,8 @@ static void forget_input(struct model *model, struct definition *input)
 	while (program->all.at[i] != input)
 		i++;
 	memmove(program->all.at + i, program->all.at + i + 1, (--program->all.count - i) * sizeof *program->all.at);
+	for (; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
 }
 
 /* Inputs that came along are the graph's as well. */

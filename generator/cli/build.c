@@ -71,6 +71,13 @@ static struct part *lower_models(struct build *build, struct cli *cli, bool cuda
 		if (!known)
 			fail(build, EXIT_USAGE, NULL, "--mode %s: no graph computes a tensor of that name", cli->options.modes.at[i].name);
 	}
+	for (size_t i = 0; count > 1 && i < cli->options.dims.count; i++) {
+		bool known = false;
+		for (int m = 0; m < count; m++)
+			known |= graph_has_dim(models[m]->graph, cli->options.dims.at[i].name);
+		if (!known)
+			fail(build, EXIT_USAGE, NULL, "--dim %s: no graph has an input with a dim of that name", cli->options.dims.at[i].name);
+	}
 	return parts;
 }
 

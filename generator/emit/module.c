@@ -301,10 +301,10 @@ static struct value states_of(struct describing *d, struct value outputs)
 static void add_kernel(struct describing *d, const struct kernel *kernel, struct value steps, struct value arguments)
 {
 	struct value value = value_dict(d->arena), params = value_list(d->arena), step = value_dict(d->arena);
-	int64_t parts = package_parts(d->w->package, kernel);
+	int64_t parts = d->w->scratch ? 1 : package_parts(d->w->package, kernel);
 	value_dict_set(step, "kernel", value_int(d->kernel_count++));
 	value_dict_set(step, "first", value_int((int64_t)value_count(arguments)));
-	value_dict_set(step, "count", value_int((int64_t)kernel->params.count));
+	value_dict_set(step, "count", value_int((int64_t)kernel->params.count + d->w->scratch));
 	value_dict_set(step, "groups", value_int(parts));
 	value_list_add(steps, step);
 	for (size_t i = 0; i < kernel->params.count; i++) {
@@ -319,6 +319,11 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	value_dict_set(value, "symbol", value_string(emit_symbol(d->w->emit, kernel)));
 	value_dict_set(value, "name", literal(d->arena, emit_symbol(d->w->emit, kernel)));
 	value_dict_set(value, "params", params);
+	value_dict_set(value, "part", value_int(d->w->part));
+	value_dict_set(value, "extra", value_int(d->w->scratch));
+	if (d->w->scratch)
+		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_WORKSPACE", 0, (d->w->lowered->workspace_bytes + 63) & ~(int64_t)63));
+	value_dict_set(value, "scalar", value_bool(false));
 	value_dict_set(value, "blocks", value_int(kernel->blocks));
 	value_dict_set(value, "parts", value_int(parts));
 	value_list_add(d->kernels, value);
@@ -374,6 +379,7 @@ void package_describe(struct writing *w)
 				add_tensor(&d, w->lowered->program->all.at[i]);
 		add_routine(&d);
 	}
+	value_dict_set(w->globals, "jit", value_bool(false));
 	value_dict_set(w->globals, "library_literal", literal(arena, w->package->name));
 	value_dict_set(w->globals, "nodes", nodes_value(&d));
 	value_dict_set(w->globals, "tensors", d.tensors);
@@ -385,14 +391,14 @@ void package_describe(struct writing *w)
 
 void package_module(struct writing *w)
 {
-	static const char folder[] = "runtime/";
 	const char *file = arena_printf(w->emit->arena, "%s_module.c", w->package->name);
 	package_describe(w);
 	package_render(w, "package/module.jinja", file);
 	push(w->emit->arena, &w->sources, file);
-	for (size_t i = 0; i < embedded_count; i++)
-		if (!strncmp(embedded_files[i].name, folder, sizeof folder - 1)) {
-			file_set_add(w->files, embedded_files[i].name, embedded_files[i].at, embedded_files[i].bytes);
-			push(w->emit->arena, &w->runtime, embedded_files[i].name);
-		}
+	for (size_t i = 0; i < embedded_runtime_count; i++) {
+		const struct embedded_file *one = &embedded_runtime_files[i];
+		const char *name = arena_printf(w->emit->arena, "runtime/%s", one->name);
+		file_set_add(w->files, name, one->at, one->bytes);
+		push(w->emit->arena, &w->runtime, name);
+	}
 }

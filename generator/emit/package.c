@@ -300,13 +300,18 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "flags", flags);
 }
 
+void package_begin(struct writing *w)
+{
+	w->stack_bytes = new_array(w->emit->arena, int64_t, (size_t)w->package->part_count);
+	share_items(w);
+	package_part(w, 0);
+}
+
 void package_write(struct emit *emit, const struct package *package, const char *directory)
 {
 	static const struct { const char *family; void (*add)(struct writing *); } writers[] = { { "c", package_c }, { "cuda", package_cuda } };
-	struct writing w = { .emit = emit, .package = package, .directory = directory,
-		.stack_bytes = new_array(emit->arena, int64_t, (size_t)package->part_count) };
-	share_items(&w);
-	package_part(&w, 0);
+	struct writing w = { .emit = emit, .package = package, .directory = directory };
+	package_begin(&w);
 	jmp_buf *out = emit->build->out, mine;
 	emit->build->out = &mine;
 	if (setjmp(mine) == 0) {

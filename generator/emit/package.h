@@ -36,10 +36,12 @@ struct writing {
 	VECTOR(const char *) sources;     /* that are compiled into the library */
 	VECTOR(const char *) headers;     /* that they include */
 	VECTOR(const char *) runtime;     /* the runtime's files, below runtime/ */
+	bool scratch;                     /* the module's kernels take the JIT's scratch, behind the workspace, as a last argument */
 	const char *directory;
 	int64_t *stack_bytes;             /* of each part */
 };
 /* package.c */
+void package_begin(struct writing *);                                     /* weights shared, part 0 the current one */
 void package_part(struct writing *, int part);                            /* and its globals: names, inputs, outputs, sizes */
 void package_render(struct writing *, const char *template, const char *file);
 void package_add_blob(struct writing *);                                  /* NAME_weights.bin, where there are weights */
