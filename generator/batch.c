@@ -1,6 +1,8 @@
 /* batch.c: several graphs in one build: tensors of one name are one tensor, and what an earlier graph left virtual a later one
  * computes where it reads it. */
 #include "pipeline.h"
+#include "emit/emit.h"
+#include "ingot/mode.h"
 
 enum {
 	COST_MOST = 8,                    /* of a value that is computed again, in vector instructions: a store and a load cost 2, and a
@@ -42,6 +44,7 @@ static void lend(struct model *from, struct tensor *tensor, struct model *to)
 	tensor->is_output = true;
 	push(from->build->arena, &from->graph->outputs, tensor);
 	push(from->build->arena, &from->lent, tensor->name);
+	push(from->build->arena, &from->choices, (struct mode_choice){ .name = tensor->name, .mode = INGOT_MATERIALIZED, .outputs = true, .lent = true });
 }
 
 /* True where the input is none any more. */
@@ -268,4 +271,76 @@ void batch_settle(struct model *const *models, int count)
 		program_remove_dead(model->program);
 		program_check(model->program);
 	}
+}
+
+/* ---- all of it ---- */
+/* One model is the library; several are its graphs, each with the library's name before its own. */
+static void name_models(struct build *build, struct options *options, int count)
+{
+	if (count == 1)
+		return;
+	if (!options->name)
+		fail(build, EXIT_USAGE, NULL, "several models need --name: that of the library");
+	const char *library = options->name;
+	for (int m = 0; m < count; m++) {
+		const char *stem = model_stem(build->arena, options[m].model), *name = stem;
+		for (int n = 2, k = 0; k < m; k++)
+			if (!strcmp(options[k].routine, name)) {
+				name = arena_printf(build->arena, "%s_%d", stem, n++);
+				k = -1;
+			}
+		options[m].routine = name;
+		options[m].name = arena_printf(build->arena, "%s_%s", library, name);
+		/* NAME_module.c and NAME_weights.c are the library's. */
+		if (!strcmp(name, "module") || !strcmp(name, "weights"))
+			options[m].name = arena_printf(build->arena, "%s_", options[m].name);
+	}
+}
+
+/* With one graph, reading it has said so already. */
+static void check_names(struct build *build, const struct options *options, struct model *const *models, int count)
+{
+	for (size_t i = 0; i < options->modes.count; i++) {
+		bool known = false;
+		for (int m = 0; m < count; m++)
+			for (size_t k = 0; k < models[m]->choices.count; k++)
+				known |= models[m]->choices.at[k].name == options->modes.at[i].name;
+		if (!known)
+			fail(build, EXIT_USAGE, NULL, "--mode %s: no graph computes a tensor of that name", options->modes.at[i].name);
+	}
+	for (size_t i = 0; i < options->dims.count; i++) {
+		bool known = false;
+		for (int m = 0; m < count; m++)
+			known |= graph_has_dim(models[m]->graph, options->dims.at[i].name);
+		if (!known)
+			fail(build, EXIT_USAGE, NULL, "--dim %s: no graph has an input with a dim of that name", options->dims.at[i].name);
+	}
+}
+
+struct part *batch_lower(struct build *build, const struct options *common, const char *const *files, int count, bool pools_apart)
+{
+	struct options *options = new_array(build->arena, struct options, (size_t)count);
+	struct model **models = new_array(build->arena, struct model *, (size_t)count);
+	struct part *parts = new_array(build->arena, struct part, (size_t)count);
+	for (int m = 0; m < count; m++) {
+		options[m] = *common;
+		options[m].model = files[m];
+		options[m].some = count > 1;
+	}
+	name_models(build, options, count);
+	for (int m = 0; m < count; m++)
+		models[m] = model_read(build, &options[m]);
+	check_names(build, common, models, count);
+	batch_share(models, count);
+	for (int m = 0; m < count; m++)
+		model_prepare(models[m]);
+	for (int m = 0; m < count; m++)
+		model_define(models[m]);
+	batch_settle(models, count);
+	for (int m = 0; m < count; m++) {
+		models[m]->pools_apart = pools_apart;
+		model_lower(models[m]);
+		parts[m] = model_part(models[m]);
+	}
+	return parts;
 }

@@ -48,6 +48,7 @@ void          model_prepare(struct model *);      /* all dims bound: infers, fol
 void          model_define(struct model *);       /* graph -> definitions */
 void          model_lower(struct model *);        /* definitions -> kernels, for options->target */
 
+struct part;
 /* ---- batch.c: several graphs in one build ---- */
 /* After all are read, before any is prepared: a name means the same tensor in all of them.  An input that is an earlier graph's
  * constant becomes that constant; one that an earlier graph computes on its way becomes an output of that graph. */
@@ -57,8 +58,10 @@ void          batch_inline(struct model *);
 /* After all are defined: what nobody borrows any more is no output. */
 void          batch_settle(struct model *const *, int count);
 
+/* All of it: files -> the parts of a library.  Of several, options->name is the library's and each part's begins with it. */
+struct part  *batch_lower(struct build *, const struct options *, const char *const *files, int count, bool pools_apart);
+
 /* Of a lowered model: what emit/package.c makes files of. */
-struct part;
 struct part   model_part(const struct model *);
 
 /* The environment of the kernel templates: options->templates first, then those inside the program. */

@@ -16,71 +16,6 @@ static void progress(void *user, const char *step, int done, int count)
 		fprintf(stderr, "\r%s %d/%d\033[K%s", step, done, count, done == count ? "\r\033[K" : "");
 }
 
-/* One model is the library; several are its graphs, each with the library's name before its own. */
-static void name_models(struct build *build, struct cli *cli, struct options *options)
-{
-	if (cli->argument_count == 1)
-		return;
-	if (!cli->options.name)
-		fail(build, EXIT_USAGE, NULL, "several models need --name: that of the library");
-	for (int m = 0; m < cli->argument_count; m++) {
-		const char *stem = model_stem(build->arena, cli->arguments[m]), *name = stem;
-		for (int n = 2, k = 0; k < m; k++)
-			if (!strcmp(options[k].routine, name)) {
-				name = arena_printf(build->arena, "%s_%d", stem, n++);
-				k = -1;
-			}
-		options[m].routine = name;
-		options[m].name = arena_printf(build->arena, "%s_%s", cli->options.name, name);
-		/* NAME_module.c and NAME_weights.c are the library's. */
-		if (!strcmp(name, "module") || !strcmp(name, "weights"))
-			options[m].name = arena_printf(build->arena, "%s_", options[m].name);
-	}
-}
-
-static struct part *lower_models(struct build *build, struct cli *cli, bool cuda)
-{
-	int count = cli->argument_count;
-	struct options *options = new_array(build->arena, struct options, (size_t)count);
-	struct model **models = new_array(build->arena, struct model *, (size_t)count);
-	struct part *parts = new_array(build->arena, struct part, (size_t)count);
-	for (int m = 0; m < count; m++) {
-		options[m] = cli->options;
-		options[m].model = cli->arguments[m];
-		options[m].some = count > 1;
-	}
-	name_models(build, cli, options);
-	for (int m = 0; m < count; m++)
-		models[m] = model_read(build, &options[m]);
-	batch_share(models, count);
-	for (int m = 0; m < count; m++)
-		model_prepare(models[m]);
-	for (int m = 0; m < count; m++)
-		model_define(models[m]);
-	batch_settle(models, count);
-	for (int m = 0; m < count; m++) {
-		models[m]->pools_apart = cuda;
-		model_lower(models[m]);
-		parts[m] = model_part(models[m]);
-	}
-	for (size_t i = 0; count > 1 && i < cli->options.modes.count; i++) {
-		bool known = false;
-		for (int m = 0; m < count; m++)
-			for (size_t k = 0; k < models[m]->choices.count; k++)
-				known |= models[m]->choices.at[k].name == cli->options.modes.at[i].name;
-		if (!known)
-			fail(build, EXIT_USAGE, NULL, "--mode %s: no graph computes a tensor of that name", cli->options.modes.at[i].name);
-	}
-	for (size_t i = 0; count > 1 && i < cli->options.dims.count; i++) {
-		bool known = false;
-		for (int m = 0; m < count; m++)
-			known |= graph_has_dim(models[m]->graph, cli->options.dims.at[i].name);
-		if (!known)
-			fail(build, EXIT_USAGE, NULL, "--dim %s: no graph has an input with a dim of that name", cli->options.dims.at[i].name);
-	}
-	return parts;
-}
-
 static const char *words_of(struct build *build, const struct cli *cli, bool cuda)
 {
 	const char *optimise = cli->options.optimise == OPTIMISE_SIZE ? "size" : "speed";
@@ -130,7 +65,7 @@ static void body(struct build *build, int argc, char **argv)
 		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted, --merge and --state are for --profile managed");
 	if (cuda)
 		cli.options.target = &target_cuda;
-	const struct part *parts = lower_models(build, &cli, cuda);
+	const struct part *parts = batch_lower(build, &cli.options, cli.arguments, cli.argument_count, cuda);
 	const char *name = cli.argument_count > 1 ? cli.options.name : parts->name;
 	const char *directory = cli.output ? cli.output : arena_printf(build->arena, "out/%s", name);
 	struct state_pair *states = new_array(build->arena, struct state_pair, cli.states.count + 1);

@@ -129,7 +129,7 @@ static void set_option(struct cli *cli, int code, const char *value)
 			m++;
 		if (m == COUNT(modes))
 			fail(build, EXIT_USAGE, NULL, "--mode %s: \"%s\" should be virtual, local, on_device or hosted", name, rest);
-		push(build->arena, &cli->options.modes, (struct mode_choice){ name_is(build->names, name), modes[m].mode, modes[m].outputs, false });
+		push(build->arena, &cli->options.modes, (struct mode_choice){ name_is(build->names, name), modes[m].mode, modes[m].outputs, false, false });
 		break;
 	}
 	case OPT_KEEP: push(build->arena, &cli->options.keep_inputs, value); break;

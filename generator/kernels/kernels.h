@@ -89,6 +89,7 @@ struct mode_choice {
 	const char *name;
 	uint32_t mode;                    /* a set of enum ingot_mode (ingot/mode.h) */
 	bool outputs;                     /* the graph has it as an output because of this: it outlives the run */
+	bool lent;                        /* … and because another graph of the build reads it, not by the user's word */
 	bool used;
 };
 

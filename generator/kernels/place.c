@@ -96,9 +96,10 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REDUCTION };
 	if (d->rewrite && !lowered->target->parts)            /* what a rewrite made is one kernel's own affair, unless it runs in parts */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
-	if (has_no_loads(d->body))
+	bool moves = d->body->kind == EXPR_LOAD, number = moves && d->body->of->source == SOURCE_CONSTANT && definition_elements(d->body->of) == 1;
+	if (number || has_no_loads(d->body))
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_SCALAR_CONSTANT };
-	if (d->body->kind == EXPR_LOAD)
+	if (moves)
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
 	for (size_t i = 0; i < d->placed->readers.count; i++) {
 		const struct definition *reader = d->placed->readers.at[i];
@@ -137,7 +138,8 @@ static struct ingot_mode_state decide(const struct lowered *lowered, const struc
 	if (choice)
 		choice->used = true;
 	if (d->is_output)
-		update(lowered, d, &state, (struct ingot_mode_state){ INGOT_MATERIALIZED, 0, choice && choice->outputs ? INGOT_BY_USER : INGOT_BY_OUTPUT });
+		update(lowered, d, &state, (struct ingot_mode_state){ INGOT_MATERIALIZED, 0, !choice || !choice->outputs ? INGOT_BY_OUTPUT
+			: choice->lent ? INGOT_BY_OTHER_ROUTINE : INGOT_BY_USER });
 	if (choice && !choice->outputs)
 		update(lowered, d, &state, (struct ingot_mode_state){ choice->mode, 0, INGOT_BY_USER });
 	/* What the cost law says gives way to the user; what cannot be otherwise does not. */
@@ -195,7 +197,7 @@ void place(struct lowered *lowered)
 		}
 	}
 	for (size_t i = 0; i < lowered->choice_count; i++)
-		if (!lowered->choices[i].used)
+		if (!lowered->choices[i].used && !lowered->choices[i].lent)
 			fail(program->build, EXIT_USAGE, NULL, "--mode %s: no tensor of that name is computed once the graph is simplified", lowered->choices[i].name);
 	/* Readers anew: inlining took some away. */
 	for (size_t i = 0; i < program->all.count; i++)

@@ -1,0 +1,2 @@
+#include "rows.h"
+const struct row rows_texts[] = { { 0 } };
