@@ -317,6 +317,15 @@ static void check_names(struct build *build, const struct options *options, stru
 	}
 }
 
+static void dump(struct model *model, const char *stage)
+{
+	struct text text;
+	text_init(&text, model->build);
+	model_print(model, stage, &text);
+	push(model->build->arena, &model->dumps, (struct dump){ stage, arena_copy(model->build->arena, text.count ? text.at : "", text.count) });
+	text_release(&text);
+}
+
 struct part *batch_lower(struct build *build, const struct options *common, const char *const *files, int count, bool pools_apart)
 {
 	struct options *options = new_array(build->arena, struct options, (size_t)count);
@@ -338,8 +347,17 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 		model_define(models[m]);
 	batch_settle(models, count);
 	for (int m = 0; m < count; m++) {
+		if (common->dump) {
+			dump(models[m], "graph");
+			dump(models[m], "definitions");
+		}
 		models[m]->pools_apart = pools_apart;
 		model_lower(models[m]);
+		if (common->dump) {
+			dump(models[m], "kernels");
+			dump(models[m], "loops");
+			dump(models[m], "plan");
+		}
 		parts[m] = model_part(models[m]);
 	}
 	return parts;

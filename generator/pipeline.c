@@ -3,6 +3,7 @@
 #include "emit/embedded.h"
 #include "emit/emit.h"
 #include "frontends/frontends.h"
+#include "loops/loops.h"
 #include "ops/ops.h"
 
 const char *model_stem(struct arena *arena, const char *path)
@@ -88,10 +89,34 @@ void model_lower(struct model *model)
 		model->choices.count);
 }
 
+static void print_loops(const struct model *model, struct text *out)
+{
+	for (size_t k = 0; k < model->lowered->kernels.count; k++)
+		if (model->lowered->kernels.at[k]->shape == SHAPE_LOOPS)
+			loops_print(loops_lower(model->build, model->build->arena, model->options->target, model->lowered->kernels.at[k]), out);
+}
+
+bool model_print(struct model *model, const char *stage, struct text *out)
+{
+	if (!strcmp(stage, "graph"))
+		graph_print(model->graph, -1, out);
+	else if (!strcmp(stage, "definitions"))
+		program_print(model->program, out);
+	else if (!strcmp(stage, "kernels"))
+		kernels_print(model->lowered, out);
+	else if (!strcmp(stage, "loops"))
+		print_loops(model, out);
+	else if (!strcmp(stage, "plan"))
+		plan_print(model->lowered, out);
+	else
+		return false;
+	return true;
+}
+
 struct part model_part(const struct model *model)
 {
 	const char *slash = strrchr(model->options->model, '/');
-	return (struct part){ .lowered = model->lowered, .name = model->name, .routine = model->options->routine ? model->options->routine : model->name, .model = slash ? slash + 1 : model->options->model,
+	return (struct part){ .lowered = model->lowered, .name = model->name, .dumps = model->dumps.at, .dump_count = model->dumps.count, .routine = model->options->routine ? model->options->routine : model->name, .model = slash ? slash + 1 : model->options->model,
 		.input_names = model->input_names, .output_names = model->output_names };
 }
 

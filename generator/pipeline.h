@@ -1,6 +1,7 @@
 /* pipeline.h: the way of a graph, from a file to kernels.  main.c and the library's API both walk it. */
 #ifndef PIPELINE_H
 #define PIPELINE_H
+#include "emit/emit.h"
 #include "kernels/kernels.h"
 #include "passes/passes.h"
 
@@ -16,6 +17,7 @@ struct options {
 	VECTOR(struct binding) dims;
 	VECTOR(struct mode_choice) modes;
 	const char *templates;            /* folder whose templates come before the embedded ones; NULL: none */
+	bool dump;                        /* batch_lower keeps the text of each stage in the parts */
 	bool apart;                       /* of several graphs, each computes for itself: none inlines what another left virtual */
 	bool profile;                     /* the C engine's library can time its kernels: for ingot bench */
 };
@@ -39,6 +41,7 @@ struct model {
 	VECTOR(struct mode_choice) choices;       /* the options' that name tensors of this model */
 	VECTOR(struct borrow) borrows;    /* batch.c */
 	VECTOR(const char *) lent;
+	VECTOR(struct dump) dumps;
 };
 
 struct model *model_read(struct build *, const struct options *);     /* and binds the dims that the options name */
@@ -48,7 +51,6 @@ void          model_prepare(struct model *);      /* all dims bound: infers, fol
 void          model_define(struct model *);       /* graph -> definitions */
 void          model_lower(struct model *);        /* definitions -> kernels, for options->target */
 
-struct part;
 /* ---- batch.c: several graphs in one build ---- */
 /* After all are read, before any is prepared: a name means the same tensor in all of them.  An input that is an earlier graph's
  * constant becomes that constant; one that an earlier graph computes on its way becomes an output of that graph. */
@@ -63,6 +65,9 @@ struct part  *batch_lower(struct build *, const struct options *, const char *co
 
 /* Of a lowered model: what emit/package.c makes files of. */
 struct part   model_part(const struct model *);
+
+/* A stage as text: "graph" (prepared), "definitions" (defined, not lowered), "kernels", "loops", "plan" (lowered).  False: no such one. */
+bool model_print(struct model *, const char *stage, struct text *out);
 
 /* The environment of the kernel templates: options->templates first, then those inside the program. */
 struct environment *model_templates(struct model *);

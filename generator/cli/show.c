@@ -2,17 +2,9 @@
 #include "cli/cli.h"
 #include "emit/emit.h"
 #include "jit/jit.h"
-#include "loops/loops.h"
 #include <stdio.h>
 
 static const struct command self = { "show", "MODEL", "print a stage of a model", cli_show };
-
-static void print_loops(struct model *model, struct text *out)
-{
-	for (size_t k = 0; k < model->lowered->kernels.count; k++)
-		if (model->lowered->kernels.at[k]->shape == SHAPE_LOOPS)
-			loops_print(loops_lower(model->build, model->build->arena, model->options->target, model->lowered->kernels.at[k]), out);
-}
 
 static void print_source(struct model *model, struct text *out)
 {
@@ -43,20 +35,11 @@ static void body(struct build *build, int argc, char **argv)
 	struct model *model = model_read(build, &cli.options);
 	model_prepare(model);
 	text_init(&out, build);
-	if (s == 0)
-		graph_print(model->graph, -1, &out);
 	if (s > 0)
 		model_define(model);
-	if (s == 1)
-		program_print(model->program, &out);
 	if (s > 1)
 		model_lower(model);
-	if (s == 2)
-		kernels_print(model->lowered, &out);
-	if (s == 3)
-		print_loops(model, &out);
-	if (s == 4)
-		plan_print(model->lowered, &out);
+	model_print(model, stage, &out);
 	if (s == 5)
 		print_source(model, &out);
 	if (s == 6)

@@ -82,7 +82,11 @@ struct value emit_target_value(struct emit *);
 void emit_prelude(struct emit *, const char *text, size_t count, struct text *out);
 
 /* ---- package.c: a library's files ---- */
+/* A file more for people: NAME.STAGE.txt */
+struct dump { const char *stage, *text; };
 struct part {                             /* a graph of the library */
+	const struct dump *dumps;
+	size_t dump_count;
 	const struct lowered *lowered;
 	const char *name;                 /* identifier: prefix of its files and symbols; the package's own where it is alone */
 	const char *routine;              /* what the module calls it: the graph's name */

@@ -190,8 +190,13 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 		json_t *nodes = json_array();
 		for (size_t m = 0; m < kernel->members.count; m++)
 			json_array_append_new(nodes, json_string(kernel->members.at[m]->name));
-		json_array_append_new(kernels, json_pack("{s:s,s:s,s:s,s:o,s:f,s:f}", "name", kernel->name, "template",
-			kernel->template_name ? kernel->template_name : "", "tile", kernel->tile ? kernel->tile : "", "nodes", nodes,
+		json_t *arguments = json_array();
+		for (size_t i = 0; i < kernel->params.count; i++) {
+			struct place place = package_place(w, kernel->params.at[i].of);
+			json_array_append_new(arguments, json_pack("{s:s,s:I}", "place", place.word, "at", (json_int_t)place.at));
+		}
+		json_array_append_new(kernels, json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:f,s:f}", "name", kernel->name, "symbol", emit_symbol(w->emit, kernel),
+			"template", kernel->template_name ? kernel->template_name : "", "tile", kernel->tile ? kernel->tile : "", "nodes", nodes, "arguments", arguments,
 			"flops", kernel->flops, "bytes", kernel->bytes));
 	}
 	json_object_set_new(manifest, "inputs", tensors_json(w, true));
@@ -319,6 +324,11 @@ void package_write(struct emit *emit, const struct package *package, const char 
 		for (size_t i = 0; i < COUNT(writers); i++)
 			if (!strcmp(writers[i].family, emit->target->family))
 				writers[i].add(&w);
+		for (int p = 0; p < package->part_count; p++)
+			for (size_t i = 0; i < package->parts[p].dump_count; i++) {
+				const struct dump *dump = package->parts[p].dumps + i;
+				file_set_add(w.files, arena_printf(emit->arena, "%s.%s.txt", package->parts[p].name, dump->stage), dump->text, strlen(dump->text));
+			}
 		file_set_commit(w.files);
 	}
 	emit->build->out = out;

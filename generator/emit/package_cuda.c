@@ -30,7 +30,7 @@ static struct value launches(struct writing *w, json_t *manifest)
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
 		struct value launch = value_dict(arena), arguments = value_list(arena);
-		json_t *row = json_array_get(rows, k), *places = json_array();
+		json_t *row = json_array_get(rows, k);
 		int64_t blocks = blocks_of(w, kernel);
 		for (size_t i = 0; i < kernel->params.count; i++) {
 			const struct param *param = &kernel->params.at[i];
@@ -40,17 +40,14 @@ static struct value launches(struct writing *w, json_t *manifest)
 			value_dict_set(argument, "at", value_int(place.at));
 			value_dict_set(argument, "type", value_printf(arena, "%s%s *", param->written ? "" : "const ", dtypes[param->of->type].c));
 			value_list_add(arguments, argument);
-			json_array_append_new(places, json_pack("{s:s,s:I}", "place", place.word, "at", (json_int_t)place.at));
 		}
 		value_dict_set(launch, "number", value_int(kernel->number));
 		value_dict_set(launch, "symbol", value_string(emit_symbol(w->emit, kernel)));
 		value_dict_set(launch, "blocks", value_int(blocks));
 		value_dict_set(launch, "arguments", arguments);
 		value_list_add(list, launch);
-		json_object_set_new(row, "symbol", json_string(emit_symbol(w->emit, kernel)));
 		json_object_set_new(row, "blocks", json_integer(blocks));
 		json_object_set_new(row, "threads", json_integer(WARP));
-		json_object_set_new(row, "arguments", places);
 	}
 	return list;
 }

@@ -12,6 +12,9 @@ struct target {
 	const char *prelude;              /* template of its words: "c/prelude_avx512.jinja" */
 	const char *family;               /* folder of its kernel templates: "c", "cuda" */
 	const char *cc_flags;             /* what the compiler needs to be told; NULL: nothing is compiled here */
+	/* Words for templates: the type of four floats, what stands before memory that a group shares, how its threads meet; "" where a
+	 * target has no such thing.  A group of our CUDA kernels is one warp. */
+	const char *vector4, *shared, *barrier;
 	bool freestanding;                /* no operating system: no position-independent code */
 	const char *cross;                /* the cross compiler on a machine of another architecture; NULL: the machine's own */
 	int lanes;                        /* floats in a vector; 1: scalar code */

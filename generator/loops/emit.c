@@ -251,6 +251,7 @@ void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 		.held = held_by_cell, .user = &e };
 	struct value globals = value_dict(&arena);
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(globals, "target", emit_target_value(emit));
 	value_dict_set(globals, "unused", unused_of(&e));
 	value_dict_set(globals, "body", emit_block(&e, &loops->body));
 	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {
