@@ -16,12 +16,27 @@ static void progress(void *user, const char *step, int done, int count)
 		fprintf(stderr, "\r%s %d/%d\033[K%s", step, done, count, done == count ? "\r\033[K" : "");
 }
 
+/* The CPU that was asked for, in scalar loops that tell of each assignment.  Its bits are the same. */
+static const struct target *logging_target(struct build *build, const struct cli *cli)
+{
+	struct target *target = new(build->arena, struct target);
+	if (strcmp(cli->options.target->family, "c") || cli->options.target->freestanding)
+		fail(build, EXIT_USAGE, NULL, "--log: needs a CPU with files, and %s has none", cli->options.target->name);
+	if (cli->options.threads > 1 || (cli->schedule && !strcmp(cli->schedule, "steps")))
+		fail(build, EXIT_USAGE, NULL, "--log goes without --threads and --schedule steps: assignments are told in their order");
+	*target = *cli->options.target;
+	target->log = target->parts = true;
+	target->lanes = 1;
+	target->prelude = "c/prelude_scalar.jinja";
+	return target;
+}
+
 static const char *words_of(struct build *build, const struct cli *cli, bool cuda)
 {
 	const char *optimise = cli->options.optimise == OPTIMISE_SIZE ? "size" : "speed";
 	if (cuda)
 		return arena_printf(build->arena, "--target cuda --optimise %s", optimise);
-	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s", cli->options.target->name, cli->options.threads, optimise);
+	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s%s", cli->options.target->name, cli->options.threads, optimise, cli->log ? " --log" : "");
 }
 
 static void report(const struct cli *cli, const struct package *package, const char *directory)
@@ -65,6 +80,8 @@ static void body(struct build *build, int argc, char **argv)
 		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted, --merge and --state are for --profile managed");
 	if (cuda)
 		cli.options.target = &target_cuda;
+	if (cli.log)
+		cli.options.target = logging_target(build, &cli);
 	const struct part *parts = batch_lower(build, &cli.options, cli.arguments, cli.argument_count, cuda);
 	const char *name = cli.argument_count > 1 ? cli.options.name : parts->name;
 	const char *directory = cli.output ? cli.output : arena_printf(build->arena, "out/%s", name);

@@ -166,7 +166,7 @@ static void compile(struct compiling *c)
 		w->package->managed ? " -Iruntime/include" : ""), arena_printf(arena, "lib%s.a", name),
 		w->package->shared ? arena_printf(arena, "lib%s.so", name) : NULL);
 	stack_bytes(c);
-	if (units.count)
+	if (units.count && !w->package->shared)               /* who loads a library at once has a runtime */
 		add_library(c, units.at, units.count, arena_printf(arena, "%s -fPIC -Iruntime/include", PACKAGE_RUNTIME_FLAGS), "libingot_runtime.a", NULL);
 }
 

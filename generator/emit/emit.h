@@ -24,6 +24,8 @@ struct emit {
 	struct environment *templates;    /* that finds "c/loops.jinja" */
 	const char *name;                 /* of the library: what its symbols begin with */
 };
+/* A text as a C literal, quotes included. */
+const char *emit_literal(struct arena *, const char *text);
 
 /* A load that needs no memory: a C variable has it. */
 struct held {

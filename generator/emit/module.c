@@ -25,21 +25,7 @@ struct describing {
 };
 
 /* ---- C text ---- */
-static struct value literal(struct arena *arena, const char *text)
-{
-	struct text out;
-	text_init(&out, arena->build);
-	text_addc(&out, '"');
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		if (*c < 32 || *c > 126 || *c == '"' || *c == '\\' || *c == '?')
-			text_printf(&out, "\\%03o", *c);
-		else
-			text_addc(&out, (char)*c);
-	text_addc(&out, '"');
-	struct value value = value_copy(arena, out.at, out.count);
-	text_release(&out);
-	return value;
-}
+static struct value literal(struct arena *arena, const char *text) { return value_string(emit_literal(arena, text)); }
 
 static struct value dtype_word(struct arena *arena, enum dtype type)
 {
@@ -152,7 +138,7 @@ static void add_nodes(struct describing *d)
 	/* What one graph writes and another reads stays on the device; the host gives and takes the rest. */
 	for (size_t i = 0; i < d->nodes.count; i++) {
 		struct module_node *node = &d->nodes.at[i];
-		if (node->writer >= 0 && !(node->flags & INGOT_NODE_STATE))
+		if (node->writer >= 0 && !(node->flags & INGOT_NODE_STATE) && !w->emit->target->log)      /* a log shows the old value: zero */
 			node->flags |= INGOT_NODE_CLEARED;
 		if ((node->writer < 0 || node->reader < 0) && !(node->flags & INGOT_NODE_STATE) && !node->on_device && !w->package->no_hosted)
 			node->flags |= INGOT_NODE_HOSTED;

@@ -129,10 +129,10 @@ static void share_items(struct writing *w)
 /* Item by item: the blob of a large model is never whole in memory.  Between items there are zeros up to the next one's place. */
 void package_add_blob(struct writing *w)
 {
-	const char *path = file_set_path(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	bool right = true;
-	if (!w->weights_bytes)
+	if (!w->weights_bytes)                                /* a file that is only named would be missed in the end */
 		return;
+	const char *path = file_set_path(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	FILE *file = fopen(path, "wb");
 	for (size_t i = 0; file && right && i < w->items.count; i++) {
 		size_t end = (size_t)(i + 1 < w->items.count ? w->items.at[i + 1].offset : w->weights_bytes), room = end - (size_t)w->items.at[i].offset;
@@ -292,6 +292,7 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "model", value_string(package_quiet(arena, part->model)));
 	value_dict_set(w->globals, "version", value_string(VERSION));
 	value_dict_set(w->globals, "options", value_string(package->options));
+	value_dict_set(w->globals, "log", value_bool(w->emit->target->log));
 	value_dict_set(w->globals, "managed", value_bool(package->managed));
 	value_dict_set(w->globals, "inputs", tensors_value(w, true));
 	value_dict_set(w->globals, "outputs", tensors_value(w, false));

@@ -158,6 +158,11 @@ static void add_part(struct writing *w, int part)
 	package_render(w, "package/header.jinja", w->headers.at[w->headers.count - 1]);
 	if (w->package->profile)
 		add_profile(w);
+	if (w->emit->target->log) {
+		file = arena_printf(arena, "%s_log.c", w->of->name);
+		package_render(w, "package/log.jinja", file);
+		push(arena, &w->sources, file);
+	}
 }
 
 /* Several graphs: NAME.h includes the header of each. */

@@ -192,8 +192,8 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;
 		}
-		/* The parts of a rewrite are large, and read across tiles: each is a kernel. */
-		bool alone = lowered->target->parts && (d->rewrite || (open && open->root->rewrite));
+		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own. */
+		bool alone = lowered->target->log || (lowered->target->parts && (d->rewrite || (open && open->root->rewrite)));
 		int outer = open && !alone ? shared_outer(open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;

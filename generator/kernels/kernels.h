@@ -26,6 +26,7 @@ struct target {
 	int64_t scratch_bytes;            /* that the arrays of one kernel may take together; 0: as much as they need */
 	int workers;                      /* tiles of a contraction that there should be at least, where smaller ones make more; 0: any */
 	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a worker; 0: 2048 */
+	bool log;                         /* each store to a buffer is logged: scalar loops alone */
 	bool parts;                       /* what a rewrite made (Winograd) runs as kernels of its own, through the workspace */
 };
 const struct target *target_find(const char *name);               /* NULL: no such target */

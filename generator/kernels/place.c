@@ -176,6 +176,7 @@ void place(struct lowered *lowered)
 		struct definition *d = program->all.at[i];
 		d->placed = new(lowered->arena, struct placed);
 		d->placed->first = d->placed->last = -1;
+		d->placed->generic = lowered->target->log;
 		row_major(d);
 	}
 	for (size_t i = 0; i < program->all.count; i++)
