@@ -88,7 +88,7 @@ static void emulated_open(struct engine *engine)
 	struct build *build = model->build;
 	struct emulated *emulated = new(build->arena, struct emulated);
 	jmp_buf *out = build->out, mine;
-	model->lowered = lower(model->program, &target_cuda, model->options->optimise, false, model->choices.at, model->choices.count);
+	model->lowered = lower(model->program, &target_cuda, model->options->optimise, false, NULL);
 	emulated->folder = engine_folder(build);
 	engine->state = emulated;
 	build->out = &mine;

@@ -85,8 +85,8 @@ void model_define(struct model *model)
 
 void model_lower(struct model *model)
 {
-	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->pools_apart, model->choices.at,
-		model->choices.count);
+	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->pools_apart,
+		&(struct placing_options){ model->choices.at, model->choices.count, model->options->pool_cap });
 }
 
 static void print_loops(const struct model *model, struct text *out)

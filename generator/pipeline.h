@@ -17,6 +17,7 @@ struct options {
 	VECTOR(struct binding) dims;
 	VECTOR(struct mode_choice) modes;
 	const char *templates;            /* folder whose templates come before the embedded ones; NULL: none */
+	int64_t pool_cap;                 /* the largest pool of a module, and the largest tensor; 0: any */
 	bool dump;                        /* batch_lower keeps the text of each stage in the parts */
 	bool apart;                       /* of several graphs, each computes for itself: none inlines what another left virtual */
 	bool profile;                     /* the C engine's library can time its kernels: for ingot bench */

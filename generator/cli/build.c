@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "emit/emit.h"
 #include "backends/backends.h"
+#include "ingot/plan.h"
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -69,6 +70,10 @@ static void body(struct build *build, int argc, char **argv)
 		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
 		"--target cuda writes NAME.cu, NAME.h and the weights: sources, for NVRTC or nvcc -fmad=false.\n"
 		"Several models become one library, NAME: tensors of one name are one tensor, equal weights are there once.", argc, argv, 1, 64);
+	if (cli.large && cli.options.pool_cap)
+		fail(build, EXIT_USAGE, NULL, "--large-models goes without --pool-cap");
+	if (!cli.large && !cli.options.pool_cap)
+		cli.options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;
 	bool cuda = cli.target && !strcmp(cli.target, target_cuda.name), managed = cli.profile && !strcmp(cli.profile, "managed");
 	if (cli.target && !cuda && strcmp(cli.target, "c"))
 		fail(build, EXIT_USAGE, NULL, "--target: \"%s\" is not there; c and cuda are", cli.target);
@@ -91,7 +96,7 @@ static void body(struct build *build, int argc, char **argv)
 	struct emit emit = { .build = build, .arena = build->arena, .target = cli.options.target, .templates = options_templates(build, &cli.options), .name = name };
 	int64_t weights_bytes = 0;
 	struct package package = { .parts = parts, .part_count = cli.argument_count, .name = name, .threads = cli.options.threads, .options = words_of(build, &cli, cuda),
-		.managed = managed, .steps = cli.schedule && !strcmp(cli.schedule, "steps"), .no_hosted = cli.no_hosted, .merges = cli.merges.at,
+		.managed = managed, .steps = cli.schedule && !strcmp(cli.schedule, "steps"), .no_hosted = cli.no_hosted, .large = cli.large, .merges = cli.merges.at,
 		.merge_count = cli.merges.count, .states = states, .state_count = cli.states.count, .jobs = 2, .progress = progress, .weights_bytes = &weights_bytes };
 	if (!cli.no_compile && !cuda)
 		package.cc = cc_for_target(build, cli.options.target, cli.cc);

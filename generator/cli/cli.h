@@ -28,7 +28,7 @@ struct cli {
 	const char *command;
 	struct options options;
 	const char *target, *cpu, *output, *cc, *stage, *math, *profile, *schedule;
-	bool json, no_compile, engines, no_hosted, log;
+	bool json, no_compile, engines, no_hosted, log, large;
 	VECTOR(const char *) merges;
 	VECTOR(struct bound_file) states;         /* name: the input; path: the output */
 	VECTOR(struct bound_file) inputs, outputs;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum { OPT_TARGET = 256, OPT_CPU, OPT_DIM, OPT_THREADS, OPT_OPTIMISE, OPT_JSON, OPT_TEMPLATES, OPT_KEEP, OPT_OUTPUT, OPT_NAME, OPT_NO_COMPILE,
-	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_PROFILE, OPT_SCHEDULE, OPT_MODE, OPT_APART, OPT_NO_HOSTED, OPT_MERGE, OPT_STATE, OPT_DUMP, OPT_LOG, OPT_HELP };
+	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_PROFILE, OPT_SCHEDULE, OPT_MODE, OPT_APART, OPT_NO_HOSTED, OPT_MERGE, OPT_STATE, OPT_DUMP, OPT_LOG, OPT_LARGE, OPT_POOL_CAP, OPT_HELP };
 
 static const struct row {
 	const char *name, *argument;
@@ -26,6 +26,8 @@ static const struct row {
 	{ "state", "IN=OUT", OPT_STATE, TAKES_PROFILE, "an input that keeps its value; output OUT is its next one; may be given again" },
 	{ "dump", NULL, OPT_DUMP, TAKES_PROFILE, "also what each stage made, as NAME.STAGE.txt: graph, definitions, kernels, loops, plan" },
 	{ "log", NULL, OPT_LOG, TAKES_PROFILE, "code that appends each assignment to the context's log file: slow, for looking" },
+	{ "large-models", NULL, OPT_LARGE, TAKES_PROFILE, "tensors and pools may have more than 4 GiB" },
+	{ "pool-cap", "BYTES", OPT_POOL_CAP, TAKES_PROFILE, "the largest pool, and the largest tensor, of a module (default 4 GiB)" },
 	{ "cpu", "CPU", OPT_CPU, TAKES_CPU, "x86-64-v3, x86-64-v4, native, armv8-a, cortex-m4, generic" },
 	{ "dim", "NAME=N", OPT_DIM, TAKES_DIM, "binds a symbolic dimension; may be given again" },
 	{ "threads", "N", OPT_THREADS, TAKES_THREADS, "kernels are shared over N threads of the caller's (default 1)" },
@@ -115,6 +117,8 @@ static void set_option(struct cli *cli, int code, const char *value)
 	case OPT_PROFILE: cli->profile = one_of(build, "profile", value, "bare", "managed"); break;
 	case OPT_SCHEDULE: cli->schedule = one_of(build, "schedule", value, "call", "steps"); break;
 	case OPT_LOG: cli->log = true; break;
+	case OPT_LARGE: cli->large = true; break;
+	case OPT_POOL_CAP: cli->options.pool_cap = number_of(build, "pool-cap", value, 1, INT64_MAX); break;
 	case OPT_DUMP: cli->options.dump = true; break;
 	case OPT_NO_HOSTED: cli->no_hosted = true; break;
 	case OPT_MERGE: push(build->arena, &cli->merges, value); break;

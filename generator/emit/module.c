@@ -190,7 +190,12 @@ static struct value argument_of(struct describing *d, const struct definition *o
 		return place_value(d->arena, "INGOT_FROM_MERGE", node_number(d, w->of->input_names[place.at]), 0);
 	switch (place.kind) {
 	case PLACE_WEIGHTS: return place_value(d->arena, "INGOT_FROM_CONSTANTS", 0, place.at);
-	case PLACE_WORKSPACE: return place_value(d->arena, "INGOT_FROM_WORKSPACE", 0, place.at);
+	case PLACE_WORKSPACE: {
+		size_t pool = w->lowered->workspace_pools.count;
+		while (w->lowered->workspace_pools.at[--pool].at > place.at)
+			;
+		return place_value(d->arena, "INGOT_FROM_WORKSPACE", (int64_t)pool, place.at - w->lowered->workspace_pools.at[pool].at);
+	}
 	case PLACE_INPUT: return place_value(d->arena, "INGOT_FROM_NODE", node_number(d, w->of->input_names[place.at]), 0);
 	default: return place_value(d->arena, "INGOT_FROM_NODE", node_number(d, w->of->output_names[place.at]), 0);
 	}
@@ -308,7 +313,7 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	value_dict_set(value, "part", value_int(d->w->part));
 	value_dict_set(value, "extra", value_int(d->w->scratch));
 	if (d->w->scratch)
-		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_WORKSPACE", 0, (d->w->lowered->workspace_bytes + 63) & ~(int64_t)63));
+		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_WORKSPACE", 0, (d->w->lowered->workspace_pools.at[0].bytes + 63) & ~(int64_t)63));
 	value_dict_set(value, "scalar", value_bool(false));
 	value_dict_set(value, "blocks", value_int(kernel->blocks));
 	value_dict_set(value, "parts", value_int(parts));
@@ -348,7 +353,14 @@ static void add_routine(struct describing *d)
 	value_dict_set(routine, "outs", value_dict_get(w->globals, "outputs"));
 	value_dict_set(routine, "arguments", arguments);
 	value_dict_set(routine, "steps", steps);
-	value_dict_set(routine, "workspace_bytes", value_int(w->lowered->workspace_bytes));
+	struct value more = value_list(d->arena);
+	for (size_t i = 1; i < w->lowered->workspace_pools.count; i++)
+		value_list_add(more, value_int(w->lowered->workspace_pools.at[i].bytes));
+	if (value_count(more) && !w->package->steps)
+		fail(w->emit->build, EXIT_LIMIT, w->of->model, "its workspace has %" PRId64 " bytes, and one call needs it in one pool: --schedule steps, or --large-models",
+			w->lowered->workspace_bytes);
+	value_dict_set(routine, "more_workspaces", more);
+	value_dict_set(routine, "workspace_bytes", value_int(w->lowered->workspace_pools.at[0].bytes));
 	value_dict_set(routine, "workspace_align", value_int(w->lowered->workspace_align));
 	value_list_add(d->routines, routine);
 }

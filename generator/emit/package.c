@@ -293,6 +293,7 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "version", value_string(VERSION));
 	value_dict_set(w->globals, "options", value_string(package->options));
 	value_dict_set(w->globals, "log", value_bool(w->emit->target->log));
+	value_dict_set(w->globals, "large", value_bool(package->large));
 	value_dict_set(w->globals, "managed", value_bool(package->managed));
 	value_dict_set(w->globals, "inputs", tensors_value(w, true));
 	value_dict_set(w->globals, "outputs", tensors_value(w, false));

@@ -97,6 +97,15 @@ struct mode_choice {
 	bool used;
 };
 
+struct workspace_pool { int64_t at, bytes; };                    /* a range of the workspace */
+
+/* What lower() is told besides. */
+struct placing_options {
+	struct mode_choice *choices;
+	size_t choice_count;
+	int64_t pool_cap;                 /* 0: none */
+};
+
 enum optimise { OPTIMISE_SPEED, OPTIMISE_SIZE };
 struct lowered {
 	struct program *program;
@@ -110,6 +119,8 @@ struct lowered {
 	VECTOR(struct constant_item) constants;
 	int64_t workspace_bytes, workspace_bound;     /* the plan's peak; the largest live set */
 	int64_t workspace_align, weights_bytes;
+	int64_t pool_cap;                             /* bytes that one pool may have; 0: any */
+	VECTOR(struct workspace_pool) workspace_pools;        /* the workspace, in pools of at most that; at least one */
 };
 
 /* algorithms.c: rewrites definitions by rules on shapes, alike for every target. */
@@ -118,7 +129,7 @@ void choose_algorithms(struct program *, enum optimise);
 /* Program -> kernels: place, contract, fuse, layout, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
  * are inlined), their meaning does not. */
 /* `pools`: maxima may stand in the kernel of the convolution before them; not for engines that have no such kernel. */
-struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools, struct mode_choice *, size_t choice_count);
+struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools, const struct placing_options *);      /* NULL: none */
 
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */

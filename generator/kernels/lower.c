@@ -35,8 +35,7 @@ static void copy_outputs(struct program *program)
 	}
 }
 
-struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools, struct mode_choice *choices,
-	size_t choice_count)
+struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools, const struct placing_options *options)
 {
 	struct lowered *lowered = new(program->arena, struct lowered);
 	lowered->program = program;
@@ -44,8 +43,11 @@ struct lowered *lower(struct program *program, const struct target *target, enum
 	lowered->target = target;
 	lowered->optimise = optimise;
 	lowered->pools = pools;
-	lowered->choices = choices;
-	lowered->choice_count = choice_count;
+	if (options) {
+		lowered->choices = options->choices;
+		lowered->choice_count = options->choice_count;
+		lowered->pool_cap = options->pool_cap;
+	}
 	copy_outputs(program);
 	place(lowered);
 	do {

@@ -177,6 +177,9 @@ struct ingot_module_routine {
 	int (*run)(const struct ingot_call *);
 	const struct ingot_module_step *steps;
 	uint32_t step_count, lane_count;
+	/* Workspaces besides: an INGOT_FROM_WORKSPACE of index i > 0 is in more_workspaces[i - 1] bytes, aligned alike. */
+	const uint64_t *more_workspaces;
+	uint32_t more_workspace_count;
 };
 
 struct ingot_module_constants {

@@ -36,6 +36,8 @@ static void read_words(struct wanted *w, char *words)
 			w->package.no_hosted = true;
 		else if (!strcmp(word, "--schedule"))
 			w->package.steps = !strcmp(value, "steps");
+		else if (!strcmp(word, "--pool-cap"))
+			w->options.pool_cap = atoll(value);
 		else if (!strcmp(word, "--merge"))
 			push(arena, &w->merges, value);
 		else if (!strcmp(word, "--state")) {

@@ -199,7 +199,7 @@ static const struct ingot_module *module(struct trial *t, struct program **progr
 		const char **input_names = new_array(build.arena, const char *, 8);
 		*program = make(&build, input_names);
 		const struct target *target = target_native();
-		struct lowered *lowered = lower(*program, target, OPTIMISE_SPEED, true, NULL, 0);
+		struct lowered *lowered = lower(*program, target, OPTIMISE_SPEED, true, NULL);
 		struct part part = { .lowered = lowered, .name = "ops", .routine = "ops", .model = "ops", .input_names = input_names, .output_names = (*program)->output_names.at };
 		struct emit emit = { .build = &build, .arena = build.arena, .target = target, .templates = options_templates(&build, &(struct options){ 0 }), .name = "ops" };
 		struct package package = { .parts = &part, .part_count = 1, .name = "ops", .threads = 1, .options = "", .managed = true, .jobs = 2 };

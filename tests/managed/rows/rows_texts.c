@@ -6,6 +6,71 @@
 #include "jit/jit.h"
 #include "pipeline.h"
 
+/* ---- B8 ---- */
+static unsigned long long number_after(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+	CHECK(at);
+	return strtoull(at + strlen(key), NULL, 10);
+}
+
+static void run_pools(struct trial *t, const char *set, float *y)
+{
+	struct ingot_library library = load_library(t, set);
+	struct ingot_routine routine;
+	struct ingot_context base, linked;
+	float x[512], v[512], w[512], u[256];
+	for (int i = 0; i < 512; i++) {
+		x[i] = (float)(i % 7) / 4 - 0.8f;
+		v[i] = (float)(i % 11) / 16 - 0.3f;
+		w[i] = (float)(i % 5) / 8 - 0.2f;
+		u[i / 2] = (float)(i % 13) / 8 - 0.7f;
+	}
+	OK(ingot_context_new(t->stream, &base));
+	link_routine(base, library, set, &routine, &linked);
+	write_f32(linked, node_of(library, "x"), x, 512);
+	write_f32(linked, node_of(library, "v"), v, 512);
+	write_f32(linked, node_of(library, "w"), w, 512);
+	write_f32(linked, node_of(library, "u"), u, 256);
+	OK(ingot_routine_run(routine, NULL));
+	read_f32(linked, node_of(library, "y"), y, 256);
+	OK(ingot_routine_close(routine));
+}
+
+/* Nearly 5 GiB of scratch lie in two pools, none of more than 4 GiB; a tensor of more, and a call that needs all in one pool, are refused
+ * without the flag, and with it the compiler must have indices of 64 bits. */
+static void b8(struct trial *t)
+{
+	int code;
+	char *text;
+	const char *said = ingot_says(t, &code, "build large.onnxtxt --profile managed --schedule steps --no-compile --json -o %s/a", t->folder);
+	CHECK(!code && number_after(said, "\"largest_live_set\": ") > 4ull << 30);
+	text = file_text("%s/a/large_module.c", t->folder);
+	CHECK(text && strstr(text, "{ INGOT_FROM_WORKSPACE, 1, "));
+	CHECK(number_after(text, "workspaces_large[] = { ") <= 4ull << 30 && number_after(text, ", -1, 0, ") <= 4ull << 30);
+	for (const char *at = text; (at = strstr(at, "{ INGOT_FROM_WORKSPACE, ")); at++)
+		CHECK(strtoull(strchr(at + 24, ',') + 1, NULL, 10) < 1ull << 32);
+	CHECK(!strstr(file_text("%s/a/large_kernels.c", t->folder), "indices_have_64_bits"));
+	said = ingot_says(t, &code, "build large.onnxtxt --profile managed --no-compile -o %s/b", t->folder);
+	CHECK(code == 6 && strstr(said, "--large-models"));
+	said = ingot_says(t, &code, "build larger.onnxtxt --no-compile -o %s/c", t->folder);
+	CHECK(code == 6 && strstr(said, "huge: has 6400000000 bytes; a pool holds 4294967296"));
+	ingot_says(t, &code, "build larger.onnxtxt --profile managed --large-models --no-compile -o %s/d", t->folder);
+	CHECK(!code);
+	text = file_text("%s/d/larger_module.c", t->folder);
+	CHECK(text && !strstr(text, "workspaces_larger"));
+	CHECK(strstr(file_text("%s/d/larger_kernels.c", t->folder), "typedef char indices_have_64_bits[sizeof(long) >= 8 ? 1 : -1];"));
+	/* The same in small, which runs. */
+	const struct ingot_module *module = module_of(t, "pooled");
+	const struct ingot_module_routine *routine = routine_of(module, "pooled");
+	CHECK(routine->more_workspace_count == 1 && routine->workspace_bytes && routine->more_workspaces[0]);
+	CHECK(routine_of(module_of(t, "unpooled"), "unpooled")->more_workspace_count == 0);
+	float y[2][256];
+	run_pools(t, "pooled", y[0]);
+	run_pools(t, "unpooled", y[1]);
+	CHECK(!memcmp(y[0], y[1], sizeof *y));
+}
+
 /* ---- G9 ---- */
 static void run_logged(struct trial *t, const char *set, const char *log, float *y)
 {
@@ -114,7 +179,7 @@ static const char *render(struct build *build, const char *op, const struct targ
 	push(program->arena, &program->outputs, y);
 	push(program->arena, &program->output_names, "y");
 	program_check(program);
-	struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, true, NULL, 0);
+	struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, true, NULL);
 	struct emit emit = { .build = build, .arena = build->arena, .target = target, .templates = options_templates(build, &(struct options){ 0 }), .name = op };
 	struct text text;
 	text_init(&text, build);
@@ -204,6 +269,7 @@ static void h8(struct trial *t)
 
 #define EVERYWHERE "sync multicore jit"
 const struct row rows_texts[] = {
+	{ "B8", "--large-models", "index_width", b8, EVERYWHERE },
 	{ "G9", "--log", "debug_log", g9, "sync multicore" },
 	{ "G10", "--dump", "artefacts", g10, EVERYWHERE },
 	{ "H6", "struct target.barrier", "snippets", h6, EVERYWHERE },
