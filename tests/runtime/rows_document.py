@@ -23,7 +23,9 @@ def page(results):
              "Written by `tests/runtime/rows_document.py` from a run of `runtime-rows --json`; not by hand. A row is an id of the list of",
              "features, the header symbol that carries it, the test that shows it and the devices on which that test passed. `lazy` is a",
              "third backend in `tests/runtime/rows/lazy.c`, written against `ingot/backend.h` alone: its memory is not the host's, and its",
-             "work runs in random order when somebody waits. Rows marked * have no test that runs here yet, and say why.", ""]
+             "work runs in random order when somebody waits. Rows that live in the generator are shown by generated libraries",
+             "(`tests/managed/rows`): compiled ahead of time on `sync` and `multicore`, and by libtcc on `jit`. Rows marked * have no test",
+             "that runs here yet, and say why.", ""]
     missing, failing = [], []
     for letter, count, title in PARTS:
         lines += [f"## {letter}. {title}", "", "| row | symbol | test | passed on | not run |", "|---|---|---|---|---|"]
