@@ -116,7 +116,7 @@ static void trial_run(const struct row *row, const char *device, const char *ing
 		fprintf(stderr, "%s stays\n", trial.folder);
 }
 
-static const struct row *const all[] = { rows_modes, rows_batch, rows_texts, rows_ops };
+static const struct row *const all[] = { rows_modes, rows_batch, rows_memory, rows_texts, rows_ops };
 static const char *const devices[] = { "sync", "multicore", "jit" };
 static bool json, begun;
 static int counts[2];

@@ -52,5 +52,5 @@ struct row {
 	void (*run)(struct trial *);
 	const char *devices;
 };
-extern const struct row rows_modes[], rows_batch[], rows_texts[], rows_ops[];
+extern const struct row rows_modes[], rows_batch[], rows_memory[], rows_texts[], rows_ops[];
 #endif
