@@ -44,7 +44,7 @@ static void interpreter_run(struct engine *engine, const void *const *inputs, vo
 {
 	interpret(engine->model->program, MATH_STRICT, inputs, outputs);
 }
-const struct engine_kind engine_interpreter = { "interpreter", interpreter_open, interpreter_run, interpreter_close };
+const struct engine_kind engine_interpreter = { .name = "interpreter", .open = interpreter_open, .run = interpreter_run, .close = interpreter_close };
 
 /* ---- a library in a folder of its own, loaded ---- */
 struct context { void *workspace; const void *weights; const void *parallel; void *stream; };
@@ -52,6 +52,7 @@ struct loaded {
 	char *folder;
 	void *handle;
 	int (*run)(const void *in, const void *out, const void *context);
+	void (*profile)(const void *in, const void *out, const void *context, engine_mark *, void *user);        /* where it was asked for */
 	struct context context;
 };
 
@@ -106,6 +107,7 @@ static void c_load(struct engine *engine)
 	*(void **)&loaded->run = dlsym(loaded->handle, arena_printf(build->arena, "%s_run", model->name));
 	if (!loaded->run)
 		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled library lacks %s_run", model->name);
+	*(void **)&loaded->profile = dlsym(loaded->handle, arena_printf(build->arena, "%s_profile", model->name));
 	if (model->lowered->workspace_bytes) {
 		loaded->context.workspace = aligned_alloc(64, ((size_t)model->lowered->workspace_bytes + 63) & ~(size_t)63);
 		if (!loaded->context.workspace)
@@ -149,4 +151,15 @@ struct engine_call engine_c_call(struct engine *engine, const void *const *input
 
 void *engine_c_symbol(struct engine *engine, const char *name) { return dlsym(((struct loaded *)engine->state)->handle, name); }
 
-const struct engine_kind engine_c = { "c", c_open, c_run, c_close };
+static void c_profile(struct engine *engine, const void *const *inputs, void *const *outputs, engine_mark *mark, void *user)
+{
+	struct loaded *loaded = engine->state;
+	loaded->profile(inputs, outputs, &loaded->context, mark, user);
+}
+
+static void *c_limit(struct engine *engine, const char *name)
+{
+	return engine_c_symbol(engine, arena_printf(engine->model->build->arena, "%s_%s", engine->model->name, name));
+}
+
+const struct engine_kind engine_c = { .name = "c", .open = c_open, .run = c_run, .close = c_close, .profile = c_profile, .limit = c_limit };

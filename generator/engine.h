@@ -9,6 +9,8 @@ struct engine {
 	struct model *model;
 	void *state;
 };
+/* Called with -1 before the first kernel, and behind each kernel with its number. */
+typedef void engine_mark(void *user, int kernel);
 /* One row for each word of --target in run, check and bench. */
 struct engine_kind {
 	const char *name;
@@ -16,6 +18,11 @@ struct engine_kind {
 	/* Elements in C order, in the graph's types and orders. */
 	void (*run)(struct engine *, const void *const *inputs, void *const *outputs);
 	void (*close)(struct engine *);
+	/* For ingot bench; NULL: it does not time its kernels apart.  Needs options->profile at open. */
+	void (*profile)(struct engine *, const void *const *inputs, void *const *outputs, engine_mark *, void *user);
+	/* limit_fma: float (long rounds); limit_read: float (const float *, long count).  As templates/c/limits.jinja says. */
+	void *(*limit)(struct engine *, const char *name);
+	const char *(*form)(struct engine *, const struct kernel *);       /* what runs a kernel, in a word or two; NULL: its own code */
 };
 extern const struct engine_kind engine_interpreter, engine_c, engine_jit, engine_cuda_emulated;
 

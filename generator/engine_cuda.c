@@ -108,4 +108,4 @@ static void emulated_run(struct engine *engine, const void *const *inputs, void 
 		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "the emulator: %s", emulated->message());
 }
 
-const struct engine_kind engine_cuda_emulated = { "cuda-emulated", emulated_open, emulated_run, emulated_close };
+const struct engine_kind engine_cuda_emulated = { .name = "cuda-emulated", .open = emulated_open, .run = emulated_run, .close = emulated_close };

@@ -60,11 +60,23 @@ struct model *model_read_memory(struct build *build, const struct options *optio
 
 void model_prepare(struct model *model)
 {
-	pass_bound(model->graph);
-	pass_constants(model->graph);
-	pass_infer(model->graph);
-	pass_simplify(model->graph);
-	graph_check(model->graph);
+	static void (*const passes[])(struct graph *) = {
+		pass_bound,
+		pass_constants,
+		pass_infer,               /* folds what depends on constants alone */
+		pass_simplify,            /* after infer: needs shapes */
+	};
+	for (size_t i = 0; i < COUNT(passes); i++) {
+		passes[i](model->graph);
+		if (model->build->check || i == COUNT(passes) - 1)
+			graph_check(model->graph);
+	}
+}
+
+static void check_step(const struct model *model)
+{
+	if (model->build->check)
+		program_check(model->program);
 }
 
 void model_define(struct model *model)
@@ -72,7 +84,9 @@ void model_define(struct model *model)
 	struct arena *arena = model->build->arena;
 	model->program = define_graph(model->graph);
 	batch_inline(model);
+	check_step(model);
 	choose_algorithms(model->program, model->options->optimise);
+	check_step(model);
 	program_remove_dead(model->program);
 	program_check(model->program);
 	model->input_names = new_array(arena, const char *, model->graph->inputs.count + 1);

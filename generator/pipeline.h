@@ -20,7 +20,7 @@ struct options {
 	int64_t pool_cap;                 /* the largest pool of a module, and the largest tensor; 0: any */
 	bool dump;                        /* batch_lower keeps the text of each stage in the parts */
 	bool apart;                       /* of several graphs, each computes for itself: none inlines what another left virtual */
-	bool profile;                     /* the C engine's library can time its kernels: for ingot bench */
+	bool profile;                     /* engines that can make it so that kernels are timed apart: for ingot bench */
 };
 
 /* An input that an earlier graph of the same build computes on its way, and has as an output for this one's sake. */

@@ -19,13 +19,53 @@ bool command_done(const struct ingot_command *command)
 }
 void command_keep(struct ingot_command *command) { command->refs++; }
 
+/* ---- memory: blocks of one size go from command to command ---- */
+
+#define BLOCK_BYTES 384           /* holds a task with some waits; more than that is allocated for the one command */
+
+struct spare {
+	struct spare *next;
+};
+
+static struct ingot_command *command_new(struct ingot_runtime *runtime, size_t bytes)
+{
+	struct ingot_command *command = (struct ingot_command *)runtime->spares;
+	if (bytes <= BLOCK_BYTES && command) {
+		runtime->spares = runtime->spares->next;
+		runtime->spare_count--;
+		memset(command, 0, bytes);
+	} else if (!(command = memory_new(runtime, 1, bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes)))
+		return NULL;
+	command->runtime = runtime;
+	command->refs = 1;
+	command->reusable = bytes <= BLOCK_BYTES;
+	return command;
+}
+
 void command_drop(struct ingot_command *command)
 {
 	if (!command || --command->refs)
 		return;
-	failure_drop(command->runtime, command->failure);
-	failure_drop(command->runtime, command->cause);
-	memory_free(command->runtime, command);
+	struct ingot_runtime *runtime = command->runtime;
+	failure_drop(runtime, command->failure);
+	failure_drop(runtime, command->cause);
+	if (!command->reusable || runtime->spare_count >= runtime->options.spare_commands) {
+		memory_free(runtime, command);
+		return;
+	}
+	struct spare *spare = (struct spare *)command;
+	spare->next = runtime->spares;
+	runtime->spares = spare;
+	runtime->spare_count++;
+}
+
+void spares_release(struct ingot_runtime *runtime)
+{
+	for (struct spare *spare; (spare = runtime->spares); ) {
+		runtime->spares = spare->next;
+		memory_free(runtime, spare);
+	}
+	runtime->spare_count = 0;
 }
 
 static bool startable(const struct stream *stream)
@@ -35,19 +75,17 @@ static bool startable(const struct stream *stream)
 }
 
 /* Runs one command of some stream that has no thread of its own; whoever waits does that, as it may wait for just this. */
+static bool run_one(struct stream *);
+
 static bool run_inline(struct ingot_runtime *runtime)
 {
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct stream *stream = (struct stream *)runtime->handles[i].object;
 		if (!stream || stream->object.kind != KIND_STREAM || !stream->device ||
-		    !stream->device->backend->table->waits_inline || !startable(stream))
+		    !stream->in_place || !startable(stream))
 			continue;
 		object_keep(&stream->object);
-		leave(runtime);
-		struct ingot_command *next = ingot_queue_next(&stream->queue);
-		if (next)
-			ingot_command_finish(next, ingot_command_run(next));
-		enter(runtime);
+		run_one(stream);
 		object_drop(&stream->object);
 		return true;
 	}
@@ -124,7 +162,7 @@ static void changed(struct ingot_runtime *runtime)
 static void wake(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	if (!startable(stream) || stream->to_wake || stream->device->backend->table->waits_inline)
+	if (!startable(stream) || stream->to_wake || stream->in_place)
 		return;
 	stream->to_wake = true;
 	stream->next_to_wake = runtime->to_wake;
@@ -132,6 +170,17 @@ static void wake(struct stream *stream)
 }
 
 /* ---- submitting ---- */
+
+/* Tells of the failure once; then says that the stream has stopped. */
+enum ingot_status stream_report(struct stream *stream)
+{
+	bool told = stream->reported;
+	if (!stream->failure)
+		return INGOT_OK;
+	stream->reported = true;
+	return told ? say(INGOT_STOPPED, "%s stopped: %s", stream->name, stream->failure->text)
+	            : say_failure(stream->failure);
+}
 
 enum ingot_status stream_room(struct stream *stream)
 {
@@ -141,11 +190,8 @@ enum ingot_status stream_room(struct stream *stream)
 	for (;;) {
 		if (stream->closing || !stream->object.generation)
 			status = say(INGOT_STALE, "%s is being closed", stream->name);
-		else if (stream->failure && !stream->reported) {
-			stream->reported = true;
-			status = say_failure(stream->failure);
-		} else if (stream->failure)
-			status = say(INGOT_STOPPED, "%s stopped: %s", stream->name, stream->failure->text);
+		else if (stream->failure)
+			status = stream_report(stream);
 		else if (stream->count < runtime->options.queue_capacity)
 			break;
 		else if (running)
@@ -160,7 +206,6 @@ enum ingot_status stream_room(struct stream *stream)
 
 static void edge_add(struct ingot_command *command, struct ingot_command *from, bool carries)
 {
-	struct ingot_runtime *runtime = command->runtime;
 	if (from == command)
 		return;
 	if (command_done(from)) {
@@ -173,7 +218,6 @@ static void edge_add(struct ingot_command *command, struct ingot_command *from, 
 	from->successors = edge;
 	command_keep(from);
 	command->pending++;
-	(void)runtime;
 }
 
 /* The edges that the accesses ask for.  A read takes over the failure of what should have written. */
@@ -228,23 +272,23 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 		if (!hazard_reserve(runtime, request->accesses[i].hazard))
 			return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
 	}
-	size_t at_edges = bytes, at_slabs = at_edges + edges * sizeof(struct edge);
-	size_t at_payload = (at_slabs + request->slab_count * sizeof(struct slab *) + 15) & ~(size_t)15;
-	struct ingot_command *command = memory_new(runtime, at_payload + request->payload_bytes, 1);
+	/* What the thread that runs it reads stands together; the name, which only failures and traces read, at the end. */
+	size_t at_payload = bytes, at_edges = at_payload + ((request->payload_bytes + 15) & ~(size_t)15);
+	size_t at_slabs = at_edges + edges * sizeof(struct edge);
+	size_t at_name = at_slabs + request->slab_count * sizeof(struct slab *);
+	size_t letters = strnlen(request->name, NAME_ROOM - 1);
+	struct ingot_command *command = command_new(runtime, at_name + letters + 1);
 	if (!command)
 		return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
-	command->runtime = runtime;
 	command->stream = stream;
-	command->refs = 1;
 	command->run = request->run;
 	command->destroy = request->destroy;
 	command->edges = (struct edge *)((char *)command + at_edges);
 	command->slabs = (struct slab **)((char *)command + at_slabs);
 	command->payload = (char *)command + at_payload;
-	command->number = runtime->next_command++;
+	command->name = memcpy((char *)command + at_name, request->name, letters);
 	command->stream_number = stream->number;
 	command->device_id = stream->device->properties.id;
-	snprintf(command->name, sizeof command->name, "%s", request->name);
 	for (uint32_t i = 0; i < request->slab_count; i++) {
 		command->slabs[i] = request->slabs[i];
 		slab_keep(request->slabs[i]);
@@ -262,7 +306,8 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 		stream->head = command;
 	stream->tail = command;
 	stream->count++;
-	runtime->in_place_queued += stream->device->backend->table->waits_inline;
+	if (stream->in_place)
+		runtime->in_place_queued++;
 	object_keep(&stream->object);
 	if (stream->head == command)
 		wake(stream);
@@ -275,23 +320,18 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 void leave_after(struct stream *stream, struct ingot_command *command)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	if (!stream->device->backend->table->waits_inline || !command) {
+	if (!stream->in_place || !command) {
 		leave(runtime);
 		return;
 	}
 	object_keep(&stream->object);
 	command_keep(command);
 	for (;;) {
-		if (startable(stream)) {
-			leave(runtime);
-			struct ingot_command *next = ingot_queue_next(&stream->queue);
-			if (next)
-				ingot_command_finish(next, ingot_command_run(next));
-			enter(runtime);
-		} else if (command_done(command) || running)
+		if (run_one(stream))
+			continue;
+		if (command_done(command) || running)
 			break;                          /* inside a task the one who runs this queue goes on with it */
-		else
-			command_wait(stream->head);
+		command_wait(stream->head);
 	}
 	command_drop(command);
 	object_drop(&stream->object);
@@ -301,7 +341,7 @@ void leave_after(struct stream *stream, struct ingot_command *command)
 void leave_dropping(struct stream *stream, struct ingot_command *command)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	if (!stream->device->backend->table->waits_inline || !command) {
+	if (!stream->in_place || !command) {
 		object_drop(&stream->object);
 		leave(runtime);
 		return;
@@ -314,22 +354,26 @@ void leave_dropping(struct stream *stream, struct ingot_command *command)
 
 /* ---- running ---- */
 
+/* The first of the queue, if it may start; now it has. */
+static struct ingot_command *take(struct stream *stream)
+{
+	if (!startable(stream))
+		return NULL;
+	struct ingot_command *command = stream->head;
+	atomic_store_explicit(&command->state, COMMAND_RUNNING, memory_order_relaxed);
+	/* Decided here, under the lock: what has begun cannot be cancelled. */
+	if (stream->failure && !command->cause)
+		command->cause = failure_keep(stream->failure);
+	if (stream->object.runtime->trace)
+		command->began = clock_nanoseconds();
+	return command;
+}
+
 struct ingot_command *ingot_queue_next(struct ingot_queue *queue)
 {
-	struct stream *stream = queue->stream;
-	struct ingot_runtime *runtime = stream->object.runtime;
-	struct ingot_command *command = NULL;
-	enter(runtime);
-	if (startable(stream)) {
-		command = stream->head;
-		atomic_store_explicit(&command->state, COMMAND_RUNNING, memory_order_relaxed);
-		/* Decided here, under the lock: what has begun cannot be cancelled. */
-		if (stream->failure && !command->cause)
-			command->cause = failure_keep(stream->failure);
-		if (runtime->trace)
-			command->began = clock_nanoseconds();
-	}
-	leave(runtime);
+	enter(queue->stream->object.runtime);
+	struct ingot_command *command = take(queue->stream);
+	leave(queue->stream->object.runtime);
 	return command;
 }
 
@@ -410,17 +454,22 @@ static void trace_add(struct ingot_command *command)
 	                              .began = command->began,
 	                              .ended = clock_nanoseconds(),
 	                              .failed = command->failure != NULL};
-	memcpy(entry->name, command->name, sizeof entry->name);
+	snprintf(entry->name, sizeof entry->name, "%s", command->name);
 }
 
-void ingot_command_finish(struct ingot_command *command, enum ingot_status status)
+static void payload_destroy(struct ingot_command *command)
+{
+	if (command->destroy)
+		command->destroy(command->payload);
+}
+
+/* The lock is held.  The queue's references, to the command and of the command to its stream, end here. */
+static void finish(struct ingot_command *command, enum ingot_status status)
 {
 	struct ingot_runtime *runtime = command->runtime;
 	struct stream *stream = command->stream;
-	if (command->destroy)
-		command->destroy(command->payload);
-	enter(runtime);
-	command->failure = failure_find(command, status);
+	if (status || command->failure)
+		command->failure = failure_find(command, status);
 	if (command->failure && !command->failure->cancelled && !stream->failure)
 		stream->failure = failure_keep(command->failure);
 	trace_add(command);
@@ -430,7 +479,8 @@ void ingot_command_finish(struct ingot_command *command, enum ingot_status statu
 	else
 		stream->tail = NULL;
 	stream->count--;
-	runtime->in_place_queued -= stream->device->backend->table->waits_inline;
+	if (stream->in_place)
+		runtime->in_place_queued--;
 	command->next = NULL;
 	for (uint32_t i = 0; i < command->slab_count; i++)
 		slab_drop(command->slabs[i]);
@@ -443,23 +493,57 @@ void ingot_command_finish(struct ingot_command *command, enum ingot_status statu
 	if (command->keeps)
 		object_drop(command->keeps);
 	done(command);
-	wake(stream);
 	changed(runtime);
 	command_drop(command);
 	object_drop(&stream->object);
+}
+
+void ingot_command_finish(struct ingot_command *command, enum ingot_status status)
+{
+	struct ingot_runtime *runtime = command->runtime;
+	struct stream *stream = command->stream;
+	payload_destroy(command);
+	enter(runtime);
+	object_keep(&stream->object);
+	finish(command, status);
+	wake(stream);
+	object_drop(&stream->object);
 	leave(runtime);
+}
+
+/* Gives the lock up for the command itself; one end and the next beginning share a lock. */
+static bool run_one(struct stream *stream)
+{
+	struct ingot_runtime *runtime = stream->object.runtime;
+	struct ingot_command *command = take(stream);
+	if (!command)
+		return false;
+	leave(runtime);
+	enum ingot_status status = ingot_command_run(command);
+	payload_destroy(command);
+	enter(runtime);
+	finish(command, status);
+	return true;
+}
+
+bool ingot_queue_run(struct ingot_queue *queue)
+{
+	struct stream *stream = queue->stream;
+	bool any = false;
+	enter(stream->object.runtime);
+	while (run_one(stream))
+		any = true;
+	leave(stream->object.runtime);
+	return any;
 }
 
 /* ---- promises ---- */
 
 struct ingot_command *promise_new(struct ingot_runtime *runtime)
 {
-	struct ingot_command *promise = memory_new(runtime, 1, sizeof *promise);
-	if (!promise)
-		return NULL;
-	promise->runtime = runtime;
-	promise->refs = 1;
-	snprintf(promise->name, sizeof promise->name, "a promised event");
+	struct ingot_command *promise = command_new(runtime, sizeof *promise);
+	if (promise)
+		promise->name = "a promised event";
 	return promise;
 }
 

@@ -117,19 +117,18 @@ enum ingot_status ingot_event_open(struct ingot_runtime *runtime, struct ingot_e
 	return status;
 }
 
+static enum ingot_status event_signal(struct object *object)
+{
+	struct event *event = (struct event *)object;
+	if (!event->promise || command_done(event->command) || event->command->signaller)
+		return say(INGOT_PRESENT, "this event is not promised, or is signalled already");
+	promise_keep_or_break(event->command, NULL);
+	return INGOT_OK;
+}
+
 enum ingot_status ingot_event_signal(struct ingot_event handle)
 {
-	struct event *event = ENTER(event, handle, KIND_EVENT);
-	if (!event)
-		return INGOT_STALE;
-	struct ingot_runtime *runtime = event->object.runtime;
-	enum ingot_status status = INGOT_OK;
-	if (!event->promise || command_done(event->command) || event->command->signaller)
-		status = say(INGOT_PRESENT, "this event is not promised, or is signalled already");
-	else
-		promise_keep_or_break(event->command, NULL);
-	leave(runtime);
-	return status;
+	return DO(handle, KIND_EVENT, event_signal);
 }
 
 enum ingot_status ingot_event_done(struct ingot_event handle, bool *done)
@@ -142,54 +141,48 @@ enum ingot_status ingot_event_done(struct ingot_event handle, bool *done)
 	return INGOT_OK;
 }
 
+static enum ingot_status event_sync(struct object *object)
+{
+	struct event *event = (struct event *)object;
+	if (event->command && inside_task() && !command_done(event->command))
+		return say(INGOT_WOULD_BLOCK,
+		           "a task must not wait for other work; submit it behind the event instead");
+	if (event->command)
+		command_wait(event->command);
+	const struct failure *failure = event->command ? event->command->failure : event->failure;
+	return failure ? say_failure(failure) : INGOT_OK;
+}
+
 enum ingot_status ingot_event_sync(struct ingot_event handle)
 {
-	struct event *event = ENTER(event, handle, KIND_EVENT);
-	if (!event)
-		return INGOT_STALE;
-	struct ingot_runtime *runtime = event->object.runtime;
-	enum ingot_status status = INGOT_OK;
-	object_keep(&event->object);
-	if (event->command && inside_task() && !command_done(event->command))
-		status = say(INGOT_WOULD_BLOCK,
-		             "a task must not wait for other work; submit it behind the event instead");
-	else {
-		if (event->command)
-			command_wait(event->command);
-		const struct failure *failure = event->command ? event->command->failure : event->failure;
-		if (failure)
-			status = say_failure(failure);
-	}
-	object_drop(&event->object);
-	leave(runtime);
-	return status;
+	return DO(handle, KIND_EVENT, event_sync);
+}
+
+static enum ingot_status event_cancel(struct object *object)
+{
+	struct event *event = (struct event *)object;
+	struct ingot_command *command = event->command;
+	if (!command || atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
+		return say(INGOT_BUSY, "it has begun already");
+	if (event->promise)
+		promise_keep_or_break(command, failure_new(object->runtime, INGOT_CANCELLED, "the event was cancelled"));
+	else
+		command->cancelled = true;
+	return INGOT_OK;
 }
 
 enum ingot_status ingot_event_cancel(struct ingot_event handle)
 {
-	struct event *event = ENTER(event, handle, KIND_EVENT);
-	if (!event)
-		return INGOT_STALE;
-	struct ingot_runtime *runtime = event->object.runtime;
-	struct ingot_command *command = event->command;
-	enum ingot_status status = INGOT_OK;
-	if (!command || atomic_load_explicit(&command->state, memory_order_relaxed) != COMMAND_QUEUED)
-		status = say(INGOT_BUSY, "it has begun already");
-	else if (event->promise)
-		promise_keep_or_break(command, failure_new(runtime, INGOT_CANCELLED, "the event was cancelled"));
-	else
-		command->cancelled = true;
-	leave(runtime);
-	return status;
+	return DO(handle, KIND_EVENT, event_cancel);
+}
+
+static enum ingot_status object_close(struct object *object)
+{
+	handle_close(object);
+	return INGOT_OK;
 }
 
 enum ingot_status ingot_event_close(struct ingot_event handle)
 {
-	struct event *event = ENTER(event, handle, KIND_EVENT);
-	if (!event)
-		return INGOT_STALE;
-	struct ingot_runtime *runtime = event->object.runtime;
-	handle_close(&event->object);
-	leave(runtime);
-	return INGOT_OK;
+	return DO(handle, KIND_EVENT, object_close);
 }

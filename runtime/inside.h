@@ -76,26 +76,26 @@ struct ingot_command {
 	struct ingot_runtime *runtime;
 	struct stream *stream;            /* NULL: a promise, or finished */
 	struct ingot_command *previous, *next;   /* in the queue */
+	enum ingot_status (*run)(struct ingot_command *, char *text);
+	void (*destroy)(void *payload);   /* called once, without the lock */
+	void *payload;
 	uint32_t refs;
 	_Atomic uint32_t state;           /* a futex */
 	_Atomic uint32_t sleepers;
 	uint32_t pending;                 /* edges from commands that are not done */
-	bool cancelled;
+	bool cancelled, reusable;         /* reusable: a block of the size that is kept for the next */
 	struct failure *cause;            /* of a predecessor: do not run */
 	struct failure *failure;          /* its own, when done */
 	struct edge *edges, *successors;
 	uint32_t edge_count, slab_count;
 	struct slab **slabs;
 	struct object *keeps;             /* lives until it is done */
-	enum ingot_status (*run)(struct ingot_command *, char *text);
-	void (*destroy)(void *payload);   /* called once, without the lock */
-	void *payload;
 	struct ingot_command *promise;    /* done with this one */
 	struct ingot_command *signaller;  /* of a promise */
 	uint64_t visited;
 	struct ingot_command *to_visit;
-	uint64_t began, number;
-	char name[NAME_ROOM];
+	uint64_t began;
+	const char *name;
 	uint32_t stream_number, device_id;
 };
 
@@ -209,14 +209,15 @@ struct merge {
 struct stream {
 	struct object object;
 	struct device *device;
+	struct ingot_command *head, *tail;
+	uint32_t count;
+	bool in_place;                    /* its backend waits inline */
+	bool reported, closing;
+	bool to_wake;                     /* in the runtime's list */
+	struct failure *failure;
 	uint32_t number, contexts;
 	struct ingot_queue queue;
 	void *raw;
-	struct ingot_command *head, *tail;
-	uint32_t count;
-	struct failure *failure;
-	bool reported, closing;
-	bool to_wake;                     /* in the runtime's list */
 	struct stream *next_to_wake;
 	_Atomic uint32_t wakers;          /* threads that are about to wake its backend */
 	struct merge merge;
@@ -310,10 +311,14 @@ struct handle_entry {
 };
 
 struct ingot_runtime {
+	/* Written by each submit and each end, so close together: a cache line that another core wrote last costs more
+	 * than the work. */
 	pthread_mutex_t lock;
-	pthread_cond_t change;            /* something finished or was signalled */
-	uint32_t waiting;
 	struct stream *to_wake;           /* their backends are woken when the lock is given up, not under it */
+	struct spare *spares;             /* blocks of finished commands */
+	uint32_t spare_count;
+	uint32_t waiting;
+	pthread_cond_t change;            /* something finished or was signalled */
 	uint32_t in_place_queued;         /* commands on streams that run in place */
 	struct ingot_runtime_options options;
 	struct backend *backends;
@@ -321,7 +326,7 @@ struct ingot_runtime {
 	uint32_t handle_count, handle_room, first_free;
 	uint32_t open[KIND_COUNT];
 	uint32_t next_device, next_node;
-	uint64_t next_command, visit;
+	uint64_t visit;
 	_Atomic uint64_t live;
 	struct failure no_memory;
 	struct trace_entry *trace;
@@ -356,6 +361,10 @@ struct object *object_of(struct ingot_runtime *, uint32_t index, uint32_t genera
 	((struct type *)((handle).runtime == (rt) ? object_of((rt), (handle).index, (handle).generation, kind)         \
 	                                          : object_of((rt), UINT32_MAX, 0, kind)))
 struct object *object_enter(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind);
+/* Resolves a handle, keeps its object while `work` is in it, with the lock, and answers what that answers. */
+#define DO(handle, kind, work) object_do((handle).runtime, (handle).index, (handle).generation, kind, work)
+enum ingot_status object_do(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind,
+                            enum ingot_status (*work)(struct object *));
 #define HANDLE(type, o) ((struct type){ (o)->object.runtime, (o)->object.index, (o)->object.generation })
 extern void (*const object_release[KIND_COUNT])(struct object *);
 void device_release(struct object *), stream_release(struct object *), event_release(struct object *),
@@ -373,11 +382,13 @@ void  stream_finish(struct stream *);                                  /* waits 
 
 /* ---- command.c ---- */
 enum ingot_status stream_room(struct stream *); /* waits for room, reports a failure; may give up the lock */
+enum ingot_status stream_report(struct stream *);
 enum ingot_status submit(const struct request *,
                          struct ingot_command **);                     /* the queue's reference; alive until `leave` */
 void  leave_after(struct stream *, struct ingot_command *);            /* leave; on inline devices, runs it */
 void leave_dropping(struct stream *, struct ingot_command *); /* leave_after, and one reference of the stream less */
 void  command_keep(struct ingot_command *);
+void  spares_release(struct ingot_runtime *);
 void  command_drop(struct ingot_command *);
 void  command_wait(struct ingot_command *);                            /* locked; gives the lock up meanwhile */
 bool  command_done(const struct ingot_command *);

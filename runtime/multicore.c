@@ -64,8 +64,8 @@ static const struct ingot_parallel *multicore_parallel(void *device)
 	return ((struct multicore *)device)->device.parallel;
 }
 
-/* Spins for a few microseconds where a core is to spare, giving way to who was just woken on this one, then sleeps.  `signal` is read before the queue was looked at, so
- * a wake in between is not lost. */
+/* Spins for a few microseconds where a core is to spare, giving way to who was just woken on this one, then sleeps.
+ * `signal` is read before the queue was looked at, so a wake in between is not lost. */
 static void wait_for_signal(struct multicore_queue *queue, uint32_t seen)
 {
 	struct multicore *multicore = queue->multicore;
@@ -86,13 +86,11 @@ static void *worker(void *argument)
 	struct multicore_queue *queue = argument;
 	for (;;) {
 		uint32_t seen = atomic_load(&queue->signal);
-		struct ingot_command *command = ingot_queue_next(queue->ours);
-		if (command)
-			ingot_command_finish(command, ingot_command_run(command));
-		else if (atomic_load(&queue->closing))
+		if (ingot_queue_run(queue->ours))
+			continue;
+		if (atomic_load(&queue->closing))
 			return NULL;
-		else
-			wait_for_signal(queue, seen);
+		wait_for_signal(queue, seen);
 	}
 }
 

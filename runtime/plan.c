@@ -242,6 +242,7 @@ static enum ingot_plan_status work_init(struct work *work, struct ingot_plan *pl
 		uses_fill(work);
 	}
 	memset(work->hinted, 0, n);
+	memset(work->breadth, 0, n * sizeof *work->breadth);      /* those without bytes keep it */
 	for (uint32_t i = 0; i < n; i++) {
 		work->hint[i] = hint_holds(work, i);
 		if (work->hint[i])

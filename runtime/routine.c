@@ -256,6 +256,8 @@ static enum ingot_status run_call(struct ingot_command *command, char *text)
 	return INGOT_FAILED;
 }
 
+#define FEW_ARGUMENTS 24          /* more than that take memory for each run */
+
 struct gathering {
 	struct access *accesses;
 	struct slab **slabs;
@@ -393,13 +395,26 @@ enum ingot_status routine_run_locked(struct routine *routine, struct ingot_comma
 		return status;
 	}
 	size_t most = (size_t)descriptor->argument_count + descriptor->input_count + descriptor->output_count + 1;
-	struct gathering gathering = {.accesses = memory_new(runtime, most, sizeof(struct access)),
-	                              .slabs = memory_new(runtime, most, sizeof(struct slab *)),
-	                              .slots = memory_new(runtime, most, sizeof(struct ingot_slot)),
-	                              .pools = memory_new(runtime, most, sizeof(void *))};
+	struct {
+		struct access accesses[FEW_ARGUMENTS];
+		struct slab *slabs[FEW_ARGUMENTS];
+		struct ingot_slot slots[FEW_ARGUMENTS];
+		void *pools[FEW_ARGUMENTS];
+	} few;
+	struct gathering gathering = { few.accesses, few.slabs, few.slots, few.pools, 0, 0 };
+	char *many = NULL;
 	enum ingot_status status = ready(routine);
-	if (!status && (!gathering.accesses || !gathering.slabs || !gathering.slots || !gathering.pools))
-		status = say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
+	if (!status && most > FEW_ARGUMENTS) {
+		size_t at_slots = most * sizeof(struct access), at_slabs = at_slots + most * sizeof(struct ingot_slot);
+		size_t at_pools = at_slabs + most * sizeof(struct slab *);
+		if ((many = memory_new(runtime, at_pools + most * sizeof(void *), 1)))
+			gathering = (struct gathering){.accesses = (struct access *)many,
+			                               .slots = (struct ingot_slot *)(many + at_slots),
+			                               .slabs = (struct slab **)(many + at_slabs),
+			                               .pools = (void **)(many + at_pools)};
+		else
+			status = say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
+	}
 	if (!status && runtime->options.automatic_transfers)
 		status = inputs_upload(routine);
 	if (!status) {
@@ -408,10 +423,7 @@ enum ingot_status routine_run_locked(struct routine *routine, struct ingot_comma
 	}
 	if (!status)
 		outputs_written(routine);
-	memory_free(runtime, gathering.accesses);
-	memory_free(runtime, gathering.slabs);
-	memory_free(runtime, gathering.slots);
-	memory_free(runtime, gathering.pools);
+	memory_free(runtime, many);
 	return status;
 }
 

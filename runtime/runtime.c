@@ -98,6 +98,18 @@ static const char *const kind_names[KIND_COUNT] = {
 	"", "device", "stream", "event", "context", "node", "library", "routine",
 };
 
+/* The lock is held for tens of nanoseconds, so who meets it taken looks again before sleeping, where the libc can. */
+static void lock_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t how;
+	pthread_mutexattr_init(&how);
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+	pthread_mutexattr_settype(&how, PTHREAD_MUTEX_ADAPTIVE_NP);
+#endif
+	pthread_mutex_init(lock, &how);
+	pthread_mutexattr_destroy(&how);
+}
+
 void enter(struct ingot_runtime *runtime)
 {
 	pthread_mutex_lock(&runtime->lock);
@@ -203,6 +215,19 @@ struct object *object_enter(struct ingot_runtime *runtime, uint32_t index, uint3
 	return object;
 }
 
+enum ingot_status object_do(struct ingot_runtime *runtime, uint32_t index, uint32_t generation, enum kind kind,
+                            enum ingot_status (*work)(struct object *))
+{
+	struct object *object = object_enter(runtime, index, generation, kind);
+	if (!object)
+		return INGOT_STALE;
+	object_keep(object);
+	enum ingot_status status = work(object);
+	object_drop(object);
+	leave(runtime);
+	return status;
+}
+
 /* ---- the runtime ---- */
 
 enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct ingot_runtime_options *options)
@@ -218,6 +243,10 @@ enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct in
 	if ((unsigned)first.options.name_style > INGOT_NAME_DOT_GRAD)
 		return say(INGOT_INVALID, "the name style %d is none", (int)first.options.name_style);
 	first.options.queue_capacity = first.options.queue_capacity ? first.options.queue_capacity : 4096;
+	if (first.options.spare_commands == INGOT_NO_SPARES)
+		first.options.spare_commands = 0;
+	else if (!first.options.spare_commands)
+		first.options.spare_commands = first.options.queue_capacity;
 	first.options.default_dtype = first.options.default_dtype ? first.options.default_dtype : INGOT_F32;
 	if (!first.options.pool_cap)
 		first.options.pool_cap = INGOT_PLAN_CAP_32;
@@ -229,7 +258,7 @@ enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct in
 	atomic_store(&runtime->live, 0);               /* the runtime itself does not count */
 	runtime->no_memory =
 	        (struct failure){.refs = 1, .status = INGOT_MEMORY, .text = "no memory to say what failed"};
-	pthread_mutex_init(&runtime->lock, NULL);
+	lock_init(&runtime->lock);
 	pthread_cond_init(&runtime->change, NULL);
 	*out = runtime;
 	return INGOT_OK;
@@ -281,6 +310,7 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 		memory_free(runtime, backend->first);
 		memory_free(runtime, backend);
 	}
+	spares_release(runtime);
 	memory_free(runtime, runtime->trace);
 	memory_free(runtime, runtime->handles);
 	leave(runtime);

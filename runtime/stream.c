@@ -49,7 +49,7 @@ static enum ingot_status task_submit_locked(struct stream *stream, const struct 
 		struct event *event = FIND(event, runtime, task->waits[i], KIND_EVENT);
 		if (!event)
 			status = INGOT_STALE;
-		else if (event->command && unkept(event->command) && stream->device->backend->table->waits_inline)
+		else if (event->command && unkept(event->command) && stream->in_place)
 			status = say(INGOT_WOULD_BLOCK,
 			             "%s runs in place, and nobody has signalled the event it should wait for",
 			             stream->name);
@@ -163,6 +163,7 @@ enum ingot_status stream_new(struct device *device, struct stream **out)
 	stream->device = device;
 	stream->number = number;
 	stream->queue.stream = stream;
+	stream->in_place = device->backend->table->waits_inline;
 	snprintf(stream->name, sizeof stream->name, "%s:%d:%u.%u", device->properties.backend,
 	         device->properties.ordinal, device->properties.id, number);
 	enum ingot_status status = handle_new(runtime, &stream->object, KIND_STREAM);
@@ -230,30 +231,28 @@ static void stream_end(struct stream *stream)
 	object_drop(&stream->object);
 }
 
+static enum ingot_status stream_close(struct object *object)
+{
+	struct stream *stream = (struct stream *)object;
+	if (stream->closing)
+		return say(INGOT_STALE, "%s is being closed", stream->name);
+	if (inside_task())
+		return say(INGOT_WOULD_BLOCK, "a task cannot close a stream");
+	if (stream->contexts)
+		return say(INGOT_BUSY, "%s has %u contexts", stream->name, stream->contexts);
+	if (stream == stream->device->main && !stream->device->closing)
+		return object->runtime->options.single_stream
+		               ? INGOT_OK
+		               : say(INGOT_BUSY, "%s is its device's default stream", stream->name);
+	stream->closing = true;
+	stream_finish(stream);
+	stream_end(stream);
+	return INGOT_OK;
+}
+
 enum ingot_status ingot_stream_close(struct ingot_stream handle)
 {
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream)
-		return INGOT_STALE;
-	struct ingot_runtime *runtime = stream->object.runtime;
-	enum ingot_status status = INGOT_OK;
-	if (stream->closing)
-		status = say(INGOT_STALE, "%s is being closed", stream->name);
-	else if (inside_task())
-		status = say(INGOT_WOULD_BLOCK, "a task cannot close a stream");
-	else if (stream->contexts)
-		status = say(INGOT_BUSY, "%s has %u contexts", stream->name, stream->contexts);
-	else if (stream == stream->device->main && !stream->device->closing)
-		status = runtime->options.single_stream
-		                 ? INGOT_OK
-		                 : say(INGOT_BUSY, "%s is its device's default stream", stream->name);
-	else {
-		stream->closing = true;
-		stream_finish(stream);
-		stream_end(stream);
-	}
-	leave(runtime);
-	return status;
+	return DO(handle, KIND_STREAM, stream_close);
 }
 
 enum ingot_status ingot_stream_open(struct ingot_device handle, struct ingot_stream *out)
@@ -288,28 +287,18 @@ enum ingot_status ingot_stream_default(struct ingot_device handle, struct ingot_
 	return INGOT_OK;
 }
 
+static enum ingot_status stream_await(struct object *object)
+{
+	struct stream *stream = (struct stream *)object;
+	if (running_stream() == stream)
+		return say(INGOT_WOULD_BLOCK, "a task of %s cannot wait for all of it", stream->name);
+	stream_finish(stream);
+	return stream_report(stream);
+}
+
 enum ingot_status ingot_stream_await(struct ingot_stream handle)
 {
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream)
-		return INGOT_STALE;
-	struct ingot_runtime *runtime = stream->object.runtime;
-	enum ingot_status status = INGOT_OK;
-	if (running_stream() == stream)
-		status = say(INGOT_WOULD_BLOCK, "a task of %s cannot wait for all of it", stream->name);
-	else {
-		object_keep(&stream->object);
-		stream_finish(stream);
-		if (stream->failure) {
-			status = stream->reported
-			                 ? say(INGOT_STOPPED, "%s stopped: %s", stream->name, stream->failure->text)
-			                 : say_failure(stream->failure);
-			stream->reported = true;
-		}
-		object_drop(&stream->object);
-	}
-	leave(runtime);
-	return status;
+	return DO(handle, KIND_STREAM, stream_await);
 }
 
 enum ingot_status ingot_stream_idle(struct ingot_stream handle, bool *idle)
@@ -334,35 +323,34 @@ enum ingot_status ingot_stream_failure(struct ingot_stream handle, char *text, s
 	return status;
 }
 
+static enum ingot_status stream_restart(struct object *object)
+{
+	struct stream *stream = (struct stream *)object;
+	if (running_stream() == stream)
+		return say(INGOT_WOULD_BLOCK, "a task of %s cannot restart it", stream->name);
+	stream_finish(stream);                           /* what was queued behind the failure stays skipped */
+	failure_drop(object->runtime, stream->failure);
+	stream->failure = NULL;
+	stream->reported = false;
+	return INGOT_OK;
+}
+
 enum ingot_status ingot_stream_restart(struct ingot_stream handle)
 {
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream)
-		return INGOT_STALE;
-	struct ingot_runtime *runtime = stream->object.runtime;
-	enum ingot_status status = INGOT_OK;
-	if (running_stream() == stream)
-		status = say(INGOT_WOULD_BLOCK, "a task of %s cannot restart it", stream->name);
-	else {
-		stream_finish(stream);                   /* what was queued behind the failure stays skipped */
-		failure_drop(runtime, stream->failure);
-		stream->failure = NULL;
-		stream->reported = false;
-	}
-	leave(runtime);
-	return status;
+	return DO(handle, KIND_STREAM, stream_restart);
+}
+
+static enum ingot_status stream_cancel(struct object *object)
+{
+	for (struct ingot_command *command = ((struct stream *)object)->head; command; command = command->next)
+		if (atomic_load_explicit(&command->state, memory_order_relaxed) == COMMAND_QUEUED)
+			command->cancelled = true;
+	return INGOT_OK;
 }
 
 enum ingot_status ingot_stream_cancel(struct ingot_stream handle)
 {
-	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream)
-		return INGOT_STALE;
-	for (struct ingot_command *command = stream->head; command; command = command->next)
-		if (atomic_load_explicit(&command->state, memory_order_relaxed) == COMMAND_QUEUED)
-			command->cancelled = true;
-	leave(stream->object.runtime);
-	return INGOT_OK;
+	return DO(handle, KIND_STREAM, stream_cancel);
 }
 
 enum ingot_status ingot_stream_device(struct ingot_stream handle, struct ingot_device *out)

@@ -4,6 +4,7 @@
  * job that is over: it takes one of the job that is there, whatever that is, and only then reads what to do.  The
  * fields it reads cannot change before the index is done, as the caller waits for all of them. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "futex.h"
@@ -18,7 +19,7 @@ struct ingot_threads {
 	_Alignas(64) _Atomic uint32_t done;       /* indices that are */
 	_Atomic uint32_t caller_sleeps;
 	_Alignas(64) _Atomic uint32_t jobs;       /* raised with each job: what idle workers look at */
-	_Atomic uint32_t sleepers;
+	_Atomic uint32_t asleep;                  /* some may sleep; taken back by who wakes them, so that he does it once */
 	_Atomic bool closing;
 	_Atomic uint32_t spin;
 	_Alignas(64) atomic_flag taken;
@@ -61,11 +62,11 @@ static void *worker(void *argument)
 		uint32_t spin = atomic_load_explicit(&threads->spin, memory_order_relaxed), jobs;
 		while ((jobs = atomic_load_explicit(&threads->jobs, memory_order_acquire)) == seen && spin--)
 			pause_briefly();
-		if (jobs == seen) {
-			atomic_fetch_add(&threads->sleepers, 1);
-			while ((jobs = atomic_load(&threads->jobs)) == seen)
+		while (jobs == seen) {
+			atomic_store(&threads->asleep, 1);
+			if ((jobs = atomic_load(&threads->jobs)) == seen)
 				futex_wait(&threads->jobs, seen);
-			atomic_fetch_sub(&threads->sleepers, 1);
+			jobs = atomic_load(&threads->jobs);
 		}
 		seen = jobs;
 		if (atomic_load(&threads->closing))
@@ -77,7 +78,7 @@ static void *worker(void *argument)
 static void wake_workers(struct ingot_threads *threads)
 {
 	atomic_fetch_add(&threads->jobs, 1);
-	if (atomic_load(&threads->sleepers))
+	if (atomic_load(&threads->asleep) && atomic_exchange(&threads->asleep, 0))
 		futex_wake(&threads->jobs, INT_MAX);
 }
 
@@ -170,6 +171,31 @@ void ingot_threads_close(struct ingot_threads *threads)
 const struct ingot_parallel *ingot_threads_parallel(struct ingot_threads *threads)
 {
 	return &threads->parallel;
+}
+
+enum ingot_status ingot_threads_pin(struct ingot_threads *threads)
+{
+#if defined __linux__
+	cpu_set_t allowed, one;
+	int worker = 0;
+	if (sched_getaffinity(0, sizeof allowed, &allowed))
+		return say(INGOT_UNSUPPORTED, "the system does not say which cores there are");
+	if (CPU_COUNT(&allowed) <= threads->thread_count)
+		return say(INGOT_RANGE, "%d workers on %d cores", threads->thread_count + 1, CPU_COUNT(&allowed));
+	for (int core = 0; core < CPU_SETSIZE && worker <= threads->thread_count; core++) {
+		if (!CPU_ISSET(core, &allowed))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(core, &one);
+		if (worker && pthread_setaffinity_np(threads->threads[worker - 1], sizeof one, &one))
+			return say(INGOT_UNSUPPORTED, "a worker cannot be put on core %d", core);
+		worker++;
+	}
+	return INGOT_OK;
+#else
+	(void)threads;
+	return say(INGOT_UNSUPPORTED, "threads cannot be put on cores here");
+#endif
 }
 
 void ingot_threads_spin(struct ingot_threads *threads, uint32_t loops)

@@ -174,8 +174,9 @@ static struct context *newest_context(struct ingot_runtime *runtime, struct node
 	return NULL;
 }
 
-static enum ingot_status node_read(struct node *node)
+static enum ingot_status node_read(struct object *object)
 {
+	struct node *node = (struct node *)object;
 	struct ingot_runtime *runtime = node->object.runtime;
 	enum ingot_status status = INGOT_OK;
 	if (!node->host)
@@ -200,18 +201,12 @@ static enum ingot_status node_read(struct node *node)
 
 enum ingot_status ingot_node_read(struct ingot_node handle)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
-	object_keep(&node->object);
-	enum ingot_status status = node_read(node);
-	object_drop(&node->object);
-	leave(handle.runtime);
-	return status;
+	return DO(handle, KIND_NODE, node_read);
 }
 
-static enum ingot_status node_write(struct node *node)
+static enum ingot_status node_write(struct object *object)
 {
+	struct node *node = (struct node *)object;
 	struct ingot_runtime *runtime = node->object.runtime;
 	char why[200];
 	if (inside_task() && hazard_busy(runtime, &node->host_hazard, true))
@@ -235,14 +230,7 @@ static enum ingot_status node_write(struct node *node)
 
 enum ingot_status ingot_node_write(struct ingot_node handle)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	if (!node)
-		return INGOT_STALE;
-	object_keep(&node->object);
-	enum ingot_status status = node_write(node);
-	object_drop(&node->object);
-	leave(handle.runtime);
-	return status;
+	return DO(handle, KIND_NODE, node_write);
 }
 
 static enum ingot_status index_check(const struct node *node, const int64_t *index, uint32_t rank)
@@ -273,7 +261,7 @@ enum ingot_status ingot_node_get(struct ingot_node handle, const int64_t *index,
 	object_keep(&node->object);
 	enum ingot_status status = index_check(node, index, rank);
 	if (!status)
-		status = node_read(node);
+		status = node_read(&node->object);
 	if (!status)
 		*value = ingot_dtype_get(node_dtype(node), node->host, node->rank ? place(node, index) : 0);
 	object_drop(&node->object);
@@ -289,9 +277,9 @@ enum ingot_status ingot_node_set(struct ingot_node handle, const int64_t *index,
 	object_keep(&node->object);
 	enum ingot_status status = index_check(node, index, rank);
 	if (!status && node->host)
-		status = node_read(node);                 /* the other elements keep their newest values */
+		status = node_read(&node->object);                 /* the other elements keep their newest values */
 	if (!status)
-		status = node_write(node);
+		status = node_write(&node->object);
 	if (!status)
 		ingot_dtype_set(node_dtype(node), node->host, node->rank ? place(node, index) : 0, value);
 	object_drop(&node->object);
@@ -316,7 +304,7 @@ enum ingot_status ingot_node_get_all(struct ingot_node handle, double *values, u
 	object_keep(&node->object);
 	enum ingot_status status = count_check(node, count);
 	if (!status)
-		status = node_read(node);
+		status = node_read(&node->object);
 	if (!status)
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk))
 			*values++ = ingot_dtype_get(node_dtype(node), node->host, place(node, walk.index));
@@ -334,7 +322,7 @@ enum ingot_status ingot_node_set_all(struct ingot_node handle, const double *val
 	object_keep(&node->object);
 	enum ingot_status status = count_check(node, count);
 	if (!status)
-		status = node_write(node);
+		status = node_write(&node->object);
 	if (!status)
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk))
 			ingot_dtype_set(node_dtype(node), node->host, place(node, walk.index), *values++);
@@ -365,9 +353,9 @@ enum ingot_status ingot_node_reset_margins(struct ingot_node handle, double valu
 	if (!node->margin_open && value != node->margin)
 		status = say(INGOT_CONFLICT, "the margins of n%u hold %g", node->id, node->margin);
 	if (!status && node->host)
-		status = node_read(node);
+		status = node_read(&node->object);
 	if (!status)
-		status = node_write(node);
+		status = node_write(&node->object);
 	node_count(node, &count);
 	for (uint64_t i = 0; !status && i < count; i++)
 		if (in_margin(node, i))
@@ -393,7 +381,7 @@ static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, i
 		status = say(INGOT_RANGE, "coordinates %lld and %lld of an axis of %lld", (long long)x, (long long)y,
 		             (long long)extent(node, (uint32_t)axis));
 	if (!status)
-		status = node_read(node);
+		status = node_read(&node->object);
 	if (!status) {
 		*count = 0;
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk)) {

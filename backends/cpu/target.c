@@ -44,6 +44,18 @@ const struct target *target_find(const char *name)
 	return NULL;
 }
 
+const struct target *target_small(struct arena *arena, const struct target *target)
+{
+	const char *level = target->cc_flags ? strstr(target->cc_flags, "-O2") : NULL;
+	if (target->small || !level)
+		return target;
+	struct target *small = new(arena, struct target);
+	*small = *target;
+	small->small = true;
+	small->cc_flags = arena_printf(arena, "%.*s-Os%s", (int)(level - target->cc_flags), target->cc_flags, level + 3);
+	return small;
+}
+
 /* By feature bits and caches, never by the model's name, which hypervisors mask.  AMD's family 19h (Zen 4) runs 512 bits in two
  * halves: one FMA a cycle. */
 static struct target native;

@@ -12,7 +12,7 @@ static void fma_task(void *loop, int index)
 static bool fma_run(struct engine *engine)
 {
 	if (engine->threads > 1)
-		pool_run(NULL, fma_task, engine->session, engine->threads);
+		parallel->run(parallel->pool, fma_task, engine->session, engine->threads);
 	else
 		fma_task(engine->session, 0);
 	return true;
@@ -41,7 +41,7 @@ static void traffic_task(void *argument, int index)
 static bool traffic_run(struct engine *engine)
 {
 	if (engine->threads > 1)
-		pool_run(NULL, traffic_task, engine->session, engine->threads);
+		parallel->run(parallel->pool, traffic_task, engine->session, engine->threads);
 	else
 		traffic_task(engine->session, 0);
 	return true;

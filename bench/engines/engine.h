@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "ingot/threads.h"
 
 enum { TENSORS_MOST = 64, RANK_MOST = 16 };
 
@@ -20,8 +21,6 @@ struct tensor {
 	void *data;                                   /* of an input: read from in_I.bin, aligned to 64 bytes */
 };
 
-struct ingot_parallel;                                /* design: each generated header prints it */
-
 /* Written for each network by bench/harness/drive.py, as network.c. */
 struct network {
 	struct tensor *inputs, *outputs;
@@ -32,14 +31,13 @@ struct network {
 	const char *onednn;                           /* the kernel in onednn.c's words, or NULL */
 	void *(*ingot_workspace)(void);               /* NULL where ingot does not race */
 	int (*ingot_call)(void *const *in, void *const *out, void *workspace, const struct ingot_parallel *parallel);
-	const struct ingot_parallel *parallel;        /* the pool of pool.c in the header's own type */
 };
 extern const struct network network;
 
 struct engine {
 	char name[32];                                /* as in the table: onnxruntime, openvino-2 */
 	int threads;
-	bool pooled;                                  /* its second thread is the pool's */
+	bool pooled;                                  /* its second thread is of `parallel` */
 	bool (*run)(struct engine *);
 	bool (*finish)(struct engine *);              /* after the last run: brings outputs into data; or NULL */
 	void *session, *in[TENSORS_MOST], *out[TENSORS_MOST];   /* the engine's own handles */
@@ -58,10 +56,10 @@ bool ingot_open(struct engine *);
 bool fma_open(struct engine *);                       /* bounds.c: the multiply-adds of `threads` cores */
 bool traffic_open(struct engine *);                   /* bounds.c: reads and writes network.read_bytes, .write_bytes */
 
-/* pool.c: a parallel-for over the calling thread and workers - 1 others, which spin for some 100 us and then sleep.
- * One loop at a time; `task` gets each index in [0, count) once, on any thread. */
-void pool_run(void *pool, void (*task)(void *argument, int index), void *argument, int count);
-void pool_start(int workers);                         /* once, before the first pool_run; helper i sits on core i */
-void pool_pin(int number);                            /* puts this thread on that core of those it may use */
+/* team.c: the runtime's intra-op pool over the calling thread and `threads` - 1 others, each on a core of its own, of
+ * those the process may use; NULL with one thread. */
+extern const struct ingot_parallel *parallel;
+void team_start(int threads);                         /* once; ends the process where it cannot */
+void team_pin(void);                                  /* puts this thread on the first core, which no helper has */
 
 #endif

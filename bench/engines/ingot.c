@@ -4,7 +4,7 @@
 static bool run(struct engine *engine)
 {
 	int status = network.ingot_call(engine->in, engine->data, engine->session,
-	                                engine->threads > 1 ? network.parallel : NULL);
+	                                engine->threads > 1 ? parallel : NULL);
 	return status == 0 || engine_fail("it returned %d", status);
 }
 

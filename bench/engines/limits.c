@@ -1,5 +1,7 @@
 /* limits.c: loops that do nothing but multiply-add, or nothing but move bytes. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "limits.h"
 
 #include <stdint.h>

@@ -54,7 +54,7 @@ static void work(void *argument, int index)
 static void call(struct job *job)
 {
 	if (threads > 1)
-		pool_run(NULL, work, job, threads);
+		parallel->run(parallel->pool, work, job, threads);
 	else
 		work(job, 0);
 }
@@ -97,9 +97,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (threads > 1)
-		pool_start(threads);
-	pool_pin(0);
+	team_start(threads);
+	team_pin();
 	struct job job = { 0 };
 	for (job.loop = fma_loops; job.loop->name; job.loop++)
 		if (job.loop->present())
@@ -127,7 +126,7 @@ int main(int argc, char **argv)
 		for (int i = 0; i < TRIES; i++) {
 			double t = now();
 			for (int k = 0; k < 1000; k++)
-				pool_run(NULL, nothing, NULL, threads);
+				parallel->run(parallel->pool, nothing, NULL, threads);
 			t = (now() - t) / 1000;
 			if (t < best)
 				best = t;

@@ -12,7 +12,9 @@
  *     restless ENGINE         its threads were still busy 200 ms after its last call
  * It runs in the network's folder: inputs lie in in_I.bin, constants in const_I.bin; each engine's outputs of a run
  * after the last round go to ENGINE_I.bin.  With THREADS 1 all engines sit on the first core the process may use. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "engine.h"
 #include "limits.h"
 
@@ -141,7 +143,7 @@ static void batch(struct engine *engine)
 {
 	sched_setaffinity(0, sizeof home, &home);       /* an engine may have pinned this thread */
 	if (engine->pooled && engine->threads > 1)
-		pool_pin(0);
+		team_pin();
 	bool good = engine->run(engine);                /* brings back its code, its weights and its threads */
 	long taken = switches();
 	double cpu = now(CLOCK_PROCESS_CPUTIME_ID), start = now(CLOCK_MONOTONIC);
@@ -206,8 +208,7 @@ int main(int argc, char **argv)
 	for (int c = CPU_SETSIZE - 1; threads == 1 && c >= 0 && CPU_COUNT(&home) > 1; c--)
 		CPU_CLR(c, &home);
 	sched_setaffinity(0, sizeof home, &home);
-	if (threads > 1)
-		pool_start(threads);
+	team_start(threads);
 	tensors_read(network.inputs, network.input_count, "in");
 	tensors_read(network.constants, network.constant_count, "const");
 	for (int i = 3; i < argc; i++)

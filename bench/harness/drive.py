@@ -14,6 +14,7 @@ import numpy as np
 from . import environment, networks
 
 ENGINES = os.path.join(environment.ROOT, "bench", "engines")
+RUNTIME = os.path.join(environment.ROOT, "runtime")                # the parallel-for is the runtime's
 PROCESSES = 3          # each has its own layout in memory, which can make some per cent
 TIMEOUT = 900          # seconds for one command
 QUIET_LEAST = 5        # batches
@@ -51,18 +52,21 @@ class Driver:
 		self.openvino = environment.package_file("openvino", "libs/libopenvino_c.so*")
 		include = environment.package_file("openvino", "include")
 		self.compiler = environment.compiler()
-		self.flags = ["-O2", "-march=native", "-std=gnu11", "-fno-pie", "-I" + ENGINES, "-I" + include]
+		self.flags = ["-O2", "-march=native", "-std=gnu11", "-fno-pie", "-D_GNU_SOURCE", "-iquote", ENGINES,
+		              "-I" + os.path.join(RUNTIME, "include"), "-I" + include]
 		self.libraries = ["-lm", "-ldl", "-pthread", *os.environ.get("LDLIBS", "").split()]
 		self.work, self.objects = work, []
-		names = ["race", "limits", "bounds", "pool", "ingot", "onnxruntime", "openvino"]
+		names = ["race", "team", "limits", "bounds", "ingot", "onnxruntime", "openvino"]
 		names.append("onednn" if onednn else "onednn_absent")
+		sources = [os.path.join(ENGINES, name) for name in names]
+		sources += [os.path.join(RUNTIME, name) for name in ("threads", "status")]
 		if onednn:
 			self.libraries.insert(0, "-ldnnl")
 			if run([*self.compiler, "-E", "-include", "oneapi/dnnl/dnnl.h", "-x", "c", os.devnull])[0]:
 				environment.lack("oneDNN is not there: install libdnnl-dev")
-		for name in names:
-			self.objects.append(os.path.join(work, name + ".o"))
-			must([*self.compiler, *self.flags, "-c", os.path.join(ENGINES, name + ".c"), "-o", self.objects[-1]])
+		for source in sources:
+			self.objects.append(os.path.join(work, os.path.basename(source) + ".o"))
+			must([*self.compiler, *self.flags, "-c", source + ".c", "-o", self.objects[-1]])
 
 	def link(self, folder, ingot):
 		"""folder/network.c -> folder/race; returns what is wrong, or None."""
@@ -95,10 +99,9 @@ class Library:
 					raise ValueError(f"manifest: {t['name']} of {t['bytes']} bytes does not fit io.json")
 				self.sets.setdefault(side, []).append(f".{t['field']} = {pointers}[{place}]")
 
-	def text(self, threads):
+	def text(self):
 		upper = self.prefix.upper()
 		return f'''#include "{self.header}"
-static const struct ingot_parallel pool = {{ .run = pool_run, .workers = {threads} }};
 static void *workspace_new(void)
 {{
 	size_t align = {upper}_WORKSPACE_ALIGN < 64 ? 64 : {upper}_WORKSPACE_ALIGN;
@@ -134,7 +137,7 @@ def c_string(text):
 	return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in text.encode()) + '"'
 
 
-def write_network(folder, case, io, read, write, driver, library, threads):
+def write_network(folder, case, io, read, write, driver, library):
 	"""Writes network.c, and the inputs and constants beside it."""
 	text = ['#include "engine.h"', "#include <openvino/c/ov_common.h>", "#include <stdlib.h>"]
 	arrays = {side: [(t["name"], t["array"]) for t in io[side]] for side in ("inputs", "outputs")}
@@ -148,12 +151,12 @@ def write_network(folder, case, io, read, write, driver, library, threads):
 				array.tofile(os.path.join(folder, f"{stem}_{i}.bin"))
 		text.append(f"static struct tensor {side}[] = {{\n\t" + ",\n\t".join(rows or ["{ 0 }"]) + "\n};")
 	if library:
-		text.append(library.text(threads))
+		text.append(library.text())
 	words = {side: side for side in arrays} | {f"{side[:-1]}_count": len(arrays[side]) for side in arrays} | {
 	         "read_bytes": float(read), "write_bytes": float(write), "ort_library": c_string(driver.ort),
 	         "ov_library": c_string(driver.openvino), "onednn": c_string(case.onednn) if case.onednn else "NULL"}
 	if library:
-		words |= {"ingot_workspace": "workspace_new", "ingot_call": "call", "parallel": "&pool"}
+		words |= {"ingot_workspace": "workspace_new", "ingot_call": "call"}
 	text.append("const struct network network = {\n" + "".join(f"\t.{k} = {v},\n" for k, v in words.items()) + "};\n")
 	with open(os.path.join(folder, "network.c"), "w") as f:
 		f.write("\n".join(text))
@@ -249,12 +252,12 @@ def race(case, options, driver, work):
 		library, wrong = build(options.program, case, io, source, symbols, options.threads,
 		                       os.path.join(folder, "ingot"))
 		if library:
-			write_network(folder, case, io, read, write, driver, library, options.threads)
+			write_network(folder, case, io, read, write, driver, library)
 			wrong = driver.link(folder, library)
 		if wrong:
 			library, problems = None, {e: wrong for e in mine}
 	if not library:
-		write_network(folder, case, io, read, write, driver, None, options.threads)
+		write_network(folder, case, io, read, write, driver, None)
 		wrong = driver.link(folder, None)
 		if wrong:
 			environment.lack(wrong)

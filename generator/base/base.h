@@ -49,6 +49,7 @@ struct build {
 	char message[1024];       /* one line, no newline at its end */
 	char detail[4096];        /* further lines, each with its newline; empty where there is nothing more to say */
 	bool detailed;            /* they belong to the failure to come */
+	bool check;               /* the checkers of the stages run after every step, not only at a stage's end; $INGOT_CHECK sets it */
 };
 
 void build_init(struct build *);
@@ -124,7 +125,8 @@ void          file_keep(struct build *, struct mapped);
 void          files_release(struct build *);                               /* build_release does */
 
 /* A set of files that appear all or not at all.  Each is written to a temporary name beside its place and synced;
- * commit renames them; a set that is dropped (also by a failing build: call file_set_drop) leaves nothing behind. */
+ * commit renames them; a set that is dropped (also by a failing build: call file_set_drop) leaves nothing behind.  What a killed process left is
+ * removed by the next set of that directory. */
 struct file_set;
 struct file_set *file_set_new(struct build *, const char *directory);      /* made with its parents where missing */
 /* name: below the directory; may lie in folders, which are made where missing. */

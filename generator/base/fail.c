@@ -7,6 +7,7 @@
 void build_init(struct build *build)
 {
 	memset(build, 0, sizeof *build);
+	build->check = getenv("INGOT_CHECK") != NULL;
 	build->arena = malloc(sizeof *build->arena);
 	if (!build->arena)
 		abort();

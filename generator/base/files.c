@@ -1,8 +1,12 @@
 /* files.c: maps files to read; writes sets of files that appear all or not at all. */
 #include "base/base.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,6 +56,8 @@ void files_release(struct build *build)
 		file_unmap(build->kept->mapped);
 }
 
+#define PREFIX ".new-"                    /* of temporaries: .new-PROCESS-NAME */
+
 struct file_set {
 	struct build *build;
 	const char *directory;
@@ -77,12 +83,29 @@ static void make_directories(struct build *build, const char *directory)
 		fail(build, EXIT_USAGE, directory, "is not a directory");
 }
 
+/* What a build that was killed left behind: temporaries of processes that are gone.  Nothing here fails: it is only tidying. */
+static void remove_orphans(const char *directory)
+{
+	DIR *entries = opendir(directory);
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		char *end;
+		if (strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1))
+			continue;
+		long process = strtol(entry->d_name + sizeof PREFIX - 1, &end, 10);
+		if (*end == '-' && process > 0 && process <= INT_MAX && kill((pid_t)process, 0) && errno == ESRCH)
+			unlinkat(dirfd(entries), entry->d_name, 0);
+	}
+	if (entries)
+		closedir(entries);
+}
+
 struct file_set *file_set_new(struct build *build, const char *directory)
 {
 	struct file_set *set = new(build->arena, struct file_set);
 	set->build = build;
 	set->directory = arena_copy(build->arena, directory, strlen(directory));
 	make_directories(build, directory);
+	remove_orphans(directory);
 	return set;
 }
 
@@ -109,7 +132,7 @@ const char *file_set_path(struct file_set *set, const char *name)
 	int folder = slash ? (int)(slash - name) + 1 : 0;
 	if (slash)
 		make_folder(set, arena_printf(arena, "%s/%.*s", set->directory, folder - 1, name));
-	char *temporary = arena_printf(arena, "%s/%.*s.new-%ld-%s", set->directory, folder, name, (long)getpid(), name + folder);
+	char *temporary = arena_printf(arena, "%s/%.*s" PREFIX "%ld-%s", set->directory, folder, name, (long)getpid(), name + folder);
 	push(arena, &set->files, (__typeof__(*set->files.at)){ arena_copy(arena, name, strlen(name)), temporary });
 	return temporary;
 }

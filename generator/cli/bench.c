@@ -1,7 +1,8 @@
 /* bench.c: ingot bench: times a model's kernels, each beside the limit that binds it, measured in the same run.
  *
  * Kernels run in their order, so that caches are as in a real call; a time is the median over rounds.  The limits are loops in
- * the same words as the kernels: fused multiply-adds in registers, and reads from a buffer of the kernel's own size. */
+ * the same words as the kernels: fused multiply-adds in registers, and reads from a buffer of the kernel's own size.  An engine
+ * that does not run kernels one by one (the interpreter, the CUDA emulator) is timed as a whole. */
 #include "cli/cli.h"
 #include <jansson.h>
 #include <stdio.h>
@@ -10,8 +11,9 @@
 
 static const struct command self = { "bench", "MODEL", "time each kernel beside the machine's limits", cli_bench };
 
-enum { ROUNDS = 201 };
-struct marks { double last, *times; int round, kernels; };
+enum { ROUNDS = 201, WHOLE_LEAST = 3 };
+static const double WHOLE_MOST = 2e6;             /* microseconds for an engine that is timed as a whole */
+struct marks { double last, *times; int round; };
 
 static double now(void)
 {
@@ -70,19 +72,9 @@ static double measure_read(float (*loop)(const float *, long), const float *from
 	return best;
 }
 
-static void body(struct build *build, int argc, char **argv)
+/* Inputs from [0, 1), and room for the outputs. */
+static void buffers_of(struct build *build, const struct program *program, const void **inputs, void **outputs)
 {
-	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_JSON, "A time is the median of 201 rounds; limits are measured in the same run.", argc, argv, 1, 1);
-	cli.options.profile = true;
-	struct model *model = model_read(build, &cli.options);
-	model_prepare(model);
-	model_define(model);
-	const struct program *program = model->program;
-	struct engine *engine = engine_open(model, &engine_c);
-	const struct lowered *lowered = model->lowered;
-	const void **inputs = new_array(build->arena, const void *, program->inputs.count + 1);
-	void **outputs = new_array(build->arena, void *, program->outputs.count + 1);
 	uint64_t seed = 1;
 	for (size_t i = 0; i < program->inputs.count; i++) {
 		int64_t count = definition_elements(program->inputs.at[i]);
@@ -95,60 +87,124 @@ static void body(struct build *build, int argc, char **argv)
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)
 		outputs[i] = arena_alloc(build->arena, dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i])) + 64);
+}
 
-	void (*profile)(const void *, const void *, const void *, void (*)(void *, int), void *);
-	float (*fma)(long), (*read)(const float *, long);
-	*(void **)&profile = engine_c_symbol(engine, arena_printf(build->arena, "%s_profile", model->name));
-	*(void **)&fma = engine_c_symbol(engine, arena_printf(build->arena, "%s_limit_fma", model->name));
-	*(void **)&read = engine_c_symbol(engine, arena_printf(build->arena, "%s_limit_read", model->name));
-	struct engine_call call = engine_c_call(engine, inputs, outputs);
-	struct marks marks = { .times = new_array(build->arena, double, lowered->kernels.count * ROUNDS), .kernels = (int)lowered->kernels.count };
-	double whole[ROUNDS];
-	for (int r = 0; r < 5; r++)
-		call.run(call.in, call.out, call.context);
-	for (marks.round = 0; marks.round < ROUNDS; marks.round++) {
+/* The median of whole calls.  `marks` (NULL: the engine does not time kernels apart) receives each kernel's times. */
+static double measure_calls(struct engine *engine, const void **inputs, void **outputs, struct marks *marks)
+{
+	double whole[ROUNDS], begun = now();
+	int count = 0;
+	for (int r = 0; r < (marks ? 5 : 1); r++)
+		engine_run(engine, inputs, outputs);
+	while (count < ROUNDS && (marks || count < WHOLE_LEAST || now() - begun < WHOLE_MOST)) {
 		double t = now();
-		call.run(call.in, call.out, call.context);
-		whole[marks.round] = now() - t;
-		profile(call.in, call.out, call.context, mark, &marks);
+		engine_run(engine, inputs, outputs);
+		whole[count] = now() - t;
+		if (marks) {
+			marks->round = count;
+			engine->kind->profile(engine, inputs, outputs, mark, marks);
+		}
+		count++;
 	}
-	double overhead = now();
-	for (int i = 0; i < 1000; i++)
-		(void)now();
-	overhead = (now() - overhead) / 1000;
-	double peak = measure_fma(fma, model->options->target->lanes), total = 0, call_time = median(whole, ROUNDS);
+	return median(whole, count);
+}
+
+/* What a look at the clock takes; the best of some, as others may take the core meanwhile. */
+static double measure_clock(void)
+{
+	double best = 1e9;
+	for (int i = 0; i < 25; i++) {
+		double t = now();
+		for (int k = 0; k < 100; k++)
+			(void)now();
+		t = (now() - t) / 100;
+		best = t < best ? t : best;
+	}
+	return best;
+}
+
+struct limits { double fma; float (*read)(const float *, long); };          /* fma a microsecond */
+
+/* One kernel's line: its median beside the limit that binds it. */
+static json_t *report_kernel(const struct cli *cli, struct engine *engine, const struct kernel *kernel, double time, const struct limits *limits)
+{
+	const struct target *target = engine->model->options->target;
+	const char *form = engine->kind->form ? engine->kind->form(engine, kernel) : "compiled", *tile = kernel->tile ? kernel->tile : "";
+	long floats = (long)(kernel->bytes / 4 / 1024 + 1) * 1024;
+	float *buffer = aligned_alloc(64, (size_t)floats * 4);
+	if (buffer)
+		memset(buffer, 0, (size_t)floats * 4);
+	double bandwidth = buffer ? measure_read(limits->read, buffer, floats) : 1;
+	free(buffer);
+	double fma_time = kernel->flops / 2 / limits->fma, memory_time = kernel->bytes / bandwidth;
+	double limit = fma_time > memory_time ? fma_time : memory_time;
+	const char *bound = fma_time > memory_time ? "fma" : kernel->bytes < (double)target->l1_bytes ? "L1"
+		: kernel->bytes < (double)target->l2_bytes ? "L2" : "memory";
+	if (!cli->json)
+		printf("%-22s %-12s %10.3f %9.1f %9.1f %8.1f%%  %s%s%s\n", kernel->name, tile, time, kernel->flops / time * 1e-3,
+			kernel->bytes / time * 1e-3, 100 * limit / time, bound, engine->kind->form ? ", " : "", engine->kind->form ? form : "");
+	return json_pack("{s:s,s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:s}", "name", kernel->name, "form", form, "template",
+		kernel->template_name ? kernel->template_name : "", "tile", tile, "microseconds", time, "flops", kernel->flops,
+		"bytes", kernel->bytes, "of_limit", limit / time, "bound", bound);
+}
+
+static json_t *report_kernels(const struct cli *cli, struct engine *engine, const struct marks *marks, double *fma_rate, double *total)
+{
+	const struct lowered *lowered = engine->model->lowered;
+	float (*fma)(long);
+	struct limits limits;
 	json_t *list = json_array();
-	if (!cli.json)
+	*(void **)&fma = engine->kind->limit(engine, "limit_fma");
+	*(void **)&limits.read = engine->kind->limit(engine, "limit_read");
+	*fma_rate = limits.fma = measure_fma(fma, engine->model->options->target->lanes);
+	double overhead = measure_clock();
+	if (!cli->json)
 		printf("%-22s %-12s %10s %9s %9s %9s  %s\n", "kernel", "tile", "us", "GFLOP/s", "GB/s", "of limit", "bound by");
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
-		const struct kernel *kernel = lowered->kernels.at[k];
-		double time = median(marks.times + k * ROUNDS, ROUNDS) - overhead;
+		double time = median(marks->times + k * ROUNDS, ROUNDS) - overhead;
 		time = time > 1e-3 ? time : 1e-3;
-		long floats = (long)(kernel->bytes / 4 / 1024 + 1) * 1024;
-		float *buffer = aligned_alloc(64, (size_t)floats * 4);
-		if (buffer)
-			memset(buffer, 0, (size_t)floats * 4);
-		double bandwidth = buffer ? measure_read(read, buffer, floats) : 1;
-		free(buffer);
-		double fma_time = kernel->flops / 2 / peak, memory_time = kernel->bytes / bandwidth;
-		double limit = fma_time > memory_time ? fma_time : memory_time;
-		const char *bound = fma_time > memory_time ? "fma" : kernel->bytes < (double)model->options->target->l1_bytes ? "L1"
-			: kernel->bytes < (double)model->options->target->l2_bytes ? "L2" : "memory";
-		total += time;
-		if (!cli.json)
-			printf("%-22s %-12s %10.3f %9.1f %9.1f %8.1f%%  %s\n", kernel->name, kernel->tile ? kernel->tile : "", time, kernel->flops / time * 1e-3,
-				kernel->bytes / time * 1e-3, 100 * limit / time, bound);
-		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:s}", "name", kernel->name, "template",
-			kernel->template_name ? kernel->template_name : "", "tile", kernel->tile ? kernel->tile : "", "microseconds", time, "flops", kernel->flops,
-			"bytes", kernel->bytes, "of_limit", limit / time, "bound", bound));
+		*total += time;
+		json_array_append_new(list, report_kernel(cli, engine, lowered->kernels.at[k], time, &limits));
 	}
+	return list;
+}
+
+static void body(struct build *build, int argc, char **argv)
+{
+	struct cli cli;
+	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_TARGET | TAKES_JSON,
+		"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.\n"
+		"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold.  Never another target in its stead.", argc, argv, 1, 1);
+	const struct engine_kind *kind = engine_find(cli.target ? cli.target : "c");
+	if (!kind)
+		fail(build, EXIT_USAGE, NULL, "--target: no \"%s\"", cli.target);
+	cli.options.profile = true;
+	struct model *model = model_read(build, &cli.options);
+	model_prepare(model);
+	model_define(model);
+	const void **inputs = new_array(build->arena, const void *, model->program->inputs.count + 1);
+	void **outputs = new_array(build->arena, void *, model->program->outputs.count + 1);
+	buffers_of(build, model->program, inputs, outputs);
+	struct engine *engine = engine_open(model, kind);
+	size_t kernels = model->lowered ? model->lowered->kernels.count : 0;
+	bool apart = kind->profile != NULL;
+	struct marks marks = { .times = new_array(build->arena, double, kernels * ROUNDS + 1) };
+	double call_time = measure_calls(engine, inputs, outputs, apart ? &marks : NULL), fma_rate = 0, total = 0;
+	json_t *list = apart ? report_kernels(&cli, engine, &marks, &fma_rate, &total) : json_array();
+	for (size_t k = 0; !apart && k < kernels; k++)
+		json_array_append_new(list, json_pack("{s:s}", "name", model->lowered->kernels.at[k]->name));
 	if (cli.json) {
-		json_t *out = json_pack("{s:o,s:f,s:f}", "kernels", list, "call_microseconds", call_time, "fma_gflops", 2 * peak * 1e-3);
+		json_t *out = json_pack("{s:s,s:o,s:f}", "target", kind->name, "kernels", list, "call_microseconds", call_time);
+		if (apart)
+			json_object_set_new(out, "fma_gflops", json_real(2 * fma_rate * 1e-3));
 		json_dumpf(out, stdout, JSON_INDENT(2));
 		putchar('\n');
 		json_decref(out);
 	} else {
-		printf("%-22s %-12s %10.3f   one call %.3f us; fma limit %.1f GFLOP/s\n", "all kernels", "", total, call_time, 2 * peak * 1e-3);
+		if (apart)
+			printf("%-22s %-12s %10.3f   one call %.3f us; fma limit %.1f GFLOP/s\n", "all kernels", "", total, call_time, 2 * fma_rate * 1e-3);
+		else
+			printf("%s: one call %.3f us\n", kind->name, call_time);
 		json_decref(list);
 	}
 	engine_close(engine);

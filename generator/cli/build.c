@@ -74,17 +74,13 @@ static void body(struct build *build, int argc, char **argv)
 		fail(build, EXIT_USAGE, NULL, "--large-models goes without --pool-cap");
 	if (!cli.large && !cli.options.pool_cap)
 		cli.options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;
-	bool cuda = cli.target && !strcmp(cli.target, target_cuda.name), managed = cli.profile && !strcmp(cli.profile, "managed");
-	if (cli.target && !cuda && strcmp(cli.target, "c"))
-		fail(build, EXIT_USAGE, NULL, "--target: \"%s\" is not there; c and cuda are", cli.target);
-	if (cuda && (cli.cpu || cli.options.threads > 1 || managed || cli.argument_count > 1))
-		fail(build, EXIT_USAGE, NULL, "--target cuda goes with one model, without --cpu, --threads and --profile managed");
+	bool cuda = cli_takes_cuda(&cli), managed = cli.profile && !strcmp(cli.profile, "managed");
+	if (cuda && (managed || cli.argument_count > 1))
+		fail(build, EXIT_USAGE, NULL, "--target cuda goes with one model, without --profile managed");
 	if (managed && cli.options.target->freestanding)
 		fail(build, EXIT_USAGE, NULL, "--profile managed: the runtime needs an operating system with threads, and %s has none", cli.options.target->name);
 	if (!managed && (cli.schedule || cli.no_hosted || cli.merges.count || cli.states.count))
 		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted, --merge and --state are for --profile managed");
-	if (cuda)
-		cli.options.target = &target_cuda;
 	if (cli.log)
 		cli.options.target = logging_target(build, &cli);
 	const struct part *parts = batch_lower(build, &cli.options, cli.arguments, cli.argument_count, cuda);

@@ -28,7 +28,7 @@ struct cli {
 	const char *command;
 	struct options options;
 	const char *target, *cpu, *output, *cc, *stage, *math, *profile, *schedule;
-	bool json, no_compile, engines, no_hosted, log, large;
+	bool json, no_compile, engines, no_hosted, log, large, optimise_given;
 	VECTOR(const char *) merges;
 	VECTOR(struct bound_file) states;         /* name: the input; path: the output */
 	VECTOR(struct bound_file) inputs, outputs;
@@ -37,6 +37,8 @@ struct cli {
 };
 /* Parses; prints --help and exits 0 where asked.  EXIT_USAGE on anything wrong. */
 void cli_parse(struct cli *, struct build *, const struct command *, int takes, const char *more_help, int argc, char **argv, int least, int most);
+/* For commands whose --target is c or cuda: the latter becomes the target of the options. */
+bool cli_takes_cuda(struct cli *);
 /* Runs `body` as a build: prints the message of a failure to standard error, as JSON to standard output with --json. */
 int  cli_main(const struct command *, int argc, char **argv, void (*body)(struct build *, int argc, char **argv));
 #endif

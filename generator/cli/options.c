@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 enum { OPT_TARGET = 256, OPT_CPU, OPT_DIM, OPT_THREADS, OPT_OPTIMISE, OPT_JSON, OPT_TEMPLATES, OPT_KEEP, OPT_OUTPUT, OPT_NAME, OPT_NO_COMPILE,
-	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_PROFILE, OPT_SCHEDULE, OPT_MODE, OPT_APART, OPT_NO_HOSTED, OPT_MERGE, OPT_STATE, OPT_DUMP, OPT_LOG, OPT_LARGE, OPT_POOL_CAP, OPT_HELP };
+	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_CHECK,
+	OPT_PROFILE, OPT_SCHEDULE, OPT_MODE, OPT_APART, OPT_NO_HOSTED, OPT_MERGE, OPT_STATE, OPT_DUMP, OPT_LOG, OPT_LARGE, OPT_POOL_CAP, OPT_HELP };
 
 static const struct row {
 	const char *name, *argument;
@@ -29,9 +30,9 @@ static const struct row {
 	{ "large-models", NULL, OPT_LARGE, TAKES_PROFILE, "tensors and pools may have more than 4 GiB" },
 	{ "pool-cap", "BYTES", OPT_POOL_CAP, TAKES_PROFILE, "the largest pool, and the largest tensor, of a module (default 4 GiB)" },
 	{ "cpu", "CPU", OPT_CPU, TAKES_CPU, "x86-64-v3, x86-64-v4, native, armv8-a, cortex-m4, generic" },
-	{ "dim", "NAME=N", OPT_DIM, TAKES_DIM, "binds a symbolic dimension; may be given again" },
+	{ "dim", "NAME=N", OPT_DIM, TAKES_DIM, "binds a symbolic dimension; may be given again.  A range, N=1..32, is not supported yet: exit 4" },
 	{ "threads", "N", OPT_THREADS, TAKES_THREADS, "kernels are shared over N threads of the caller's (default 1)" },
-	{ "optimise", "WORD", OPT_OPTIMISE, TAKES_OPTIMISE, "speed (default) or size" },
+	{ "optimise", "WORD", OPT_OPTIMISE, TAKES_OPTIMISE, "speed (default, but on cortex-m4) or size: smallest library and RAM" },
 	{ "math", "WORD", OPT_MATH, TAKES_MATH, "strict (default), or double: the interpreter in float64" },
 	{ "keep-input", "NAME", OPT_KEEP, TAKES_KEEP, "an initialiser that is also an input stays an input" },
 	{ "templates", "DIR", OPT_TEMPLATES, TAKES_TEMPLATES, "templates of your own, before the built-in ones" },
@@ -41,6 +42,7 @@ static const struct row {
 	{ "input", "NAME=FILE", OPT_IN_FILE, TAKES_FILES, "an input, as .npy" },
 	{ "output", "NAME=FILE", OPT_OUT_FILE, TAKES_FILES, "where an output goes, as .npy" },
 	{ "engines", NULL, OPT_ENGINES, TAKES_ENGINES, "what --target of run, check and bench names, instead" },
+	{ "check", NULL, OPT_CHECK, TAKES_MODEL_OPTIONS, "each stage's checker runs after every step (so does $INGOT_CHECK)" },
 	{ "json", NULL, OPT_JSON, TAKES_JSON, "output for programs" },
 	{ "help", NULL, OPT_HELP, ~0, "this text" },
 };
@@ -108,6 +110,7 @@ static void set_option(struct cli *cli, int code, const char *value)
 		if (strcmp(value, "speed") && strcmp(value, "size"))
 			fail(build, EXIT_USAGE, NULL, "--optimise: \"%s\" should be speed or size", value);
 		cli->options.optimise = !strcmp(value, "size") ? OPTIMISE_SIZE : OPTIMISE_SPEED;
+		cli->optimise_given = true;
 		break;
 	case OPT_MATH:
 		if (strcmp(value, "strict") && strcmp(value, "double"))
@@ -145,6 +148,7 @@ static void set_option(struct cli *cli, int code, const char *value)
 	case OPT_CC: cli->cc = value; break;
 	case OPT_NO_COMPILE: cli->no_compile = true; break;
 	case OPT_STAGE: cli->stage = value; break;
+	case OPT_CHECK: build->check = true; break;
 	case OPT_ENGINES: cli->engines = true; break;
 	case OPT_JSON: cli->json = true; break;
 	case OPT_IN_FILE: {
@@ -197,9 +201,23 @@ void cli_parse(struct cli *cli, struct build *build, const struct command *comma
 		const char *cpu = cli->cpu ? cli->cpu : !strcmp(command->name, "build") ? "x86-64-v3" : "native";
 		if (!(cli->options.target = target_find(cpu)))
 			fail(build, EXIT_USAGE, NULL, "--cpu: no \"%s\"; `ingot targets` lists them", cpu);
-		if (!strcmp(cli->options.target->name, "cortex-m4") && !cli->options.optimise)
+		if (!strcmp(cli->options.target->name, "cortex-m4") && !cli->optimise_given)
 			cli->options.optimise = OPTIMISE_SIZE;
+		if (cli->options.optimise == OPTIMISE_SIZE)
+			cli->options.target = target_small(build->arena, cli->options.target);
 	}
+}
+
+bool cli_takes_cuda(struct cli *cli)
+{
+	bool cuda = cli->target && !strcmp(cli->target, target_cuda.name);
+	if (cli->target && !cuda && strcmp(cli->target, "c"))
+		fail(cli->build, EXIT_USAGE, NULL, "--target: \"%s\" is not there; c and cuda are", cli->target);
+	if (cuda && (cli->cpu || cli->options.threads > 1))
+		fail(cli->build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
+	if (cuda)
+		cli->options.target = &target_cuda;
+	return cuda;
 }
 
 int cli_main(const struct command *command, int argc, char **argv, void (*body)(struct build *, int argc, char **argv))

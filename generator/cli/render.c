@@ -15,7 +15,9 @@ static const char usage[] =
 	"\n"
 	"Renders a Jinja template with the members of a JSON object ('-': standard input).  TEMPLATE is a file, else\n"
 	"a name below one of the --path directories.  Includes and imports are looked for there, then beside\n"
-	"TEMPLATE.  BYTES may be written \\n, \\r\\n or \\r.\n";
+	"TEMPLATE.  The text goes to standard output (also for `-o -`).  --undefined strict: an undefined value is an\n"
+	"error; lenient: it prints as nothing and is false.  BYTES, the newline, is written \\n, \\r\\n or \\r.\n"
+	"Exit codes: 0; 2 usage, missing files; 3 the template or the data is invalid, rendering fails.\n";
 
 struct paths {
 	VECTOR(const char *) at;
@@ -53,11 +55,17 @@ static bool load(void *user, struct build *build, const char *name, struct mappe
 static struct value read_data(struct build *build, const char *path)
 {
 	json_error_t error;
-	bool standard_input = !strcmp(path, "-");
-	if (!standard_input)
-		file_unmap(file_map(build, path));                  /* says what is wrong with the path */
-	json_t *json = standard_input ? json_loadf(stdin, JSON_ALLOW_NUL, &error)
-				      : json_load_file(path, JSON_ALLOW_NUL, &error);
+	struct stat status;
+	FILE *file = strcmp(path, "-") ? fopen(path, "rb") : stdin;               /* a pipe is welcome too */
+	if (!file || fstat(fileno(file), &status))
+		fail(build, EXIT_USAGE, path, "%s", strerror(errno));
+	if (S_ISDIR(status.st_mode)) {
+		fclose(file);
+		fail(build, EXIT_USAGE, path, "is a directory");
+	}
+	json_t *json = json_loadf(file, JSON_ALLOW_NUL, &error);
+	if (file != stdin)
+		fclose(file);
 	if (!json)
 		fail(build, EXIT_INVALID, path, "line %d, column %d: %s", error.line, error.column, error.text);
 	if (!json_is_object(json)) {
@@ -72,7 +80,8 @@ static struct value read_data(struct build *build, const char *path)
 static const char *newline_of(const char *bytes)
 {
 	static const char *const forms[][2] = {
-		{ "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" }, { "\n", "\n" }, { "\r\n", "\r\n" }, { "\r", "\r" },
+		{ "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" },
+		{ "\n", "\n" }, { "\r\n", "\r\n" }, { "\r", "\r" },
 	};
 	for (size_t i = 0; i < COUNT(forms); i++)
 		if (!strcmp(bytes, forms[i][0]))
@@ -84,6 +93,7 @@ struct request {
 	struct template_settings settings;
 	struct paths paths;
 	const char *template, *data, *output;
+	struct file_set *files;           /* the output on its way */
 };
 
 /* Which member an option with a string sets. */
@@ -149,6 +159,8 @@ static const char *read_arguments(struct build *build, struct request *request, 
 				return arena_printf(build->arena, "--%s needs bytes", strings[option - STRINGS].name);
 			memcpy((char *)&request->settings + strings[option - STRINGS].offset, &optarg, sizeof optarg);
 		}
+	if (request->output && !*request->output)
+		return "-o needs the name of a file";
 	if (argc - optind != 2)
 		return argc - optind < 2 ? "a template and a JSON file are expected"
 					 : "one template and one JSON file are expected";
@@ -175,20 +187,35 @@ static void locate(struct build *build, struct request *request)
 						: "there is no such file");
 }
 
-static void write_output(struct build *build, const char *path, const struct text *text)
+static void write_all(struct build *build, FILE *file, const char *name, const struct text *text)
 {
-	if (!path) {
-		if (fwrite(text->count ? text->at : "", 1, text->count, stdout) != text->count || fflush(stdout))
-			fail(build, EXIT_ENVIRONMENT, "standard output", "%s", strerror(errno));
+	bool good = file && fwrite(text->count ? text->at : "", 1, text->count, file) == text->count && !fflush(file);
+	int reason = errno;
+	if (file && file != stdout)
+		good &= !fclose(file);
+	if (!good)
+		fail(build, file ? EXIT_ENVIRONMENT : EXIT_USAGE, name, "cannot be written: %s", strerror(reason));
+}
+
+/* A file appears whole or not at all; devices and pipes are written as they are. */
+static void write_output(struct build *build, const char *path, const struct text *text, struct file_set **files)
+{
+	struct stat status;
+	if (!path || !strcmp(path, "-")) {
+		write_all(build, stdout, "standard output", text);
+		return;
+	}
+	if (!stat(path, &status) && !S_ISREG(status.st_mode)) {
+		write_all(build, fopen(path, "wb"), path, text);
 		return;
 	}
 	const char *slash = strrchr(path, '/');
 	const char *directory = !slash ? "."
 		: slash == path        ? "/"
 				       : arena_copy(build->arena, path, (size_t)(slash - path));
-	struct file_set *files = file_set_new(build, directory);
-	file_set_add(files, slash ? slash + 1 : path, text->count ? text->at : "", text->count);
-	file_set_commit(files);
+	*files = file_set_new(build, directory);
+	file_set_add(*files, slash ? slash + 1 : path, text->count ? text->at : "", text->count);
+	file_set_commit(*files);
 }
 
 int cli_render(int argc, char **argv)
@@ -211,11 +238,12 @@ int cli_render(int argc, char **argv)
 			struct environment *environment =
 				environment_new(&build, build.arena, &request.settings, load, &request.paths);
 			template_render(environment, request.template, data, &text);
-			write_output(&build, request.output, &text);
+			write_output(&build, request.output, &text, &request.files);
 		}
 	}
 	if (build.code)
 		fprintf(stderr, "ingot: %s\n%s", build.message, build.detail);
+	file_set_drop(request.files);
 	text_release(&text);
 	enum exit_code code =
 		build.code == EXIT_LIMIT ? EXIT_INVALID : build.code; /* a limit passed is a failed rendering */

@@ -24,7 +24,9 @@ static void body(struct build *build, int argc, char **argv)
 {
 	struct cli cli;
 	struct text out;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_STAGE | TAKES_NAME | TAKES_MODE, "The graph stage prints ONNX text, which reads back as a model; glue is what --target jit gives to libtcc.", argc, argv, 1, 1);
+	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_TARGET | TAKES_STAGE | TAKES_NAME | TAKES_MODE,
+		"The graph stage prints ONNX text, which reads back as a model; glue is what --target jit of run gives to libtcc.\n"
+		"--target c (default) or cuda: for which of them kernels, loops, plan and source are.", argc, argv, 1, 1);
 	const char *stage = cli.stage ? cli.stage : "graph";
 	static const char *const stages[] = { "graph", "definitions", "kernels", "loops", "plan", "source", "glue" };
 	size_t s = 0;
@@ -32,7 +34,11 @@ static void body(struct build *build, int argc, char **argv)
 		s++;
 	if (s == COUNT(stages))
 		fail(build, EXIT_USAGE, NULL, "--stage: no \"%s\"; graph, definitions, kernels, loops, plan, source and glue are there", stage);
+	bool cuda = cli_takes_cuda(&cli);
+	if (cuda && s == 6)
+		fail(build, EXIT_USAGE, NULL, "--stage glue is not for --target cuda");
 	struct model *model = model_read(build, &cli.options);
+	model->pools_apart = cuda;
 	model_prepare(model);
 	text_init(&out, build);
 	if (s > 0)

@@ -1,6 +1,7 @@
 /* check.c: what every program promises, asserted: definitions stand before their readers, indices lie inside what they
  * read (given the selects around them), types fit. */
 #include "definitions/definitions.h"
+#undef NDEBUG                             /* a checker checks, however it is built */
 #include <assert.h>
 
 /* What the selects around an expression say: low <= at <= high. */

@@ -26,27 +26,10 @@ static int k_less(double a, double b) { return a < b; }
 static int k_equal(double a, double b) { return a == b; }
 static double k_select(int which, double a, double b) { return which ? a : b; }
 
-#define ROW_0(name, ...)
-#define ROW_1(name, ...) \
-	static void row_##name(int n, const double *pa, const double *pb, const double *pc, double *y) \
-	{ \
-		for (int i = 0; i < n; i++) { \
-			double a = pa[i], b = pb ? pb[i] : 0, c = pc ? pc[i] : 0; \
-			(void)a, (void)b, (void)c; \
-			y[i] = __VA_ARGS__; \
-		} \
-	}
-#define S(name, arity, floats, ints, cost, error, ...) ROW_##floats(name, __VA_ARGS__)
-#include "tables/scalars.h"
-#undef S
-
-#define ENTRY_0(name)
-#define ENTRY_1(name) [SCALAR_##name] = row_##name,
-row_double *const rows_double[SCALAR_COUNT] = {
-#define S(name, arity, floats, ...) ENTRY_##floats(name)
-#include "tables/scalars.h"
-#undef S
-};
+#define NUMBER double
+#define ROW row_double
+#define TABLE rows_double
+#include "definitions/rows_each.h"
 
 /* A product of two floats is exact in double: nothing is gained by a fused step, which is slow where there is no
  * instruction. */

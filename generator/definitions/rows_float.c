@@ -3,27 +3,10 @@
 #include "definitions/words.h"
 #include <math.h>
 
-#define ROW_0(name, ...)
-#define ROW_1(name, ...) \
-	static void row_##name(int n, const float *pa, const float *pb, const float *pc, float *y) \
-	{ \
-		for (int i = 0; i < n; i++) { \
-			float a = pa[i], b = pb ? pb[i] : 0, c = pc ? pc[i] : 0; \
-			(void)a, (void)b, (void)c; \
-			y[i] = __VA_ARGS__; \
-		} \
-	}
-#define S(name, arity, floats, ints, cost, error, ...) ROW_##floats(name, __VA_ARGS__)
-#include "tables/scalars.h"
-#undef S
-
-#define ENTRY_0(name)
-#define ENTRY_1(name) [SCALAR_##name] = row_##name,
-row_float *const rows_float[SCALAR_COUNT] = {
-#define S(name, arity, floats, ...) ENTRY_##floats(name)
-#include "tables/scalars.h"
-#undef S
-};
+#define NUMBER float
+#define ROW row_float
+#define TABLE rows_float
+#include "definitions/rows_each.h"
 
 /* One loop for each way to step, so that a compiler makes vectors of it. */
 #define FMA_LOOPS(fma) \

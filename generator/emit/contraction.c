@@ -59,8 +59,10 @@ static struct value result_of(struct printing *p, const struct index *row, const
 		printer_share(&printer, &moved, 1);
 		value = printer_value(&printer, moved);
 	}
+	if (c->pool.by_panel)                                 /* scratch begins with the panel's own first column */
+		with[c->column] = index_scale(p->arena, vec, p->emit->target->lanes);
 	const struct index *at = index_substitute(p->arena, c->out_at, with);
-	int64_t step = index_factor(at, c->column);
+	int64_t step = c->pool.by_panel ? 1 : index_factor(at, c->column);
 	const char *to = printer_address(&printer, c->result, at), *store;
 	if (step == 1)
 		store = left ? arena_printf(p->arena, "vec_store_n(%s, %s, %s)", to, value, left) : arena_printf(p->arena, "vec_store(%s, %s)", to, value);
@@ -514,7 +516,8 @@ static struct value call_pool_load(struct template_call *call)
 			of_row = v == c->pool.row ? stride[k] : of_row;
 			of_column = v == c->pool.across ? stride[k] : of_column;
 		}
-	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + c", up * of_row + across * of_column, c->pool.stride[1] * of_column);
+	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + %s", up * of_row + across * of_column, c->pool.stride[1] * of_column,
+		c->pool.by_panel ? "e" : "c");
 	return part->left ? value_printf(part->p->arena, "vec_load_n(%s, %" PRId64 ", 0.f)", at, part->left) : value_printf(part->p->arena, "vec_load(%s)", at);
 }
 
@@ -534,7 +537,7 @@ static struct value call_pool_store(struct template_call *call)
 		int root = c->pool.of[v], var = -1;
 		at[v] = index_var(p->arena, v, d->extents[v]);
 		if (root >= 0 && root != c->pool.row && root != c->pool.across && index_is_var(c->of_root[root], &var)) {
-			names[v] = p->names[var];
+			names[v] = var == c->column && c->pool.by_panel ? arena_printf(p->arena, "(%s + e)", p->names[var]) : p->names[var];
 			lane = var == c->column ? v : lane;
 		}
 		names[v] = root == c->pool.row ? "q" : root == c->pool.across ? "l" : names[v];
@@ -559,7 +562,8 @@ static struct value pool_value(struct printing *p)
 		if (c->result->placed->stride[k]) {
 			int v = -1;
 			index_is_var(c->store_at[k], &v);
-			floats += c->result->placed->stride[k] * ((v == c->pool.row ? c->pool.size[0] : c->result->extents[k]) - 1);
+			int64_t extent = v == c->pool.row ? c->pool.size[0] : c->pool.by_panel && c->result->placed->stride[k] == 1 ? c->tile_vecs * lanes : c->result->extents[k];
+			floats += c->result->placed->stride[k] * (extent - 1);
 		}
 	for (int64_t t = 0; t < c->pool.size[0] * c->pool.size[1]; t++)
 		value_list_add(taps, value_int(t));
@@ -569,13 +573,16 @@ static struct value pool_value(struct printing *p)
 		*user = (struct pool_part){ p, tail ? columns - whole : 0 };
 		if (tail ? columns == whole : !whole)
 			continue;
-		value_dict_set(part, "columns", value_int(tail ? columns : whole));
+		value_dict_set(part, "columns", !c->pool.by_panel ? value_int(tail ? columns : whole)
+			: columns % c->panels ? value_string("vecs") : value_int(c->tile_vecs));
 		value_dict_set(part, "first", value_int(tail ? whole : 0));
 		value_dict_set(part, "load", value_function(p->arena, "load", "tap", call_pool_load, user));
 		value_dict_set(part, "store", value_function(p->arena, "store", "value", call_pool_store, user));
 		value_list_add(parts, part);
 	}
 	value_dict_set(pool, "floats", value_int(floats + 1));
+	value_dict_set(pool, "by_panel", value_bool(c->pool.by_panel));
+	value_dict_set(pool, "lane", value_string(c->pool.by_panel ? "e" : "c"));
 	value_dict_set(pool, "size", value_int(c->pool.size[0]));
 	value_dict_set(pool, "stride", value_int(c->pool.stride[0]));
 	value_dict_set(pool, "across", value_int(c->pool.d->extents[c->pool.d->rank - 1]));
@@ -657,7 +664,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	for (int i = 0; i < p->tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
 		int64_t inner = c->terms ? c->extents[c->column + c->terms] : 1;
-		int unroll = inner <= 4 ? (int)inner : p->tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
+		int unroll = emit->target->small ? 1 : inner <= 4 ? (int)inner : p->tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
 		struct tile_user *user = new(arena, struct tile_user);
 		*user = (struct tile_user){ new(arena, struct printing), &p->tiles[i] };
 		*user->p = *p;

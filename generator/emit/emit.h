@@ -10,7 +10,7 @@
  *     printer.lets.count = 0;                          // and on to the next statement
  *
  * With `lane` the expression stands for target->lanes neighbours along that variable and is a vec: a load whose address
- * grows by 1 with the lane is vec_load, one that does not grow is vec_set, any other vec_gather.  What a vector may hold is
+ * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other vec_gather.  What a vector may hold is
  * printer_can_vector's to say.  Without it the expression is a scalar of its own C type.  Addresses are placed_address's. */
 #ifndef EMIT_EMIT_H
 #define EMIT_EMIT_H
@@ -68,7 +68,8 @@ const char *print_number(struct arena *, enum dtype, double number, int64_t inte
 
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
 struct value emit_kernel_value(struct emit *, const struct kernel *);
-const char  *emit_symbol(struct emit *, const struct kernel *);            /* "mnist_k3_convolution" */
+/* "mnist_k3_convolution": of the kernel whose code it runs. */
+const char  *emit_symbol(struct emit *, const struct kernel *);
 
 struct value emit_target_value(struct emit *);
 struct value emit_lets(struct arena *, const struct printer *);           /* [{type, name, value}] of what must stand before a text */
@@ -77,6 +78,7 @@ const char  *emit_buffer(void *kernel, const struct definition *);        /* a p
 /* ---- one file a shape: appends the kernel's functions ---- */
 void contraction_emit(struct emit *, const struct kernel *, struct text *out);
 void winograd_emit(struct emit *, const struct kernel *, struct text *out);
+/* Nothing where it runs another kernel's code. */
 void emit_kernel(struct emit *, const struct kernel *, struct text *out);
 
 /* ---- words.c: a prelude, with the words that `text` needs and those that they need ---- */

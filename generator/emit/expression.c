@@ -308,6 +308,18 @@ static const char *c_type(const struct printer *printer, const struct expr *expr
 	return printer->lane >= 0 ? "vec" : dtypes[expr->type].class == CLASS_FLOAT ? dtypes[expr->type].c : "long long";
 }
 
+/* Every second float: neighbours in the pairs [0, 1], [2, 3] … of the buffer, so that a window's taps share what they load.  NULL where
+ * the pairs reach out of the buffer. */
+static const char *print_pairs(struct printer *printer, const struct definition *of, const struct index *address)
+{
+	int64_t low, high, odd = address->constant & 1;
+	index_range(address, &low, &high);
+	if (low - odd < 0 || high + 1 - odd >= definition_elements(of))
+		return NULL;
+	const char *from = printer_address(printer, of, index_plus(printer->arena, address, -odd));
+	return arena_printf(printer->arena, odd ? "vec_odd(%s)" : "vec_even(%s)", from);
+}
+
 static struct printed print_load(struct printer *printer, const struct expr *load)
 {
 	struct arena *arena = printer->arena;
@@ -326,7 +338,7 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 		const char *from = printer_address(printer, load->of, address);
 		if (factor == 1)
 			text = printer->left ? arena_printf(arena, "vec_load_n(%s, %s, 0.f)", from, printer->left) : arena_printf(arena, "vec_load(%s)", from);
-		else
+		else if (factor != 2 || printer->left || !(text = print_pairs(printer, load->of, address)))
 			text = printer->left ? arena_printf(arena, "vec_gather_n(%s, %" PRId64 ", %s, 0.f)", from, factor, printer->left)
 				: arena_printf(arena, "vec_gather(%s, %" PRId64 ")", from, factor);
 	}

@@ -34,6 +34,7 @@ static void fill(struct engine *engine, struct state *state)
 	struct model *model = engine->model;
 	struct build *build = model->build;
 	const struct lowered *lowered = model->lowered;
+	state->program.profiled = model->options->profile;
 	jit_build(&state->program, build, lowered, model_templates(model), model->name);
 	state->weights = allocate(build, "weights", lowered->weights_bytes);
 	state->workspace = allocate(build, "workspace", lowered->workspace_bytes);
@@ -69,6 +70,27 @@ static void jit_engine_run(struct engine *engine, const void *const *inputs, voi
 	state->program.run(inputs, outputs, state->workspace, state->weights, state->scratch + JIT_LANES_MOST);
 }
 
+static void jit_profile_run(struct engine *engine, const void *const *inputs, void *const *outputs, engine_mark *mark, void *user)
+{
+	struct state *state = engine->state;
+	state->program.profile(inputs, outputs, state->workspace, state->weights, state->scratch + JIT_LANES_MOST, mark, user);
+}
+
+static int by_name(const void *key, const void *symbol) { return strcmp(key, ((const struct jit_symbol *)symbol)->name); }
+
+static void *jit_limit(struct engine *engine, const char *name)
+{
+	size_t count;
+	const struct jit_symbol *menu = jit_menu(engine->model->options->target->name, &count), *found;
+	found = bsearch(arena_printf(engine->model->build->arena, "m_%s", name), menu, count, sizeof *menu, by_name);
+	return found ? (void *)(uintptr_t)found->at : NULL;
+}
+
+static const char *jit_form(struct engine *engine, const struct kernel *kernel)
+{
+	return ((struct state *)engine->state)->program.scalar[kernel->number] ? "scalar loops" : "menu";
+}
+
 int engine_jit_scalar_kernels(struct engine *engine) { return ((struct state *)engine->state)->program.scalar_kernels; }
 
 void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, const void *const *inputs, void *const *outputs, void **arguments)
@@ -86,7 +108,8 @@ void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, cons
 				arguments[i] = outputs[k];
 	}
 	arguments[kernel->params.count] = state->scratch + JIT_LANES_MOST;
-	return jit_function(state->program.code, arena_printf(engine->model->build->arena, "%s_%s", engine->model->name, kernel->name));
+	return jit_function(state->program.code, arena_printf(engine->model->build->arena, "%s_%s", engine->model->name, (kernel->same ? kernel->same : kernel)->name));
 }
 
-const struct engine_kind engine_jit = { "jit", jit_open, jit_engine_run, jit_close };
+const struct engine_kind engine_jit = { .name = "jit", .open = jit_open, .run = jit_engine_run, .close = jit_close, .profile = jit_profile_run,
+	.limit = jit_limit, .form = jit_form };

@@ -14,6 +14,7 @@ enum {
 	JIT_BLOCK = 2048,                 /* values of a block, about: some of these fit L1 */
 	JIT_LANES_MOST = 1024,            /* of a block whose loop is longer */
 	JIT_TERMS_MOST = 256,             /* of one chain */
+	JIT_PARAMS_MOST = 240,            /* of one kernel */
 	JIT_SCRATCH_MOST = 1 << 20,       /* floats of one kernel */
 };
 
@@ -76,14 +77,20 @@ bool jit_contraction(struct blocks *, struct emit *, struct jit_kernel *);
 
 /* ---- program.c: all kernels -> text -> code ---- */
 typedef void jit_run(const void *const *inputs, void *const *outputs, unsigned char *workspace, const unsigned char *weights, float *scratch);
+typedef void jit_mark(void *user, int kernel);
+typedef void jit_profile(const void *const *inputs, void *const *outputs, unsigned char *workspace, const unsigned char *weights, float *scratch,
+	jit_mark *, void *user);
 struct jit_program {
+	bool profiled;                    /* set before: `profile` is wanted too */
 	struct jit_code *code;
 	jit_run *run;
+	jit_profile *profile;             /* the same with marks: -1 before the first kernel, then the number of each behind it */
 	int64_t scratch_bytes;            /* beside it lie JIT_LANES_MOST zeros: `scratch` points behind them */
 	const char *text;                 /* what libtcc was given; in the build's arena */
 	int scalar_kernels;               /* without a form of their own: scalar loops */
+	bool *scalar;                     /* by number: which */
 };
-/* EXIT_ENVIRONMENT where this build or process cannot, naming why. */
+/* Into a program that is zero but for `profiled`.  EXIT_ENVIRONMENT where this build or process cannot, naming why. */
 void jit_build(struct jit_program *, struct build *, const struct lowered *, struct environment *templates, const char *name);
 /* A graph of several in one text. */
 struct jit_part {

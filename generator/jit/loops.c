@@ -577,8 +577,11 @@ bool jit_loops(struct blocks *b, const struct target *target, struct jit_kernel 
 {
 	static void (*const passes[])(struct loops *) = { loops_unroll, loops_split, loops_collapse, loops_fuse };
 	struct loops *loops = loops_build(b->build, b->arena, target, b->kernel);
-	for (size_t i = 0; i < COUNT(passes); i++)
+	for (size_t i = 0; i < COUNT(passes); i++) {
+		if (b->build->check)
+			loops_check(loops);
 		passes[i](loops);
+	}
 	loops_check(loops);
 	loops_name(loops);
 	struct walking w = { .b = b, .loops = loops, .cells = new_array(b->arena, struct where, loops->cells.count + 1),

@@ -14,6 +14,7 @@ struct writing {
 	struct text kernels, words;       /* words: of the kernels of scalar loops */
 	VECTOR(struct used) used;
 	struct value schedule;
+	int64_t *blocks;                  /* of each kernel's function, by number */
 	int64_t scratch;
 };
 
@@ -51,10 +52,12 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 {
 	struct arena *arena = w->build->arena;
 	struct value entry = value_dict(arena);
-	const char *arguments = "";
+	const char *arguments = "", *code = (kernel->same ? kernel->same : kernel)->name;
+	w->blocks[kernel->number] = blocks;
 	for (size_t i = 0; i < kernel->params.count; i++)
 		arguments = arena_printf(arena, "%s%s%s", arguments, i ? ", " : "", argument_of(w, &kernel->params.at[i]));
-	value_dict_set(entry, "name", value_string(arena_printf(arena, "%s_%s", w->name, kernel->name)));
+	value_dict_set(entry, "name", value_string(arena_printf(arena, "%s_%s", w->name, code)));
+	value_dict_set(entry, "number", value_int(kernel->number));
 	value_dict_set(entry, "arguments", value_string(arguments));
 	value_dict_set(entry, "blocks", value_int(blocks));
 	value_dict_set(entry, "scalar", value_bool(scalar));
@@ -77,6 +80,9 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, const cha
 	struct jit_kernel made = { .value = value_dict(&w->arena) };
 	const char *template = "c/jit_kernel.jinja";
 	bool can = false;
+	if (kernel->params.count > JIT_PARAMS_MOST)           /* libtcc's own limit is a little higher */
+		fail(w->build, EXIT_LIMIT, place_of(w->build->arena, kernel), "the JIT cannot run it: it reads and writes %zu tensors, %d at most",
+			kernel->params.count, JIT_PARAMS_MOST);
 	if (kernel->shape == SHAPE_LOOPS) {
 		can = jit_window(&blocks, w->lowered->target, &made);
 		template = can ? "c/jit_window.jinja" : template;
@@ -126,6 +132,7 @@ static void add_scalar(struct writing *w, const struct kernel *kernel, const cha
 	loops_emit(&emit, kernel, &w->kernels);
 	text_add(&w->words, w->kernels.at + from, w->kernels.count - from);
 	add_schedule(w, kernel, loops->blocks, true);
+	w->program->scalar[kernel->number] = true;
 	w->program->scalar_kernels++;
 }
 
@@ -139,11 +146,20 @@ static void add_part(struct writing *w, const struct jit_part *part)
 	w->plain.prelude = "c/prelude_scalar.jinja";
 	w->schedule = value_list(w->build->arena);
 	w->scratch = 0;
+	w->blocks = new_array(w->build->arena, int64_t, w->lowered->kernels.count + 1);
+	w->program->scalar = new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+		const struct kernel *kernel = w->lowered->kernels.at[k], *same = kernel->same;
 		const char *why = NULL;
+		if (same) {
+			w->program->scalar[kernel->number] = w->program->scalar[same->number];
+			w->program->scalar_kernels += w->program->scalar[same->number];
+			add_schedule(w, kernel, w->blocks[same->number], w->program->scalar[same->number]);
+			continue;
+		}
 		arena_init(&w->arena, w->build);
-		if (!add_blocks(w, w->lowered->kernels.at[k], &why))
-			add_scalar(w, w->lowered->kernels.at[k], why);
+		if (!add_blocks(w, kernel, &why))
+			add_scalar(w, kernel, why);
 		arena_release(&w->arena);
 		text_addc(&w->kernels, '\n');
 	}
@@ -189,6 +205,7 @@ void jit_texts(struct jit_program *program, struct build *build, struct jit_part
 	value_dict_set(globals, "prelude", value_string_of(prelude.count ? prelude.at : "", prelude.count));
 	value_dict_set(globals, "kernels", value_string_of(w.kernels.count ? w.kernels.at : "", w.kernels.count));
 	value_dict_set(globals, "runs", runs);
+	value_dict_set(globals, "profile", value_bool(program->profiled));
 	template_render(templates, "c/jit_program.jinja", globals, out);
 	text_release(&prelude);
 	text_release(&w.words);
@@ -258,7 +275,6 @@ void jit_compile_text(struct jit_program *program, struct build *build, const ch
 void jit_build(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates, const char *name)
 {
 	struct text text;
-	memset(program, 0, sizeof *program);
 	text_init(&text, build);
 	jit_text(program, build, lowered, templates, name, &text);
 	jit_compile_text(program, build, lowered->target->name, &text, NULL, 0);
@@ -269,4 +285,5 @@ void jit_build(struct jit_program *program, struct build *build, const struct lo
 		program->code = NULL;
 		fail(build, EXIT_ENVIRONMENT, NULL, "libtcc made no function \"run\"");
 	}
+	*(void **)&program->profile = program->profiled ? jit_function(program->code, "profile") : NULL;
 }

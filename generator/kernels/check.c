@@ -1,5 +1,6 @@
-/* check.c: what must hold of kernels before they are printed. */
+/* check.c: what must hold of kernels before they are printed, and of their parts after each step. */
 #include "kernels/kernels.h"
+#undef NDEBUG                             /* a checker checks, however it is built */
 #include <assert.h>
 
 struct checking { const struct lowered *lowered; const struct kernel *kernel; };
@@ -15,11 +16,42 @@ static void check_load(void *user, const struct expr *load)
 		assert(placed->kernel && placed->kernel->number <= c->kernel->number);
 }
 
-void lowered_check(const struct lowered *lowered)
+static void check_readable(void *user, const struct expr *load)
+{
+	const struct definition *reader = user;
+	assert(load->of->placed->mode != MODE_VIRTUAL && load->of->number < reader->number);
+}
+
+/* What is not virtual reads nothing that is, and has a place for each element. */
+void placed_check(const struct lowered *lowered)
+{
+	for (size_t i = 0; i < lowered->program->all.count; i++) {
+		struct definition *d = lowered->program->all.at[i];
+		int64_t last = 0;
+		assert(d->placed);
+		if (d->placed->mode == MODE_VIRTUAL) {
+			assert(!d->is_output && (!d->reduce || !d->placed->readers.count));
+			continue;
+		}
+		for (int v = 0; v < d->rank; v++) {
+			assert(d->placed->stride[v] >= 0);
+			last += d->extents[v] > 0 ? (d->extents[v] - 1) * d->placed->stride[v] : 0;
+		}
+		assert(definition_elements(d) == 0 || (int64_t)dtype_bytes(d->type, (size_t)last + 1) <= d->placed->bytes);
+		if (d->source != SOURCE_COMPUTED)
+			continue;
+		expr_loads(d->body, check_readable, d);
+		if (d->start)
+			expr_loads(d->start, check_readable, d);
+	}
+}
+
+/* Each definition that is stored belongs to one kernel, after those that it reads. */
+void fused_check(const struct lowered *lowered)
 {
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct checking c = { lowered, lowered->kernels.at[k] };
-		assert(c.kernel->number == (int)k && c.kernel->blocks > 0 && c.kernel->members.count > 0);
+		assert(c.kernel->number == (int)k && c.kernel->members.count > 0 && c.kernel->root);
 		for (size_t m = 0; m < c.kernel->members.count; m++) {
 			const struct definition *d = c.kernel->members.at[m];
 			assert(d->placed->kernel == c.kernel);
@@ -27,6 +59,20 @@ void lowered_check(const struct lowered *lowered)
 			if (d->start)
 				expr_loads(d->start, check_load, &c);
 		}
+	}
+	for (size_t i = 0; i < lowered->program->all.count; i++) {
+		const struct definition *d = lowered->program->all.at[i];
+		assert(d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->placed->kernel);
+	}
+}
+
+void lowered_check(const struct lowered *lowered)
+{
+	placed_check(lowered);
+	fused_check(lowered);
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		struct checking c = { lowered, lowered->kernels.at[k] };
+		assert(c.kernel->blocks > 0);
 		for (size_t p = 0; p < c.kernel->params.count; p++) {
 			const struct placed *placed = c.kernel->params.at[p].of->placed;
 			assert(placed->mode == MODE_DEVICE || placed->mode == MODE_HOSTED || placed->mode == MODE_CONSTANT);

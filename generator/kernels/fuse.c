@@ -22,35 +22,54 @@ static void see_use(void *user, const struct expr *load)
 		uses->same &= expr_equal(uses->first, load);
 }
 
-/* The map's variables over the root's such that the map reads the root at its own variables: by permutation, or as a
- * reshape.  False where there is no such relation. */
-static bool relate(struct arena *arena, const struct definition *map, const struct definition *root, const struct expr *load,
+/* Do these variables of the map, over the root's, make the map read the root at its own variables? */
+static bool reads_at_own(struct arena *arena, const struct definition *root, const struct expr *load, const struct index *const *vars,
+	const struct index *const *with)
+{
+	const struct expr *seen = expr_substitute(arena, load, with);
+	for (int d = 0; d < root->rank; d++)
+		if (!index_equal(seen->at[d], vars[d]))
+			return false;
+	return true;
+}
+
+static void own_variables(struct arena *arena, const struct definition *root, const struct index **vars)
+{
+	for (int d = 0; d < root->rank; d++)
+		vars[d] = index_var(arena, d, root->extents[d]);
+}
+
+/* The map's variables over the root's such that the map reads the root at its own variables.  False where no permutation does. */
+static bool relate_by_permutation(struct arena *arena, const struct definition *map, const struct definition *root, const struct expr *load,
 	const struct index **with)
 {
 	const struct index *vars[MAX_RANK];
 	if (definition_elements(map) != definition_elements(root))
 		return false;
-	for (int d = 0; d < root->rank; d++)
-		vars[d] = index_var(arena, d, root->extents[d]);
-	for (int way = 0; way < 2; way++) {
-		memset(with, 0, MAX_VARS * sizeof *with);
-		if (way == 0) {
-			for (int d = 0, v; d < root->rank; d++)
-				if (index_is_var(load->at[d], &v) && map->extents[v] == root->extents[d])
-					with[v] = vars[d];
-			for (int v = 0; v < map->rank; v++)
-				if (!with[v])
-					with[v] = index_constant(arena, 0);
-		} else
-			index_unflatten(arena, index_flatten(arena, root->rank, vars, root->extents), map->rank, map->extents, with);
-		const struct expr *seen = expr_substitute(arena, load, with);
-		bool identity = true;
-		for (int d = 0; d < root->rank; d++)
-			identity &= index_equal(seen->at[d], vars[d]);
-		if (identity)
-			return true;
-	}
-	return false;
+	own_variables(arena, root, vars);
+	memset(with, 0, MAX_VARS * sizeof *with);
+	for (int d = 0, v; d < root->rank; d++)
+		if (index_is_var(load->at[d], &v) && map->extents[v] == root->extents[d])
+			with[v] = vars[d];
+	for (int v = 0; v < map->rank; v++)
+		if (!with[v])
+			with[v] = index_constant(arena, 0);
+	return reads_at_own(arena, root, load, vars, with);
+}
+
+/* The same by permutation, or as a reshape. */
+static bool relate(struct arena *arena, const struct definition *map, const struct definition *root, const struct expr *load,
+	const struct index **with)
+{
+	const struct index *vars[MAX_RANK];
+	if (relate_by_permutation(arena, map, root, load, with))
+		return true;
+	if (definition_elements(map) != definition_elements(root))
+		return false;
+	own_variables(arena, root, vars);
+	memset(with, 0, MAX_VARS * sizeof *with);
+	index_unflatten(arena, index_flatten(arena, root->rank, vars, root->extents), map->rank, map->extents, with);
+	return reads_at_own(arena, root, load, vars, with);
 }
 
 static void fuse_epilogues(struct lowered *lowered)
@@ -79,6 +98,86 @@ static void fuse_epilogues(struct lowered *lowered)
 			break;
 		}
 	}
+}
+
+/* ---- a generic reduction takes the index space of its reader ---- */
+static void replace_reader(struct definition *of, struct definition *old, struct definition *new)
+{
+	for (size_t i = 0; i < of->placed->readers.count; i++)
+		if (of->placed->readers.at[i] == old)
+			of->placed->readers.at[i] = new;
+}
+struct replacing { struct definition *old, *new; };
+static void see_replace(void *user, const struct expr *load)
+{
+	struct replacing *r = user;
+	replace_reader(load->of, r->old, r->new);
+}
+
+/* d's reduction over the variables of `reader`, which reads d at `load`. */
+static void take_space(struct arena *arena, struct definition *d, const struct definition *from, const struct definition *reader, const struct expr *load)
+{
+	const struct index *with[MAX_VARS] = { 0 };
+	memcpy(with, load->at, (size_t)from->rank * sizeof *with);
+	for (int v = 0; v < from->reduced; v++)
+		with[from->rank + v] = index_var(arena, reader->rank + v, from->reduced_extents[v]);
+	d->reduce = from->reduce;
+	d->order = from->order;
+	d->reduced = from->reduced;
+	memcpy(d->reduced_extents, from->reduced_extents, sizeof d->reduced_extents);
+	d->rank = reader->rank;
+	memcpy(d->extents, reader->extents, sizeof d->extents);
+	d->start = from->start ? expr_substitute(arena, from->start, with) : NULL;
+	d->body = expr_substitute(arena, from->body, with);
+}
+
+/* Where one map alone reads a generic reduction, permuted, the reduction runs in the order of that map: a map that only moves becomes
+ * the reduction itself, any other can then join its kernel.  So a transposition behind a pooling costs nothing. */
+static void follow_reader(struct lowered *lowered, struct definition *d)
+{
+	struct arena *arena = lowered->arena;
+	struct definition *reader = d->placed->readers.count == 1 ? d->placed->readers.at[0] : NULL;
+	const struct index *with[MAX_VARS];
+	struct uses uses = { .of = d, .same = true };
+	if (d->reduce == REDUCE_NONE || d->is_output || d->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || reader->rewrite
+		|| reader->original)
+		return;
+	expr_loads(reader->body, see_use, &uses);
+	if (!uses.count || !uses.same || reader->rank + d->reduced > MAX_VARS || !relate_by_permutation(arena, reader, d, uses.first, with))
+		return;
+	bool at_own = reader->rank == d->rank;
+	for (int v = 0, var; at_own && v < d->rank; v++)
+		at_own = d->extents[v] == 1 || (index_is_var(uses.first->at[v], &var) && var == v);
+	bool moves = reader->body->kind == EXPR_LOAD;
+	if (at_own && !moves)
+		return;
+	struct definition *now = reader;
+	if (!moves) {                                         /* d in another order: a new definition in its place */
+		struct definition *turned = new(arena, struct definition);
+		const struct index *own[MAX_RANK];
+		*turned = *d;
+		turned->placed = new(arena, struct placed);
+		*turned->placed = *d->placed;
+		take_space(arena, turned, d, reader, uses.first);
+		own_variables(arena, turned, own);
+		/* d becomes a load of it for as long as the reader's loads are replaced */
+		struct definition moved = *d;
+		d->reduce = REDUCE_NONE;
+		d->body = expr_substitute(arena, expr_load(arena, turned, own), with);
+		reader->body = expr_inline(arena, reader->body, d);
+		*d = moved;
+		lowered->program->all.at[d->number] = turned;
+		now = turned;
+	} else
+		take_space(arena, reader, d, reader, uses.first);
+	struct replacing r = { d, now };
+	expr_loads(d->body, see_replace, &r);
+	if (d->start)
+		expr_loads(d->start, see_replace, &r);
+	now->placed->generic = true;
+	d->placed->mode = MODE_VIRTUAL;
+	d->placed->readers.count = 0;
+	place_row_major(now);
 }
 
 /* ---- generic kernels ---- */
@@ -261,6 +360,12 @@ void fuse(struct lowered *lowered)
 			part->contraction = d->placed->contraction;
 			part->mode = MODE_LOCAL;
 		}
+	}
+	/* Last to first: the one that only moves may be read by another one of that kind. */
+	for (size_t i = program->all.count; i-- > 0;) {
+		struct definition *d = program->all.at[i];
+		if (d->source == SOURCE_COMPUTED && d->placed->mode != MODE_VIRTUAL && !d->placed->contraction)
+			follow_reader(lowered, d);
 	}
 	fuse_epilogues(lowered);
 	if (lowered->pools)

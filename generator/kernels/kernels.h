@@ -27,10 +27,13 @@ struct target {
 	int workers;                      /* tiles of a contraction that there should be at least, where smaller ones make more; 0: any */
 	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a worker; 0: 2048 */
 	bool log;                         /* each store to a buffer is logged: scalar loops alone */
+	bool small;                       /* code and stack as small as they go: target_small */
 	bool parts;                       /* what a rewrite made (Winograd) runs as kernels of its own, through the workspace */
 };
 const struct target *target_find(const char *name);               /* NULL: no such target */
 const struct target *target_native(void);                         /* by CPUID feature bits; its name is that of the row it comes from */
+/* The same CPU for --optimise size: small, and compiled for size; itself where it is so already or nothing is compiled for it. */
+const struct target *target_small(struct arena *, const struct target *);
 const struct target *target_at(int);                              /* row by row; NULL after the last */
 extern const struct target target_cuda;                           /* backends/cuda/target.c: a warp as a vector of 32 lanes */
 
@@ -52,6 +55,8 @@ struct placed {
 	struct kernel *kernel;            /* that computes it; NULL: input or constant */
 	int first, last;                  /* numbers of the kernels that write and last read it */
 	struct contraction *contraction;  /* found by its indices; NULL: a map, or generic loops */
+	struct definition *view_of;       /* a slice of that one's memory, this many elements behind its first; NULL: memory of its own */
+	int64_t view_offset;
 	bool generic;                     /* barred from every shape but loops */
 	VECTOR(struct definition *) readers;
 };
@@ -78,6 +83,8 @@ struct kernel {
 	double flops, bytes;              /* for cost, bench and the manifest */
 	const char *tile;                 /* for people: "6 x 64" */
 	const char *template_name;        /* "c/contraction.jinja" */
+	struct kernel *same;              /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
+	int times;                        /* … and serves this many kernels */
 	void *detail;                     /* what its shape keeps: struct contraction … */
 };
 
@@ -116,7 +123,9 @@ struct lowered {
 	struct mode_choice *choices;
 	size_t choice_count;
 	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
+	VECTOR(struct kernel *) code;     /* those of them whose code is their own */
 	VECTOR(struct constant_item) constants;
+	VECTOR(struct definition *) views;
 	int64_t workspace_bytes, workspace_bound;     /* the plan's peak; the largest live set */
 	int64_t workspace_align, weights_bytes;
 	int64_t pool_cap;                             /* bytes that one pool may have; 0: any */
@@ -131,12 +140,18 @@ void choose_algorithms(struct program *, enum optimise);
 /* `pools`: maxima may stand in the kernel of the convolution before them; not for engines that have no such kernel. */
 struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools, const struct placing_options *);      /* NULL: none */
 
+void split_groups(struct program *);          /* groups.c: grouped sums get the group as a variable of its own */
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
+void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
+void view(struct lowered *);                  /* views.c: slices at constant offsets */
+void share_code(struct lowered *);            /* same.c: kernels of equal code */
 void choose(struct lowered *);                /* choose.c: shape, tile, parameters, packed constants */
 void plan(struct lowered *);                  /* plan.c: offsets in workspace and blob */
-void lowered_check(const struct lowered *);   /* check.c */
+void placed_check(const struct lowered *);    /* check.c: after place, after layout */
+void fused_check(const struct lowered *);     /* after fuse */
+void lowered_check(const struct lowered *);   /* in the end: all of it, and the plan */
 void kernels_print(const struct lowered *, struct text *out);     /* print.c: --stage kernels */
 void plan_print(const struct lowered *, struct text *out);        /* --stage plan */
 
@@ -179,6 +194,7 @@ struct contraction {
 		struct definition *d;         /* NULL: none */
 		int row, across;              /* the root's variables that the windows run along */
 		int64_t size[2], stride[2];   /* of the window: rows, across */
+		bool by_panel;                /* scratch holds the columns of one panel: lanes are 1 */
 		int of[MAX_RANK];             /* the root's variable that each of d's output variables stands for; -1: extent 1 */
 	} pool;
 

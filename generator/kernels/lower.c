@@ -35,6 +35,12 @@ static void copy_outputs(struct program *program)
 	}
 }
 
+static void check_step(const struct lowered *lowered, void (*check)(const struct lowered *))
+{
+	if (lowered->program->build->check)
+		check(lowered);
+}
+
 struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools, const struct placing_options *options)
 {
 	struct lowered *lowered = new(program->arena, struct lowered);
@@ -49,13 +55,21 @@ struct lowered *lower(struct program *program, const struct target *target, enum
 		lowered->pool_cap = options->pool_cap;
 	}
 	copy_outputs(program);
+	split_groups(program);
+	if (program->build->check)
+		program_check(program);
 	place(lowered);
+	check_step(lowered, placed_check);
 	do {
 		fuse(lowered);
+		check_step(lowered, fused_check);
 		layout(lowered);
+		check_step(lowered, placed_check);
 	} while (!arrange(lowered));
+	view(lowered);
 	choose(lowered);
 	plan(lowered);
+	share_code(lowered);
 	lowered_check(lowered);
 	return lowered;
 }

@@ -87,6 +87,31 @@ static bool follows_product(const struct definition *d)
 	return l.found;
 }
 
+/* Would a reader have more tensors than a function should have parameters?  A gather of many goes in groups. */
+enum { TENSORS_MOST = 64 };
+struct tensors { const struct definition *of[2 * TENSORS_MOST]; int count; };
+static void count_tensor(void *user, const struct expr *load)
+{
+	struct tensors *t = user;
+	for (int i = 0; i < t->count; i++)
+		if (t->of[i] == load->of)
+			return;
+	if (t->count < (int)COUNT(t->of))
+		t->of[t->count++] = load->of;
+}
+static bool crowds(const struct definition *d)
+{
+	struct tensors own = { .count = 0 };
+	expr_loads(d->body, count_tensor, &own);
+	for (size_t i = 0; own.count > 1 && i < d->placed->readers.count; i++) {
+		struct tensors all = own;
+		expr_loads(d->placed->readers.at[i]->body, count_tensor, &all);
+		if (all.count - 1 > TENSORS_MOST)             /* d itself goes */
+			return true;
+	}
+	return false;
+}
+
 /* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has them. */
 static struct ingot_mode_state verdict(const struct lowered *lowered, const struct definition *d)
 {
@@ -108,6 +133,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	}
 	if (into_product)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };
+	if (crowds(d))
+		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_CROWD };
 	double reads = reads_of(d), cost = expr_cost(d->body);
 	if (follows_product(d))
 		return all_maps && reads <= 1 && d->placed->readers.count == 1 ? yes : no;
@@ -160,7 +187,7 @@ static void inline_into_readers(struct arena *arena, struct definition *d)
 	}
 }
 
-static void row_major(struct definition *d)
+void place_row_major(struct definition *d)
 {
 	int64_t step = 1;
 	for (int i = d->rank - 1; i >= 0; step *= d->extents[i], i--)
@@ -177,7 +204,7 @@ void place(struct lowered *lowered)
 		d->placed = new(lowered->arena, struct placed);
 		d->placed->first = d->placed->last = -1;
 		d->placed->generic = lowered->target->log;
-		row_major(d);
+		place_row_major(d);
 	}
 	for (size_t i = 0; i < program->all.count; i++)
 		note_readers(lowered->arena, program->all.at[i]);

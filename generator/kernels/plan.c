@@ -12,7 +12,8 @@ static void lifetimes(struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		for (size_t p = 0; p < kernel->params.count; p++) {
-			struct placed *placed = kernel->params.at[p].of->placed;
+			const struct definition *of = kernel->params.at[p].of;
+			struct placed *placed = of->placed->view_of ? of->placed->view_of->placed : of->placed;
 			if (placed->first < 0)
 				placed->first = kernel->number;
 			placed->last = kernel->number;
@@ -105,6 +106,10 @@ void plan(struct lowered *lowered)
 		push(lowered->arena, &buffers.owners, d);
 	}
 	plan_workspace(lowered, &buffers);
+	for (size_t i = 0; i < lowered->views.count; i++) {
+		struct definition *d = lowered->views.at[i];
+		d->placed->offset = d->placed->view_of->placed->offset + (int64_t)dtype_bytes(d->type, (size_t)d->placed->view_offset);
+	}
 	lowered->workspace_align = ALIGN;
 	int64_t at = 0;
 	for (size_t i = 0; i < lowered->constants.count; i++) {

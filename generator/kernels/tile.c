@@ -35,6 +35,44 @@ static double cost_of(const struct target *target, int64_t rows, int64_t vecs, i
 	return cost;
 }
 
+static bool tile_fits(const struct target *target, int64_t rows, int64_t vecs, int r, int v)
+{
+	int needed = r == 1 ? v + 2 : r * v + v + 1;
+	return needed <= target->registers && !(r > 8 && v > 2) && v <= 4 && r <= rows && v <= vecs;
+}
+
+/* Lines of the tiles' code: one tile for each height and width that balanced blocks and panels have. */
+static double text_of(int64_t rows, int64_t vecs, int64_t r, int64_t v)
+{
+	int64_t blocks = ceil_div(rows, r), panels = ceil_div(vecs, v), lines = 0;
+	for (int h = 0; h <= (rows % blocks != 0); h++)
+		for (int w = 0; w <= (vecs % panels != 0); w++)
+			lines += 10 + 3 * (ceil_div(rows, blocks) - h) * (ceil_div(vecs, panels) - w);
+	return (double)lines;
+}
+
+/* Instructions of one step over k: of all tiles together, loads and the loop's own beside the sums. */
+static double instructions_of(int64_t rows, int64_t vecs, int64_t r, int64_t v)
+{
+	int64_t blocks = ceil_div(rows, r), panels = ceil_div(vecs, v);
+	return (double)(rows * vecs + rows * panels + vecs * blocks + 4 * blocks * panels);
+}
+
+/* For small code: the least text among the tiles of as many panels that take a quarter more instructions at most: with more
+ * panels, padding would be copied more often. */
+static void tile_small(const struct target *target, int64_t rows, int64_t vecs, int *tile_rows, int *tile_vecs)
+{
+	double most = 1.25 * instructions_of(rows, vecs, *tile_rows, *tile_vecs), least = text_of(rows, vecs, *tile_rows, *tile_vecs);
+	int64_t panels = ceil_div(vecs, *tile_vecs);
+	for (int v = 4; v >= 1; v--)
+		for (int r = 14; r >= 1; r--)
+			if (tile_fits(target, rows, vecs, r, v) && ceil_div(vecs, v) == panels && instructions_of(rows, vecs, r, v) <= most && text_of(rows, vecs, r, v) < least) {
+				least = text_of(rows, vecs, r, v);
+				*tile_rows = r;
+				*tile_vecs = v;
+			}
+}
+
 void tile_choose(const struct target *target, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs)
 {
 	int64_t vecs = ceil_div(columns, target->lanes);
@@ -43,8 +81,7 @@ void tile_choose(const struct target *target, int64_t rows, int64_t columns, int
 	 * streams b from L2 as fast as more would. */
 	for (int v = 4; v >= 1; v--)
 		for (int r = 14; r >= 1; r--) {
-			int needed = r == 1 ? v + 2 : r * v + v + 1;
-			if (needed > target->registers || (r > 8 && v > 2) || v > 4 || r > rows || v > vecs)
+			if (!tile_fits(target, rows, vecs, r, v))
 				continue;
 			double cost = cost_of(target, rows, vecs, r, v, (double)terms);
 			/* 6 rows read a without packing it at any stride; more overflow the ways of L1 at powers of two */
@@ -55,6 +92,8 @@ void tile_choose(const struct target *target, int64_t rows, int64_t columns, int
 				*tile_vecs = v;
 			}
 		}
+	if (target->small)
+		tile_small(target, rows, vecs, tile_rows, tile_vecs);
 }
 
 /* ---- packing: [batch][panel][terms in order][width], width a whole number of vectors ---- */
@@ -132,6 +171,30 @@ static void fill_packed(const struct constant_item *item, void *out)
 		pack_any(p, from, out);
 }
 
+/* What an earlier kernel packed from the same constant in the same way: the steps of a recurrence share their weights. */
+static struct definition *packed_alike(const struct lowered *lowered, const struct contraction *c)
+{
+	for (size_t i = 0; i < lowered->constants.count; i++) {
+		const struct constant_item *item = &lowered->constants.at[i];
+		const struct contraction *other = item->fill == fill_packed ? ((const struct packing *)item->detail)->c : NULL;
+		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms || other->column - other->batches - other->rows
+			|| c->column - c->batches - c->rows || other->panels != c->panels)
+			continue;
+		/* b knows no rows: its variables are batches, then the column and the terms */
+		bool same = true;
+		const struct index *with[MAX_VARS] = { 0 };
+		for (int b = 0; b < c->batches; b++)
+			same &= other->extents[b] == c->extents[b];
+		for (int v = 0; v <= c->terms; v++) {
+			same &= other->extents[other->column + v] == c->extents[c->column + v];
+			with[other->column + v] = index_var(lowered->arena, c->column + v, c->extents[c->column + v]);
+		}
+		if (same && index_equal(index_substitute(lowered->arena, other->b_at, with), c->b_at))
+			return item->of;
+	}
+	return NULL;
+}
+
 /* Floats of the part of a that a tile of `rows` reads, with its padding: as many as the terms, and the rows' window where they share one. */
 static double patch_floats(const struct contraction *c, int64_t rows)
 {
@@ -179,6 +242,19 @@ static int64_t pooled_rows(const struct contraction *c)
 	return 1;
 }
 
+/* Where the stack is short, scratch holds the rows of one panel, not of all columns. */
+static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_t columns)
+{
+	struct definition *x = c->result;
+	if (!c->pool.d || !lowered->target->small || !lowered->target->freestanding || lowered->target->lanes > 1 || c->panels == 1)
+		return;
+	c->pool.by_panel = true;
+	for (int k = 0; k < x->rank; k++)
+		if (x->placed->stride[k] > 1)
+			x->placed->stride[k] = x->placed->stride[k] / columns * c->tile_vecs;
+	contraction_arrange(lowered->arena, c);
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -200,6 +276,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_rows = (int)ceil_div(rows, c->row_blocks);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
+	pool_by_panel(lowered, c, columns);
 	/* Rows run in groups whose part of a stays in L2 while all panels pass; with one panel nothing comes back. */
 	double a_bytes = (double)c->a->of->placed->bytes / (double)batches / (double)(outer * c->row_blocks);
 	double groups = (double)target->l2_bytes / 4 / (a_bytes > 1 ? a_bytes : 1);
@@ -221,8 +298,9 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		int64_t bytes = batches * vecs * target->lanes * terms * 4, blocks = c->group < outer * c->row_blocks ? c->group : outer * c->row_blocks;
 		if (!target->workers && bytes > target->l2_bytes && rows * outer > 2)
 			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), blocks);
-		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
-			batches * vecs * target->lanes * terms, fill_packed, packing);
+		if (!(c->packed = packed_alike(lowered, c)))
+			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
+				batches * vecs * target->lanes * terms, fill_packed, packing);
 	} else
 		c->b_mode = index_factor(c->b_at, c->column) == 1 || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12)
 			? B_DIRECT : B_GATHERED;                      /* too long for scratch: lanes read b where it is */

@@ -1,13 +1,134 @@
-/* check.c: what every pass must leave behind: variables and registers begin before they are used, vectors are vectors. */
+/* check.c: what every pass must leave behind: variables and registers begin before they are used, vectors are vectors, and what
+ * is read and written of an array lies inside it, given the selects and conditions around. */
 #include "loops/loops.h"
+#undef NDEBUG                             /* a checker checks, however it is built */
 #include <assert.h>
+
+enum { ROUNDS_MOST = 1 << 16 };           /* of variables tried one by one, where intervals do not decide */
+
+/* What the selects and conditions around say: low <= at <= high. */
+struct fact { const struct index *at; int64_t low, high; const struct fact *before; };
 
 struct checking {
 	const struct loops *loops;
+	struct arena *arena;
 	bool *var_lives, *cell_lives;
-	bool exact;                       /* no loop steps by more than 1: the ranges of indices are those of the loops */
+	int64_t *low, *high, *step;       /* of each variable that lives: the values that it takes */
+	const struct fact *facts;
+	int lane;                         /* of the statement: its variable stands for `width` values at once; -1: scalar */
+	int64_t width;
 };
 
+/* ---- where an index may point ---- */
+static void range_of(const struct checking *c, const struct index *index, int64_t *low, int64_t *high)
+{
+	*low = *high = index->constant;
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		int64_t f = index->terms[i].factor, least = atom->low, most = atom->high;
+		if (atom->kind == ATOM_VAR) {
+			least = c->low[atom->var];
+			most = c->high[atom->var] + (atom->var == c->lane ? c->width - 1 : 0);
+		}
+		*low += f * (f > 0 ? least : most);
+		*high += f * (f > 0 ? most : least);
+	}
+}
+
+/* index = f * at + rest, where f is given by a variable of `at`; 0 where it holds none of them. */
+static int64_t multiple_of(const struct index *index, const struct index *at)
+{
+	for (int i = 0; i < at->count; i++) {
+		int64_t f = at->terms[i].atom->kind == ATOM_VAR ? index_factor(index, at->terms[i].atom->var) : 0;
+		if (f && f % at->terms[i].factor == 0)
+			return f / at->terms[i].factor;
+	}
+	return 0;
+}
+
+/* Bounds that take each fact once, from the innermost outwards. */
+static bool lies_inside(const struct checking *c, const struct index *index, int64_t size)
+{
+	int64_t low, high, more_low = 0, more_high = 0;
+	range_of(c, index, &low, &high);
+	if (low >= 0 && high < size)
+		return true;
+	for (const struct fact *fact = c->facts; fact; fact = fact->before) {
+		int64_t f = fact->low <= fact->high ? multiple_of(index, fact->at) : 0;
+		if (!f)
+			continue;
+		index = index_add(c->arena, index, index_scale(c->arena, fact->at, -f));
+		more_low += f * (f > 0 ? fact->low : fact->high);
+		more_high += f * (f > 0 ? fact->high : fact->low);
+	}
+	range_of(c, index, &low, &high);
+	return low + more_low >= 0 && high + more_high < size;
+}
+
+/* ---- the same by trying every round ---- */
+struct trying { bool *uses; bool plain; };
+static void note_vars(struct trying *t, const struct index *index)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VAR)
+			t->uses[atom->var] = true;
+		else if (atom->kind == ATOM_VALUE)
+			t->plain = false;
+		else
+			note_vars(t, atom->of);
+	}
+}
+
+static bool facts_hold(const struct fact *fact, const int64_t *vars)
+{
+	for (; fact; fact = fact->before) {
+		int64_t at = index_evaluate(fact->at, vars, NULL, NULL);
+		if (at < fact->low || at > fact->high)
+			return false;
+	}
+	return true;
+}
+
+/* False where some round that the facts allow points outside; true also where there are too many rounds to try. */
+static bool rounds_inside(const struct checking *c, const struct index *index, int64_t size)
+{
+	size_t count = c->loops->vars.count;
+	struct trying t = { new_array(c->arena, bool, count + 1), true };
+	int64_t *vars = new_array(c->arena, int64_t, count + 1), rounds = 1;
+	note_vars(&t, index);
+	for (const struct fact *fact = c->facts; fact; fact = fact->before)
+		note_vars(&t, fact->at);
+	for (size_t v = 0; v < count && rounds <= ROUNDS_MOST; v++)
+		if (t.uses[v]) {
+			vars[v] = c->low[v];
+			rounds *= (c->high[v] - c->low[v]) / c->step[v] + 1;
+		}
+	if (!t.plain || rounds > ROUNDS_MOST)
+		return true;
+	for (int64_t round = 0; round < rounds; round++) {
+		int64_t at = facts_hold(c->facts, vars) ? index_evaluate(index, vars, NULL, NULL) : 0, last = at;
+		if (c->lane >= 0 && facts_hold(c->facts, vars))
+			last += index_factor(index, c->lane) * (c->width - 1);
+		if (at < 0 || at >= size || last < 0 || last >= size)
+			return false;
+		for (size_t v = 0; v < count; v++) {
+			if (!t.uses[v])
+				continue;
+			if ((vars[v] += c->step[v]) <= c->high[v])
+				break;
+			vars[v] = c->low[v];
+		}
+	}
+	return true;
+}
+
+static void check_element(const struct checking *c, const struct cell *cell, const struct index *at)
+{
+	assert(cell->kind != CELL_ARRAY || lies_inside(c, at, cell->size) || rounds_inside(c, at, cell->size));
+}
+
+/* ---- expressions ---- */
 static void check_index(void *user, const struct index *index, bool address)
 {
 	struct checking *c = user;
@@ -20,40 +141,109 @@ static void check_index(void *user, const struct index *index, bool address)
 	}
 }
 
-static void check_load(void *user, const struct expr *load)
+static void add_facts(struct checking *c, const struct range *ranges, int count)
 {
-	struct checking *c = user;
-	const struct cell *cell = cell_of_load(load);
-	assert(cell->kind == CELL_BUFFER || c->cell_lives[cell->of.number]);
-	if (cell->kind == CELL_ARRAY && c->exact) {
-		int64_t low, high;
-		index_range(load->at[0], &low, &high);
-		assert(low >= 0 && high < cell->size + 64);         /* a loop that steps is bounded by its extent */
+	for (int i = 0; i < count; i++) {
+		struct fact *fact = new(c->arena, struct fact);
+		*fact = (struct fact){ ranges[i].at, ranges[i].from, ranges[i].to - 1, c->facts };
+		c->facts = fact;
+	}
+}
+
+/* Outside of one range an index is below it or above it, where its variables leave only one of both. */
+static void add_otherwise(struct checking *c, const struct range *ranges, int count)
+{
+	struct fact *fact = new(c->arena, struct fact);
+	int64_t low, high;
+	if (count != 1)
+		return;
+	range_of(c, ranges->at, &low, &high);
+	*fact = (struct fact){ ranges->at, low >= ranges->from ? ranges->to : low, high < ranges->to ? ranges->from - 1 : high, c->facts };
+	c->facts = fact;
+}
+
+static void check_expr(struct checking *, const struct expr *);
+
+static void check_values(struct checking *c, const struct index *index)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE)
+			check_expr(c, atom->value);
+		else if (atom->kind != ATOM_VAR)
+			check_values(c, atom->of);
+	}
+}
+
+static void check_expr(struct checking *c, const struct expr *expr)
+{
+	const struct fact *facts = c->facts;
+	if (expr->kind == EXPR_LOAD) {
+		const struct cell *cell = cell_of_load(expr);
+		assert(cell->kind == CELL_BUFFER || c->cell_lives[cell->of.number]);
+		for (int d = 0; d < expr->of->rank; d++)
+			check_values(c, expr->at[d]);
+		if (expr->of->rank)
+			check_element(c, cell, expr->at[0]);
+	}
+	if (expr->kind == EXPR_INDEX)
+		check_values(c, expr->index);
+	for (int i = 0; i < 3; i++) {
+		if (expr->kind == EXPR_SELECT)
+			(i ? add_otherwise : add_facts)(c, expr->ranges, expr->range_count);
+		if (expr->arg[i])
+			check_expr(c, expr->arg[i]);
+		c->facts = facts;
 	}
 }
 
 static void check_block(struct checking *, const struct block *);
 
+/* What a statement says, without what stands inside it. */
+static void check_alone(struct checking *c, const struct stmt *stmt)
+{
+	struct stmt bare = *stmt;
+	struct block alone = { .at = (struct stmt *[]){ &bare }, .count = 1 };
+	memset(&bare.body, 0, sizeof bare.body);
+	memset(&bare.other, 0, sizeof bare.other);
+	block_indices(&alone, check_index, c);
+	c->lane = stmt->lane;
+	c->width = stmt->lane < 0 ? 1 : stmt->left ? stmt->left : c->loops->target->lanes;
+	if (stmt->value)
+		check_expr(c, stmt->value);
+	if (stmt->kind == STMT_STORE)
+		check_element(c, stmt->cell, stmt->at);
+	c->lane = -1;
+	c->width = 1;
+}
+
+static void begin_var(struct checking *c, int var, int64_t low, int64_t high, int64_t step)
+{
+	c->var_lives[var] = true;
+	c->low[var] = low;
+	c->high[var] = high;
+	c->step[var] = step;
+}
+
 static void check_stmt(struct checking *c, const struct stmt *stmt)
 {
-	struct block alone = { .at = (struct stmt *[]){ &(struct stmt){ 0 } }, .count = 1 };
-	*alone.at[0] = *stmt;
-	memset(&alone.at[0]->body, 0, sizeof alone.at[0]->body);
-	memset(&alone.at[0]->other, 0, sizeof alone.at[0]->other);
-	block_indices(&alone, check_index, c);
-	if (stmt->value)
-		expr_loads(stmt->value, check_load, c);
+	const struct fact *facts = c->facts;
+	check_alone(c, stmt);
 	switch (stmt->kind) {
 	case STMT_FOR:
 		assert(stmt->extent > 0 && stmt->step > 0 && stmt->extent % stmt->step == 0);
-		c->var_lives[stmt->var] = true;
-		c->exact &= stmt->step == 1;
+		begin_var(c, stmt->var, 0, stmt->extent - stmt->step, stmt->step);
 		for (int s = 0; s < stmt->sum_count; s++)
 			c->cell_lives[stmt->sums[s]->of.number] = true;
 		break;
-	case STMT_INDEX:
-		c->var_lives[stmt->var] = true;
+	case STMT_INDEX: {
+		int64_t low, high;
+		range_of(c, stmt->at, &low, &high);
+		/* behind a condition a part of it, as its extent says */
+		int64_t extent = c->loops->vars.at[stmt->var].extent;
+		begin_var(c, stmt->var, low > 0 ? low : 0, high < extent ? high : extent - 1, 1);
 		break;
+	}
 	case STMT_ARRAY:
 		assert(stmt->cell->kind == CELL_ARRAY && stmt->cell->size > 0);
 		c->cell_lives[stmt->cell->of.number] = true;
@@ -77,8 +267,14 @@ static void check_stmt(struct checking *c, const struct stmt *stmt)
 	case STMT_SCOPE:
 		break;
 	}
+	if (stmt->kind == STMT_IF)
+		add_facts(c, stmt->ranges, stmt->range_count);
 	check_block(c, &stmt->body);
+	c->facts = facts;
+	if (stmt->kind == STMT_IF)
+		add_otherwise(c, stmt->ranges, stmt->range_count);
 	check_block(c, &stmt->other);
+	c->facts = facts;
 }
 
 static void check_block(struct checking *c, const struct block *block)
@@ -89,8 +285,14 @@ static void check_block(struct checking *c, const struct block *block)
 
 void loops_check(const struct loops *loops)
 {
-	struct checking c = { loops, new_array(loops->arena, bool, loops->vars.count), new_array(loops->arena, bool, loops->cells.count), true };
+	struct arena arena;
+	size_t vars = loops->vars.count + 1;
+	arena_init(&arena, loops->build);
+	struct checking c = { .loops = loops, .arena = &arena, .var_lives = new_array(&arena, bool, vars),
+		.cell_lives = new_array(&arena, bool, loops->cells.count + 1), .low = new_array(&arena, int64_t, vars),
+		.high = new_array(&arena, int64_t, vars), .step = new_array(&arena, int64_t, vars), .lane = -1, .width = 1 };
 	check_block(&c, &loops->body);
+	arena_release(&arena);
 }
 
 /* ---- selects that are left ---- */

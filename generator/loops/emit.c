@@ -282,11 +282,12 @@ struct loops *loops_lower(struct build *build, struct arena *arena, const struct
 		loops_tile,               /* last: neighbours of whole vectors */
 	};
 	struct loops *loops = loops_build(build, arena, target, kernel);
-	loops_check(loops);
 	for (size_t i = 0; i < COUNT(passes); i++) {
+		if (build->check)
+			loops_check(loops);
 		passes[i](loops);
-		loops_check(loops);
 	}
+	loops_check(loops);
 	return loops;
 }
 

@@ -86,6 +86,7 @@ struct loops {
 	VECTOR(struct definition *) owners;           /* of cells, by number; NULL: a temporary */
 	struct block body;
 	int64_t blocks;
+	int beside, beside_var;           /* rows of a block that run side by side, and their variable; 1 or less: one row at a time */
 	const char *blocks_of;            /* "b": what a block is, for comments */
 	const char *tile;                 /* what unroll.c and vectorise.c did, for comments */
 };

@@ -48,21 +48,34 @@ static bool only_of(const struct index *index, int var)         /* a function of
 static int64_t down(int64_t a, int64_t b) { return a / b - (a % b < 0); }     /* b > 0 */
 static int64_t up(int64_t a, int64_t b) { return -down(-a, b); }
 
+/* from <= f*v + k < to */
+static void cuts_of_line(struct cutting *c, const struct range *range, int64_t f, int64_t k)
+{
+	int64_t low = f > 0 ? up(range->from - k, f) : down(k - range->to, -f) + 1;
+	int64_t high = f > 0 ? up(range->to - k, f) : down(k - range->from, -f) + 1;
+	if (low > 0 && low < c->extent)
+		add_cut(c, low);
+	if (high > 0 && high < c->extent)
+		add_cut(c, high);
+}
+
 static void cuts_of_range(struct cutting *c, const struct range *range)
 {
 	int64_t *vars;
 	bool was = false;
+	int beside = c->loops->beside_var;
+	int64_t rows = c->loops->beside;
+	/* With rows side by side: where it changes for the first of them, and for the last; between, each row decides. */
+	if (rows > 1 && c->var != beside && range->at->count == 2 && index_is_affine(range->at) && index_factor(range->at, c->var)
+		&& index_factor(range->at, beside)) {
+		for (int64_t row = 0; row < rows; row += rows - 1)
+			cuts_of_line(c, range, index_factor(range->at, c->var), range->at->constant + row * index_factor(range->at, beside));
+		return;
+	}
 	if (!only_of(range->at, c->var))
 		return;
 	if (index_is_affine(range->at)) {
-		/* from <= f*v + k < to */
-		int64_t f = range->at->terms[0].factor, k = range->at->constant;
-		int64_t low = f > 0 ? up(range->from - k, f) : down(k - range->to, -f) + 1;
-		int64_t high = f > 0 ? up(range->to - k, f) : down(k - range->from, -f) + 1;
-		if (low > 0 && low < c->extent)
-			add_cut(c, low);
-		if (high > 0 && high < c->extent)
-			add_cut(c, high);
+		cuts_of_line(c, range, range->at->terms[0].factor, range->at->constant);
 		return;
 	}
 	if (c->extent > EXTENT_MOST) {
@@ -123,6 +136,7 @@ static void add_part(struct loops *loops, const struct stmt *loop, int64_t low, 
 		part->var = var;
 		part->extent = high - low;
 		part->role = loop->role;
+		part->together = loop->together;
 	}
 	copying_init(&copying, loops, true);
 	copying_put(&copying, loop->var, index_plus(loops->arena, index_var(loops->arena, var, high - low), low));

@@ -46,13 +46,58 @@ static bool uses_var(const struct stmt *stmt, int var)
 	return false;
 }
 
+static bool is_straight_line(const struct stmt *stmt) { return stmt->kind == STMT_SET || stmt->kind == STMT_STORE; }
+
+/* The first load of the statement, from `of` where that is given, whose address depends on the variable. */
+struct finding { int var; const struct index *at; const struct definition *of; };
+static void find_load(void *user, const struct expr *load)
+{
+	struct finding *f = user;
+	if (!f->at && load->of->rank && (f->of ? f->of == load->of : true) && index_uses(load->at[0], f->var)) {
+		f->at = load->at[0];
+		f->of = load->of;
+	}
+}
+
+/* How many statements of a straight line a round should lag behind the one before it, so that it loads what that one has
+ * just loaded; 0 where they share nothing. */
+static size_t lag_of(struct loops *loops, const struct block *in, size_t from, size_t to, int var, const struct copying *copies)
+{
+	struct finding first = { .var = var };
+	size_t at = from;
+	for (; at < to && !first.at; at++)
+		expr_loads(in->at[at]->value, find_load, &first);
+	if (!first.at)
+		return 0;
+	const struct index *wanted = index_substitute(loops->arena, first.at, copies[1].with);
+	for (size_t i = at; i < to; i++) {
+		struct finding later = { .var = var, .of = first.of };
+		expr_loads(in->at[i]->value, find_load, &later);
+		if (later.at && index_equal(wanted, index_substitute(loops->arena, later.at, copies[0].with)))
+			return i - at + 1;
+	}
+	return 0;
+}
+
 /* Each statement for all copies before the next; loops inside run once for all. */
-static void jam(struct loops *loops, const struct block *in, int var, struct copying *copies, int count, struct block *out)
+static void jam(struct loops *loops, const struct block *in, const struct stmt *loop, struct copying *copies, int count, struct block *out)
 {
 	for (size_t i = 0; i < in->count; i++) {
 		const struct stmt *stmt = in->at[i];
+		size_t end = i, lag;
+		while (end < in->count && is_straight_line(in->at[end]))
+			end++;
+		if (loop->together && count > 1 && end - i > 1 && (lag = lag_of(loops, in, i, end, loop->var, copies))) {
+			size_t line = end - i;
+			for (size_t time = 0; time < line + lag * (size_t)(count - 1); time++)
+				for (int t = 0; t < count; t++)
+					if (time >= lag * (size_t)t && time - lag * (size_t)t < line)
+						block_add(loops, out, copy_stmt(&copies[t], in->at[i + time - lag * (size_t)t]));
+			i = end - 1;
+			continue;
+		}
 		bool alone = stmt->kind == STMT_SET || stmt->kind == STMT_STORE || stmt->kind == STMT_JOIN || stmt->kind == STMT_ARRAY;
-		if (alone || (stmt->kind == STMT_IF && uses_var(stmt, var)) || (stmt->kind == STMT_FOR && stmt->role == ROLE_LANES)) {
+		if (alone || (stmt->kind == STMT_IF && uses_var(stmt, loop->var)) || (stmt->kind == STMT_FOR && stmt->role == ROLE_LANES)) {
 			for (int t = 0; t < count; t++)
 				block_add(loops, out, copy_stmt(&copies[t], stmt));
 			continue;
@@ -61,8 +106,8 @@ static void jam(struct loops *loops, const struct block *in, int var, struct cop
 		*one = *stmt;
 		memset(&one->body, 0, sizeof one->body);
 		memset(&one->other, 0, sizeof one->other);
-		jam(loops, &stmt->body, var, copies, count, &one->body);
-		jam(loops, &stmt->other, var, copies, count, &one->other);
+		jam(loops, &stmt->body, loop, copies, count, &one->body);
+		jam(loops, &stmt->other, loop, copies, count, &one->other);
 		block_add(loops, out, one);
 	}
 }
@@ -75,7 +120,7 @@ static void add_rounds(struct loops *loops, const struct stmt *loop, int count, 
 		copying_init(&copies[t], loops, true);
 		copying_put(&copies[t], loop->var, index_plus(loops->arena, first, t * loop->step));
 	}
-	jam(loops, &loop->body, loop->var, copies, count, out);
+	jam(loops, &loop->body, loop, copies, count, out);
 }
 
 /* What one round holds: registers that are added to, and loads with their addresses. */
@@ -232,6 +277,8 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 	}
 	int sums = w.sum_count ? w.sum_count : 1;
 	int64_t most = target->registers * 3 / 4 / sums;
+	if (loops->beside > 1)
+		most = target->registers * 5 / 8 / sums / loops->beside;     /* what they load takes registers too */
 	most = most > TILE_MOST ? TILE_MOST : most < 1 ? 1 : most;
 	if (inner && inner_shares_more(loops, loop, inner)) {
 		tile_block(loops, &loop->body);
@@ -268,4 +315,8 @@ static void tile_block(struct loops *loops, struct block *block)
 	}
 }
 
-void loops_tile(struct loops *loops) { tile_block(loops, &loops->body); }
+void loops_tile(struct loops *loops)
+{
+	if (!loops->target->small)        /* neighbours side by side save loads, and double the code */
+		tile_block(loops, &loops->body);
+}

@@ -11,9 +11,13 @@ struct binding binding_parse(struct build *build, const char *option)
 		fail(build, EXIT_USAGE, NULL, "--dim %s: must be NAME=VALUE, as in --dim N=1", option);
 	errno = 0;
 	long long extent = strtoll(equals + 1, &end, 10);
-	if (*end == '.')
-		fail(build, EXIT_UNSUPPORTED, NULL, "--dim %s: a range of extents is not supported, one extent is",
-		     option);
+	if (!errno && end[0] == '.' && end[1] == '.' && end[2] >= '0' && end[2] <= '9') {
+		long long most = strtoll(end + 2, &end, 10);
+		if (!*end && !errno && most >= extent)
+			fail(build, EXIT_UNSUPPORTED, NULL, "--dim %s: a range, for a symbol that is known at run time, is not supported yet; "
+			     "one extent is, as in --dim %.*s=%lld", option, (int)(equals - option), option, most);
+		fail(build, EXIT_USAGE, NULL, "--dim %s: a range must be LEAST..MOST, as in --dim N=1..32", option);
+	}
 	if (*end || errno)
 		fail(build, EXIT_USAGE, NULL, "--dim %s: the value must be one number of at most 64 bits", option);
 	return (struct binding){ name_of(build->names, option, (size_t)(equals - option)), extent };

@@ -4,8 +4,8 @@
 
 enum { FEW = 12 };                                /* arguments that need no memory of their own */
 
-/* The next word of a parameter list: its length, and its mark ('?', '*', '2' for two stars, or 0).  A parameter whose name
- * begins with a dot is given by position only. */
+/* The next word of a parameter list: its length, and its mark ('?', '*', '2' for two stars, or 0).  A parameter whose
+ * name begins with a dot is given by position only. */
 static bool next_parameter(const char **at, const char **name, size_t *length, char *mark)
 {
 	while (**at == ' ')
@@ -27,12 +27,12 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 {
 	struct value few[FEW], *slots = few;
 	struct argument few_named[FEW], *rest = few_named;
-	size_t given = count + (self.kind != VALUE_ABSENT), bound = 0, rest_count = 0, used = 0, length;
+	size_t given = count + (self.kind != VALUE_ABSENT), bound = 0, rest_count = 0, used = 0, length, room = FEW;
 	const char *parameter = builtin->parameters, *name;
 	char mark;
 	bool open = false, keywords = false;
-	if (given + 8 > FEW)
-		slots = new_array(r->arena, struct value, given + 8);
+	if (given > room)
+		slots = new_array(r->arena, struct value, room = given);
 	if (named_count > FEW)
 		rest = new_array(r->arena, struct argument, named_count);
 	for (; next_parameter(&parameter, &name, &length, &mark);) {
@@ -58,6 +58,10 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 		if (value.kind == VALUE_ABSENT && mark != '?')
 			render_fail(r, "%s %s: argument %.*s is missing", what, builtin->name,
 				(int)length - (*name == '.'), name + (*name == '.'));
+		if (bound == room) {
+			struct value *more = new_array(r->arena, struct value, room *= 2);
+			slots = memcpy(more, slots, bound * sizeof *slots);
+		}
 		slots[bound++] = value;
 	}
 	if (given > bound && !open)
@@ -77,7 +81,7 @@ struct value call_builtin(struct renderer *r, const struct builtin *builtin, str
 			rest[rest_count++] = named[i];
 	}
 	struct template_call call = { r->environment, r->build, r->arena, builtin->user, builtin->name, slots, bound,
-		rest, rest_count, r };
+		rest, rest_count, r, builtin->parameters };
 	return builtin->function(&call);
 }
 
@@ -104,7 +108,7 @@ struct value call_value(struct renderer *r, struct value value, const struct val
 	}
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_fail(r, value);
-	render_fail(r, "a %s cannot be called", value_type(value));
+	render_fail(r, "%s cannot be called", value_a(value));
 }
 
 /* Arguments evaluated, with *splats and **splats spread. */
@@ -124,7 +128,7 @@ static void spread(struct renderer *r, struct bundle *bundle, const struct argum
 		if (keywords.kind == VALUE_UNDEFINED)
 			undefined_fail(r, keywords);
 		if (keywords.kind != VALUE_DICT)
-			render_fail(r, "what follows ** is a dict, not a %s", value_type(keywords));
+			render_fail(r, "what follows ** is a dict, not %s", value_a(keywords));
 	}
 	size_t more = arguments->splat ? splat.list->count : 0,
 	       more_named = arguments->keyword_splat ? keywords.dict->count : 0;
@@ -143,7 +147,7 @@ static void spread(struct renderer *r, struct bundle *bundle, const struct argum
 	for (size_t i = 0; i < more_named; i++) {
 		struct value key = keywords.dict->at[i].key;
 		if (key.kind != VALUE_STRING)
-			render_fail(r, "keywords are strings, not a %s", value_type(key));
+			render_fail(r, "keywords are strings, not %s", value_a(key));
 		for (size_t k = 0; k < bundle->named_count; k++)
 			if (value_identical(bundle->named[k].name, key))
 				render_fail(r, "the keyword argument %.*s is given twice", (int)key.count, key.bytes);
@@ -209,9 +213,16 @@ struct value evaluate_builtin(struct renderer *r, const struct node *node, struc
 static NORETURN void argument_fail(struct template_call *call, size_t i, const char *wanted)
 {
 	const struct value value = call->at[i];
+	const char *parameter = call->parameters, *name;
+	size_t length, n = 0;
+	char mark;
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_fail(call->renderer, value);
-	render_fail(call->renderer, "%s: argument %zu is %s, not a %s", call->name, i + 1, wanted, value_type(value));
+	while (parameter && next_parameter(&parameter, &name, &length, &mark) && mark != '*' && mark != '2')
+		if (n++ == i)
+			render_fail(call->renderer, "%s: %.*s is %s, not %s", call->name, (int)length - (*name == '.'),
+				name + (*name == '.'), wanted, value_a(value));
+	render_fail(call->renderer, "%s: argument %zu is %s, not %s", call->name, i + 1, wanted, value_a(value));
 }
 
 int64_t call_int(struct template_call *call, size_t i, int64_t other)

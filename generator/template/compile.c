@@ -113,6 +113,16 @@ void template_compile(struct environment *environment, const char *name)
 }
 
 /* ---- environment ---- */
+static void check_delimiters(struct build *build, const struct template_settings *settings)
+{
+	const char *const begins[] = { settings->block_start, settings->variable_start, settings->comment_start };
+	for (size_t i = 0; i < COUNT(begins); i++)
+		if (!strcmp(begins[i], begins[(i + 1) % COUNT(begins)]))
+			fail(build, EXIT_USAGE, NULL,
+				"blocks, variables and comments begin differently; '%s' stands for two of them",
+				begins[i]);
+}
+
 static void defaults(struct template_settings *settings)
 {
 	const struct { const char **string, *other; } strings[] = {
@@ -149,6 +159,7 @@ struct environment *environment_new(struct build *build, struct arena *arena, co
 	environment->arena = arena;
 	environment->settings = settings ? *settings : (struct template_settings){ 0 };
 	defaults(&environment->settings);
+	check_delimiters(build, &environment->settings);
 	environment->load = load;
 	environment->user = user;
 	environment->globals = value_dict(arena).dict;

@@ -3,8 +3,8 @@
  *     source -- lexer.c --> tokens -- parser.c, expressions.c --> nodes -- compile.c --> program -- render.c,
  *     evaluate.c, call.c --> text
  *
- * values.c, print.c, format.c, strings.c, methods.c, objects.c: what values can do.  filters_*.c, json.c, wrap.c, tests.c,
- * globals.c: what templates find built in.  errors.c: how it says what is wrong. */
+ * values.c, unicode.c, print.c, format.c, strings.c, methods.c, objects.c: what values can do.  filters_*.c, json.c,
+ * wrap.c, tests.c, globals.c: what templates find built in.  errors.c: how it says what is wrong. */
 #ifndef TEMPLATE_ENGINE_H
 #define TEMPLATE_ENGINE_H
 
@@ -125,7 +125,12 @@ struct parser {
 	int depth, loops;                 /* nesting; loops around, since the last macro or block */
 	const char *const *ends;          /* the end tags waited for, NULL at their end */
 	const char *tag;                  /* and the tag that they close */
-	struct reads { struct reads *outer; struct node *node; } *reads;               /* fors and macros around */
+	int fors;                         /* loops around, also around the macro or block */
+	struct reads {                    /* fors and macros around */
+		struct reads *outer;
+		struct node *node;
+		uint8_t stored;           /* of a macro: flags of names that its body has set */
+	} *reads;
 };
 void template_parse(struct environment *, struct template *, struct tokens);
 struct node *node_new(struct parser *, enum node_kind, uint32_t position);
@@ -137,6 +142,7 @@ struct node *parse_tuple(struct parser *, bool simple, bool with_condition, cons
 struct node *parse_primary(struct parser *, bool with_members);
 struct node *parse_postfix(struct parser *, struct node *);
 struct node *parse_filters(struct parser *, struct node *, bool inside);
+uint8_t special_flag(const struct parser *, const char *name);
 bool token_is(const struct parser *, const char *word);           /* a name of these letters */
 bool token_skip(struct parser *, enum token_kind);
 bool token_skip_word(struct parser *, const char *word);
@@ -176,13 +182,24 @@ static inline bool value_is_list(struct value v) { return v.kind == VALUE_LIST |
 static inline int64_t value_integer(struct value v) { return v.kind == VALUE_BOOL ? v.truth : v.integer; }
 double        value_real(struct value);                           /* of a number */
 const char   *value_type(struct value);                           /* Python's name of the type */
+const char   *value_a(struct value);                              /* "an int", for messages; until the next call */
 bool          value_identical(struct value, struct value);        /* Python's `is` */
 bool          value_text_is(struct value, const char *string);
+
+/* ---- unicode.c: UTF-8, code points and case ---- */
 size_t        text_points(const char *bytes, size_t count);       /* code points */
 size_t        text_offset(const char *bytes, size_t count, size_t point);
-unsigned      text_decode(const char **at, const char *end);      /* one code point, or byte that is no UTF-8 */
-bool          point_is_space(unsigned);
-bool          point_is_letter(unsigned);
+unsigned      text_decode(const char **at, const char *end);      /* one code point, or 0xdc80.. for no UTF-8 */
+const char   *text_back(const char *start, const char *at);       /* where the code point before `at` begins */
+char         *text_encode(char *to, unsigned point);              /* behind what it wrote */
+bool          point_is_space(unsigned), point_is_printable(unsigned);
+bool          point_is_letter(unsigned), point_is_alnum(unsigned), point_is_word(unsigned);     /* word: regex \w */
+bool          point_is_decimal(unsigned), point_is_digit(unsigned), point_is_numeric(unsigned);
+bool          point_is_lower(unsigned), point_is_upper(unsigned), point_is_title(unsigned);
+bool          point_begins_name(unsigned), point_in_name(unsigned);
+int           point_decimal(unsigned);                            /* 0 to 9, or -1 */
+enum casing { CASE_UPPER, CASE_LOWER, CASE_SWAP, CASE_CAPITALIZE, CASE_TITLE, CASE_FOLD };
+struct value  string_case(struct renderer *, struct value, enum casing);
 
 /* ---- operators.c, evaluate.c: operations that may fail, at the renderer's place ---- */
 struct renderer;
@@ -197,6 +214,7 @@ struct value value_sign(struct renderer *, struct value, bool plus);
 void         render_deeper(struct renderer *);                    /* r->depth + 1, within its limit */
 struct value value_arithmetic(struct renderer *, enum node_kind, struct value, struct value);
 struct value value_attribute(struct renderer *, struct value, const char *name, size_t count, uint32_t hash);
+struct value value_getattr(struct renderer *, struct value, struct value name);      /* never a dict's item */
 struct value value_item(struct renderer *, struct value, struct value key);
 struct value value_path(struct renderer *, struct value, struct value path);         /* "a.b.0", as filters take it */
 size_t       value_length(struct renderer *, struct value);
@@ -220,6 +238,8 @@ void         print_repr(struct renderer *, struct value, struct text *);
 void         print_float(double, struct text *);
 void         print_string_repr(const char *bytes, size_t count, struct text *);
 struct value value_to_string(struct renderer *, struct value);    /* str() as a value */
+struct value value_to_repr(struct renderer *, struct value, bool ascii);             /* repr() and ascii() */
+void         text_repeat(struct text *, const char *point, size_t count, size_t times);   /* one code point */
 void         capture_begin(struct renderer *, size_t *mark);      /* what is added to r->out from now on ... */
 struct value capture_end(struct renderer *, size_t mark);         /* ... is taken back, as a string */
 
@@ -236,8 +256,7 @@ struct builtin {
 };
 const struct builtin *method_find(struct value, const char *name, size_t count);
 extern const struct builtin string_methods[];
-enum casing { CASE_UPPER, CASE_LOWER, CASE_SWAP, CASE_CAPITALIZE, CASE_TITLE };        /* of ASCII letters */
-struct value string_case(struct arena *, struct value, enum casing);
+bool         string_has_case(struct value, bool upper);           /* str.isupper, str.islower */
 /* `set`: a string, or none for white space. */
 struct value string_strip(struct value, struct value set, bool left, bool right);
 struct value string_replace(struct renderer *, struct value, struct value old, struct value with, int64_t times);
@@ -345,6 +364,7 @@ struct value object_namespace(struct renderer *, struct dict *);
 struct value object_cycler(struct renderer *, const struct value *at, size_t count);
 struct value object_joiner(struct renderer *, struct value separator);
 bool         object_assign(struct renderer *, struct value, const char *name, struct value);   /* false: no namespace */
+size_t       loop_length(struct renderer *, struct loop *);
 struct value super_value(struct renderer *, size_t number, struct scope *outer);     /* of this block use */
 extern const struct object_class class_loop, class_module, class_self;
 

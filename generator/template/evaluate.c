@@ -67,6 +67,15 @@ struct value value_attribute(struct renderer *r, struct value of, const char *na
 	return undefined_member(r, of, name, count);
 }
 
+struct value value_getattr(struct renderer *r, struct value of, struct value name)
+{
+	struct value out;
+	name = value_copy(r->arena, name.bytes, name.count);      /* ends in a 0 */
+	if (of.kind == VALUE_UNDEFINED)
+		undefined_fail(r, of);
+	return attribute(r, of, name.bytes, name.count, &out) ? out : undefined_member(r, of, name.bytes, name.count);
+}
+
 /* Python's of[key]; false where that would be a KeyError, an IndexError or a TypeError. */
 static bool item(struct renderer *r, struct value of, struct value key, struct value *out)
 {
@@ -138,9 +147,11 @@ size_t value_length(struct renderer *r, struct value value)
 {
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_use(r, value);
+	else if (value.kind == VALUE_OBJECT && value.object->class == &class_loop)
+		return loop_length(r, value.object->user);
 	else if (value.kind < VALUE_STRING || value.kind > VALUE_RANGE ||
 		(value.kind == VALUE_LIST && value.view == VIEW_LAZY))
-		render_fail(r, "a %s has no length", value_type(value));
+		render_fail(r, "%s has no length", value_a(value));
 	return value_count(value);
 }
 
@@ -149,7 +160,7 @@ static bool bound(struct renderer *r, struct value value, int64_t *out)
 	if (value.kind == VALUE_NONE || value.kind == VALUE_ABSENT)
 		return false;
 	if (!value_is_integer(value))
-		render_fail(r, "a slice is bounded by integers, not by a %s", value_type(value));
+		render_fail(r, "a slice is bounded by integers, not by %s", value_a(value));
 	*out = value_integer(value);
 	return true;
 }
@@ -168,7 +179,7 @@ struct value value_slice(struct renderer *r, struct value of, struct value from,
 	if (of.kind == VALUE_UNDEFINED)
 		undefined_fail(r, of);
 	if (!value_is_sequence(of) && of.kind != VALUE_RANGE)
-		render_fail(r, "a %s cannot be sliced", value_type(of));
+		render_fail(r, "%s cannot be sliced", value_a(of));
 	if (bound(r, by, &step) && !step)
 		render_fail(r, "a slice cannot step by zero");
 	if (step < 0) {
@@ -213,7 +224,7 @@ struct iterator iterate(struct renderer *r, struct value value)
 		return (struct iterator){ .of = value };
 	}
 	if (value.kind < VALUE_STRING || value.kind > VALUE_RANGE)
-		render_fail(r, "a %s is not iterable", value_type(value));
+		render_fail(r, "%s is not iterable", value_a(value));
 	if (value.kind == VALUE_LIST && value.view == VIEW_LAZY) {
 		struct list *taken = new(r->arena, struct list);
 		*taken = *value.list;

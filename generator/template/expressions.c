@@ -1,4 +1,5 @@
-/* expressions.c: tokens -> nodes, for what stands inside tags.  One function per level of precedence, the tightest first. */
+/* expressions.c: tokens -> nodes, for what stands inside tags.  One function per level of precedence, the tightest
+ * first. */
 #include "template/engine.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -96,20 +97,26 @@ static struct node *binary_of(
 	return node;
 }
 
+/* The flag of a macro whose body reads that name. */
+uint8_t special_flag(const struct parser *parser, const char *name)
+{
+	const struct words *words = &parser->environment->words;
+	return name == words->caller ? FLAG_CALLER : name == words->varargs ? FLAG_VARARGS
+		: name == words->kwargs ? FLAG_KWARGS : 0;
+}
+
 /* A name that is read: what stands around it must provide what it may mean. */
 static struct node *name_read(struct parser *parser, struct token *token)
 {
-	struct words *words = &parser->environment->words;
 	struct node *node = node_new(parser, NODE_NAME, token->position);
 	node->name = token->name;
 	node->value = value_string(token->name);
 	node->hash = string_hash(token->name, node->value.count);
-	uint8_t macro = token->name == words->caller ? FLAG_CALLER : token->name == words->varargs ? FLAG_VARARGS
-		: token->name == words->kwargs ? FLAG_KWARGS : 0;
+	uint8_t macro = special_flag(parser, token->name);
 	for (struct reads *reads = parser->reads; reads; reads = reads->outer)
 		if (reads->node->kind == NODE_MACRO)
-			reads->node->flags |= macro;
-		else if (token->name == words->loop)
+			reads->node->flags |= macro & (uint8_t)~reads->stored;
+		else if (token->name == parser->environment->words.loop)
 			reads->node->flags |= FLAG_LOOP;
 	return node;
 }
@@ -209,7 +216,7 @@ struct node *parse_tuple(struct parser *parser, bool simple, bool with_condition
 	for (;;) {
 		enum token_kind kind = parser->at->kind;
 		if (kind == TOKEN_VARIABLE_END || kind == TOKEN_BLOCK_END || kind == TOKEN_RPAREN ||
-			(end_word && token_is(parser, end_word)))
+			(end_word && !tuple && token_is(parser, end_word)))
 			break;
 		struct node *item =
 			simple ? parse_primary(parser, with_members) : parse_expression(parser, with_condition);

@@ -11,7 +11,7 @@ static bool given(struct template_call *call, size_t i)
 /* As sort and its kin compare: strings in lower case unless case matters. */
 static struct value folded(struct template_call *call, struct value value, bool case_sensitive)
 {
-	return value.kind == VALUE_STRING && !case_sensitive ? string_case(call->arena, value, CASE_LOWER) : value;
+	return value.kind == VALUE_STRING && !case_sensitive ? string_case(call->renderer, value, CASE_LOWER) : value;
 }
 
 /* ---- whole and parts ---- */
@@ -65,7 +65,7 @@ FILTER(items)
 	if (call->at[0].kind == VALUE_UNDEFINED)
 		return list_value(list_new(call->arena, 0), VIEW_LAZY);
 	if (call->at[0].kind != VALUE_DICT)
-		call_fail(call, "items: a dict is expected, not a %s", value_type(call->at[0]));
+		call_fail(call, "items: a dict is expected, not %s", value_a(call->at[0]));
 	const struct dict *dict = call->at[0].dict;
 	struct list *list = list_new(call->arena, dict->count);
 	for (size_t i = 0; i < dict->count; i++)
@@ -201,7 +201,7 @@ FILTER(dictsort)
 	if (call->at[0].kind == VALUE_UNDEFINED)
 		undefined_fail(call->renderer, call->at[0]);
 	if (call->at[0].kind != VALUE_DICT)
-		call_fail(call, "dictsort: a dict is expected, not a %s", value_type(call->at[0]));
+		call_fail(call, "dictsort: a dict is expected, not %s", value_a(call->at[0]));
 	const struct dict *dict = call->at[0].dict;
 	const char *by = call_string(call, 2, "key");
 	bool case_sensitive = call_bool(call, 1, false);
@@ -314,7 +314,7 @@ static struct value apply(
 {
 	struct value name = call->at[i];
 	if (name.kind != VALUE_STRING)
-		call_fail(call, "%s: the name of a %s is expected, not a %s", call->name, what, value_type(name));
+		call_fail(call, "%s: the name of a %s is expected, not %s", call->name, what, value_a(name));
 	const struct builtin *builtin = builtin_find(known, name.bytes, name.count);
 	if (!builtin)
 		call_fail(call, "%s: there is no %s named '%.*s'", call->name, what,
@@ -380,14 +380,10 @@ FILTER(rejectattr) { return choose(call, true, false); }
 
 FILTER(attr)
 {
-	struct renderer *r = call->renderer;
 	struct value of = call->at[0], name = call->at[1];
 	if (name.kind != VALUE_STRING)
-		call_fail(call, "attr: a name is expected, not a %s", value_type(name));
-	const char *ended = value_copy(call->arena, name.bytes, name.count).bytes;
-	if (of.kind == VALUE_DICT && !method_find(of, ended, name.count))                 /* a member, never a key */
-		return value_attribute(r, value_dict(call->arena), ended, name.count, string_hash(ended, name.count));
-	return value_attribute(r, of, ended, name.count, string_hash(ended, name.count));
+		call_fail(call, "attr: a name is expected, not %s", value_a(name));
+	return value_getattr(call->renderer, of, name);
 }
 
 const struct builtin filters_list[] = {

@@ -19,27 +19,35 @@ static struct value string_of(struct template_call *call, size_t i)
 	if (call->at[i].kind == VALUE_UNDEFINED)
 		undefined_fail(call->renderer, call->at[i]);
 	if (call->at[i].kind != VALUE_STRING)
-		call_fail(call, "%s: a string is expected, not a %s", call->name, value_type(call->at[i]));
+		call_fail(call, "%s: a string is expected, not %s", call->name, value_a(call->at[i]));
 	return call->at[i];
 }
 
-FILTER(upper)      { return string_case(call->arena, text_of(call, 0), CASE_UPPER); }
-FILTER(lower)      { return string_case(call->arena, text_of(call, 0), CASE_LOWER); }
-FILTER(capitalize) { return string_case(call->arena, text_of(call, 0), CASE_CAPITALIZE); }
+FILTER(upper)      { return string_case(call->renderer, text_of(call, 0), CASE_UPPER); }
+FILTER(lower)      { return string_case(call->renderer, text_of(call, 0), CASE_LOWER); }
+FILTER(capitalize) { return string_case(call->renderer, text_of(call, 0), CASE_CAPITALIZE); }
 FILTER(string)     { return text_of(call, 0); }
 
-/* Every word begins with a capital; words begin after blanks and opening brackets. */
+static bool begins_word(unsigned c) { return point_is_space(c) || (c < 128 && c && strchr("-({[<", (int)c)); }
+
+/* Every word begins with a capital; words begin after blanks and opening brackets.  Each is a string by itself. */
 FILTER(title)
 {
-	struct value text = string_case(call->arena, text_of(call, 0), CASE_LOWER);
-	char *copy = arena_copy(call->arena, text.bytes, text.count);
-	bool begins = true;
-	for (size_t i = 0; i < text.count; i++) {
-		if (begins && copy[i] >= 'a' && copy[i] <= 'z')
-			copy[i] ^= 32;
-		begins = strchr("-({[< \t\n\r\f\v\x1c\x1d\x1e\x1f", copy[i]) != NULL;
+	struct renderer *r = call->renderer;
+	struct value text = text_of(call, 0);
+	size_t mark;
+	capture_begin(r, &mark);
+	for (const char *at = text.bytes, *end = at + text.count, *next, *last; at < end; at = last) {
+		next = at;
+		bool space = begins_word(text_decode(&next, end));
+		for (const char *p = last = next; p < end && begins_word(text_decode(&p, end)) == space;)
+			last = p;
+		struct value first = string_case(r, value_string_of(at, (size_t)(next - at)), CASE_UPPER),
+			     rest = string_case(r, value_string_of(next, (size_t)(last - next)), CASE_LOWER);
+		text_add(r->out, first.bytes, first.count);
+		text_add(r->out, rest.bytes, rest.count);
 	}
-	return value_string_of(copy, text.count);
+	return capture_end(r, mark);
 }
 
 FILTER(trim)
@@ -100,8 +108,7 @@ FILTER(wordcount)
 	int64_t n = 0;
 	bool inside = false;
 	for (const char *at = text.bytes, *end = at + text.count; at < end;) {
-		unsigned c = text_decode(&at, end);
-		bool word = point_is_letter(c) || c == '_' || (c >= '0' && c <= '9');
+		bool word = point_is_word(text_decode(&at, end));
 		n += word && !inside;
 		inside = word;
 	}
@@ -137,10 +144,27 @@ FILTER(default)
 }
 
 /* ---- numbers ---- */
-/* Python's int(text, base): blanks around, a sign, a prefix that fits the base, single underscores between digits. */
-static bool read_int(struct value text, int64_t base, int64_t *out)
+/* What int() and float() read: no blanks around, and the digits of other scripts made ASCII's. */
+static struct value plain_digits(struct arena *arena, struct value text)
 {
 	text = string_strip(text, value_none(), true, true);
+	char *copy = arena_alloc(arena, text.count + 1), *to = copy;
+	for (const char *at = text.bytes, *end = at + text.count; at < end;) {
+		const char *from = at;
+		int digit = point_decimal(text_decode(&at, end));
+		if (digit >= 0)
+			*to++ = (char)('0' + digit);
+		else
+			to = mempcpy(to, from, (size_t)(at - from));
+	}
+	*to = 0;
+	return value_string_of(copy, (size_t)(to - copy));
+}
+
+/* Python's int(text, base): a sign, a prefix that fits the base, single underscores between digits. */
+static bool read_int(struct template_call *call, struct value text, int64_t base, int64_t *out)
+{
+	text = plain_digits(call->arena, text);
 	const char *at = text.bytes, *end = at + text.count;
 	bool negative = at < end && *at == '-', any = false, under = false;
 	uint64_t value = 0;
@@ -176,28 +200,28 @@ static bool read_int(struct value text, int64_t base, int64_t *out)
 	return true;
 }
 
-/* Python's float(text). */
-static bool read_float(struct value text, double *out)
+static bool digit_at(struct value text, size_t i)
 {
-	char digits[400];
-	size_t n = 0;
-	text = string_strip(text, value_none(), true, true);
-	if (!text.count || text.count >= sizeof digits)
-		return false;
+	return i < text.count && text.bytes[i] >= '0' && text.bytes[i] <= '9';
+}
+
+/* Python's float(text). */
+static bool read_float(struct template_call *call, struct value text, double *out)
+{
+	text = plain_digits(call->arena, text);
+	char *digits = arena_alloc(call->arena, text.count + 1), *end = digits;
 	for (size_t i = 0; i < text.count; i++) {
 		char c = text.bytes[i];
-		bool between = i && i + 1 < text.count && text.bytes[i - 1] >= '0' && text.bytes[i - 1] <= '9' &&
-			text.bytes[i + 1] >= '0' && text.bytes[i + 1] <= '9';
-		if (c == '_' && between)
+		if (c == '_' && i && digit_at(text, i - 1) && digit_at(text, i + 1))
 			continue;
-		if (!c || c == '(' || (c | 32) == 'x' || (c | 32) == 'p')
+		if (!c || c == '(' || (c | 32) == 'x' || (c | 32) == 'p')                 /* what only C reads */
 			return false;
-		digits[n++] = c;
+		*end++ = c;
 	}
-	digits[n] = 0;
-	char *end;
-	*out = strtod(digits, &end);
-	return end == digits + n && !point_is_space((unsigned char)digits[0]);
+	*end = 0;
+	char *read;
+	*out = strtod(digits, &read);
+	return read == end && read > digits;
 }
 
 FILTER(int)
@@ -210,9 +234,9 @@ FILTER(int)
 	if (value.kind == VALUE_STRING) {
 		if (base && (base < 2 || base > 36))
 			return other;
-		if (read_int(value, base, &whole))
+		if (read_int(call, value, base, &whole))
 			return value_int(whole);
-		if (!read_float(value, &real))
+		if (!read_float(call, value, &real))
 			return other;
 	} else if (value.kind == VALUE_FLOAT)
 		real = value.real;
@@ -233,7 +257,7 @@ FILTER(float)
 		undefined_fail(call->renderer, value);
 	if (value_is_number(value))
 		return value_float(value_real(value));
-	if (value.kind == VALUE_STRING && read_float(value, &real))
+	if (value.kind == VALUE_STRING && read_float(call, value, &real))
 		return value_float(real);
 	return call->at[1].kind == VALUE_ABSENT ? value_float(0) : call->at[1];
 }
@@ -244,7 +268,7 @@ FILTER(abs)
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_fail(call->renderer, value);
 	if (!value_is_number(value))
-		call_fail(call, "abs: a number is expected, not a %s", value_type(value));
+		call_fail(call, "abs: a number is expected, not %s", value_a(value));
 	if (value.kind == VALUE_FLOAT)
 		return value_float(fabs(value.real));
 	return value_integer(value) < 0 ? value_arithmetic(call->renderer, NODE_SUB, value_int(0), value)
@@ -278,7 +302,7 @@ FILTER(round)
 	if (!up && !down && strcmp(method, "common"))
 		call_fail(call, "round: the method is common, ceil or floor");
 	if (!value_is_number(value))
-		call_fail(call, "round: a number is expected, not a %s", value_type(value));
+		call_fail(call, "round: a number is expected, not %s", value_a(value));
 	if (digits > 400 || digits < -400)
 		call_fail(call, "round: to %lld digits", (long long)digits);
 	if (!up && !down) {
@@ -308,8 +332,8 @@ FILTER(filesizeformat)
 	static const char letters[] = "kMGTPEZY";
 	double bytes;
 	bool binary = call_bool(call, 1, false);
-	if (call->at[0].kind == VALUE_STRING ? !read_float(call->at[0], &bytes) : !value_is_number(call->at[0]))
-		call_fail(call, "filesizeformat: a number is expected, not a %s", value_type(call->at[0]));
+	if (call->at[0].kind == VALUE_STRING ? !read_float(call, call->at[0], &bytes) : !value_is_number(call->at[0]))
+		call_fail(call, "filesizeformat: a number is expected, not %s", value_a(call->at[0]));
 	if (call->at[0].kind != VALUE_STRING)
 		bytes = value_real(call->at[0]);
 	double base = binary ? 1024 : 1000, unit = base;

@@ -9,6 +9,7 @@ enum { WIDEST = 1 << 20 };                        /* of a field, and of a precis
 struct spec {
 	char fill[5], align, sign, kind;          /* kind: the letter at the end, 0 where there is none */
 	bool alternate, zero;
+	bool no_minus_zero;                       /* "z": what rounds to zero has no sign */
 	char grouping;                            /* ',' or '_' */
 	int width, precision;                     /* precision -1: none */
 };
@@ -24,11 +25,9 @@ static void put_field(
 		text += sign_length;
 		count -= sign_length;
 	}
-	for (size_t i = 0; i < left; i++)
-		text_adds(out, spec->fill);
+	text_repeat(out, spec->fill, strlen(spec->fill), left);
 	text_add(out, text, count);
-	for (size_t i = left; i < pad; i++)
-		text_adds(out, spec->fill);
+	text_repeat(out, spec->fill, strlen(spec->fill), pad - left);
 }
 
 /* Digits of a number with a separator between groups, and zeros to the width where they are wanted. */
@@ -84,6 +83,21 @@ static void format_number(struct renderer *r, struct text *out, const struct spe
 	put_field(out, spec, text, n, prefix_length, align);
 }
 
+/* `precision`, of % only: at least so many digits. */
+static void format_whole(struct renderer *r, struct text *out, const struct spec *spec, bool negative,
+	const char *prefix, const char *digits, size_t count, size_t every, char align)
+{
+	size_t least = spec->precision > 0 ? (size_t)spec->precision : 0;
+	if (least > count) {
+		char *wide = arena_alloc(r->arena, least + 1);
+		memset(wide, '0', least - count);
+		memcpy(wide + least - count, digits, count);
+		digits = wide;
+		count = least;
+	}
+	format_number(r, out, spec, negative, prefix, digits, count, every, align);
+}
+
 static void format_integer(struct renderer *r, struct text *out, const struct spec *spec, int64_t value, char align)
 {
 	char digits[80];
@@ -96,15 +110,46 @@ static void format_integer(struct renderer *r, struct text *out, const struct sp
 		: kind == 'b'                 ? "0b"
 					      : "";
 	size_t n = integer_digits(digits, value < 0 ? -(uint64_t)value : (uint64_t)value, base, kind == 'X');
-	if (spec->precision > (int)n) {                   /* of % only: at least so many digits */
-		char *wide = arena_alloc(r->arena, (size_t)spec->precision + 1);
-		memset(wide, '0', (size_t)spec->precision - n);
-		memcpy(wide + spec->precision - n, digits, n);
-		format_number(
-			r, out, spec, value < 0, prefix, wide, (size_t)spec->precision, base == 10 ? 3 : 4, align);
-		return;
+	format_whole(r, out, spec, value < 0, prefix, digits, n, base == 10 ? 3 : 4, align);
+}
+
+/* Digits as %g has them: `precision` of them, with an exponent where the number is small, or large for so few; zeros at
+ * the end go unless `keep`.  With `shows_point` a whole number ends in ".0", and has an exponent sooner.  Not printf's,
+ * as that of glibc 2.36 loses the zeros of "%#.6g" where rounding carries. */
+static char *general_digits(
+	struct arena *arena, double value, int precision, bool keep, bool shows_point, bool capital, size_t *count)
+{
+	precision = precision > 0 ? precision : 1;
+	size_t room = (size_t)snprintf(NULL, 0, "%.*e", precision - 1, value) + 16;
+	char *digits = arena_alloc(arena, room);
+	snprintf(digits, room, "%.*e", precision - 1, value);
+	char *e = strrchr(digits, 'e'), *last = e;
+	int exponent = atoi(e + 1);
+	bool has_exponent = exponent < -4 || exponent >= precision - shows_point;
+	if (!has_exponent) {
+		snprintf(digits, room, "%.*f", precision - 1 - exponent, value);
+		last = e = digits + strlen(digits);
 	}
-	format_number(r, out, spec, value < 0, prefix, digits, n, base == 10 ? 3 : 4, align);
+	bool point = memchr(digits, '.', (size_t)(e - digits));
+	while (point && !keep && last[-1] == '0')
+		last--;
+	last -= point && last[-1] == '.';
+	point &= last > digits && memchr(digits, '.', (size_t)(last - digits));
+	char tail[16];
+	snprintf(tail, sizeof tail, "%s%s", !point && keep ? "." : !point && shows_point && !has_exponent ? ".0" : "", e);
+	if (capital && strchr(tail, 'e'))
+		*strchr(tail, 'e') = 'E';
+	strcpy(last, tail);
+	*count = strlen(digits);
+	return digits;
+}
+
+static bool has_minus(const struct spec *spec, double value, const char *digits, size_t count)
+{
+	bool zero = spec->no_minus_zero;
+	for (size_t i = 0; i < count && digits[i] != 'e' && digits[i] != 'E'; i++)
+		zero &= strchr("123456789in", digits[i]) == NULL;
+	return signbit(value) && !zero;
 }
 
 static void format_real(struct renderer *r, struct text *out, const struct spec *spec, double value, char align)
@@ -126,13 +171,27 @@ static void format_real(struct renderer *r, struct text *out, const struct spec 
 	}
 	if (percent)
 		magnitude *= 100;
-	snprintf(format, sizeof format, "%%%s.*%c", spec->alternate ? "#" : "", percent ? 'f' : kind);
-	int n = snprintf(NULL, 0, format, precision, magnitude);
-	char *digits = arena_alloc(r->arena, (size_t)n + 2);
-	snprintf(digits, (size_t)n + 1, format, precision, magnitude);
+	char *digits;
+	size_t n;
+	if ((kind | 32) == 'g')
+		digits = general_digits(r->arena, magnitude, precision, spec->alternate, false, kind == 'G', &n);
+	else {
+		snprintf(format, sizeof format, "%%%s.*%c", spec->alternate ? "#" : "", percent ? 'f' : kind);
+		n = (size_t)snprintf(NULL, 0, format, precision, magnitude);
+		digits = arena_alloc(r->arena, n + 2);
+		snprintf(digits, n + 1, format, precision, magnitude);
+	}
 	if (percent)
 		digits[n++] = '%';
-	format_number(r, out, spec, signbit(value), "", digits, (size_t)n, 3, align);
+	format_number(r, out, spec, has_minus(spec, value, digits, n), "", digits, n, 3, align);
+}
+
+static void put_point(struct renderer *r, const struct spec *spec, int64_t point, char align)
+{
+	char bytes[4];
+	if (point < 0 || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+		render_fail(r, "%lld is no code point", (long long)point);
+	put_field(r->out, spec, bytes, (size_t)(text_encode(bytes, (unsigned)point) - bytes), 0, align);
 }
 
 /* ---- % ---- */
@@ -171,18 +230,12 @@ static void percent_one(struct percent *p, const struct spec *parsed, bool left,
 {
 	struct renderer *r = p->r;
 	struct spec spec = *parsed;
-	size_t mark;
 	char align = left ? '<' : zero ? '=' : '>';
 	strcpy(spec.fill, zero && !left ? "0" : " ");
 	switch (spec.kind) {
 	case 's': case 'r': case 'a': {
-		struct value text;
-		capture_begin(r, &mark);
-		if (spec.kind == 's')
-			print_value(r, value, r->out);
-		else
-			print_repr(r, value, r->out);
-		text = capture_end(r, mark);
+		struct value text =
+			spec.kind == 's' ? value_to_string(r, value) : value_to_repr(r, value, spec.kind == 'a');
 		size_t count =
 			spec.precision >= 0 ? text_offset(text.bytes, text.count, (size_t)spec.precision) : text.count;
 		strcpy(spec.fill, " ");
@@ -190,30 +243,37 @@ static void percent_one(struct percent *p, const struct spec *parsed, bool left,
 		return;
 	}
 	case 'c':
+		strcpy(spec.fill, " ");
 		if (value.kind == VALUE_STRING && text_points(value.bytes, value.count) == 1)
 			put_field(r->out, &spec, value.bytes, value.count, 0, left ? '<' : '>');
-		else if (value_is_integer(value) && value_integer(value) >= 0 && value_integer(value) < 128)
-			put_field(r->out, &spec, (char[]){ (char)value_integer(value) }, 1, 0, left ? '<' : '>');
+		else if (value_is_integer(value))
+			put_point(r, &spec, value_integer(value), left ? '<' : '>');
 		else
-			render_fail(r, "%%c wants one character or an ASCII code");
+			render_fail(r, "%%c wants one character or its code point");
 		return;
 	case 'd': case 'i': case 'u': case 'x': case 'X': case 'o':
 		if (value.kind == VALUE_UNDEFINED)
 			undefined_fail(r, value);
 		if (value.kind == VALUE_FLOAT && (spec.kind == 'd' || spec.kind == 'i' || spec.kind == 'u')) {
-			if (!(fabs(value.real) < 9.2e18))
-				render_fail(r, "%%d wants a number of 64 bits");
+			if (isnan(value.real) || isinf(value.real))
+				render_fail(r, "%%d wants a finite number");
+			if (fabs(value.real) >= 9.2e18) {                 /* a float that large is a whole number */
+				char digits[320];
+				int n = snprintf(digits, sizeof digits, "%.0f", fabs(value.real));
+				format_whole(r, r->out, &spec, value.real < 0, "", digits, (size_t)n, 3, align);
+				return;
+			}
 			value = value_int((int64_t)value.real);
 		}
 		if (!value_is_integer(value))
-			render_fail(r, "%%%c wants an integer, not a %s", spec.kind, value_type(value));
+			render_fail(r, "%%%c wants an integer, not %s", spec.kind, value_a(value));
 		format_integer(r, r->out, &spec, value_integer(value), align);
 		return;
 	case 'e': case 'E': case 'f': case 'F': case 'g': case 'G':
 		if (value.kind == VALUE_UNDEFINED)
 			undefined_fail(r, value);
 		if (!value_is_number(value))
-			render_fail(r, "%%%c wants a number, not a %s", spec.kind, value_type(value));
+			render_fail(r, "%%%c wants a number, not %s", spec.kind, value_a(value));
 		format_real(r, r->out, &spec, value_real(value), align);
 		return;
 	default:
@@ -226,6 +286,7 @@ struct value format_percent(struct renderer *r, struct value format, struct valu
 	struct percent p = {
 		.r = r, .arguments = arguments, .list = arguments.kind == VALUE_TUPLE ? arguments.list : NULL
 	};
+	static const struct list none;
 	size_t mark;
 	bool named = false;
 	if (arguments.kind == VALUE_UNDEFINED)
@@ -241,20 +302,25 @@ struct value format_percent(struct renderer *r, struct value format, struct valu
 		bool left = false, zero = false;
 		at = percent + 1;
 		if (at < end && *at == '(') {
-			const char *close = memchr(at, ')', (size_t)(end - at));
-			if (!close || arguments.kind != VALUE_DICT)
+			const char *close = at;                           /* brackets inside are the name's */
+			int open = 0;
+			do
+				open += *close == '(' ? 1 : *close == ')' ? -1 : 0;
+			while (open && ++close < end);
+			if (open || arguments.kind != VALUE_DICT)
 				render_fail(r,
-					close ? "a format with names wants a dict" : "a name in a format has no end");
+					open ? "a name in a format has no end" : "a format with names wants a dict");
 			struct value key = value_string_of(at + 1, (size_t)(close - at - 1));
 			struct value *found = dict_find(arguments.dict, key, value_hash_or_fail(r, key));
 			if (!found)
 				render_fail(r, "the format wants '%.*s', which the dict has not", (int)key.count,
 					key.bytes);
 			value = *found;
+			p.list = &none;                   /* what has no name finds nothing any more */
 			named = true;
 			at = close + 1;
 		}
-		for (; at < end && strchr("#0- +", *at) && *at; at++)
+		for (; at < end && memchr("#0- +", *at, 5); at++)
 			switch (*at) {
 			case '#': spec.alternate = true; break;
 			case '0': zero = true; break;
@@ -271,8 +337,7 @@ struct value format_percent(struct renderer *r, struct value format, struct valu
 			spec.precision = percent_number(&p, &at, end);
 			spec.precision = spec.precision < 0 ? 0 : spec.precision;
 		}
-		while (at < end && (*at == 'l' || *at == 'h' || *at == 'L'))
-			at++;
+		at += at < end && (*at == 'l' || *at == 'h' || *at == 'L');
 		if (at == end)
 			render_fail(r, "the format ends inside a conversion");
 		spec.kind = *at++;
@@ -293,23 +358,27 @@ struct braces { struct template_call *call; struct renderer *r; size_t next; boo
 
 static NORETURN void braces_fail(struct braces *b, const char *what) { render_fail(b->r, "format: %s", what); }
 
-/* [[fill]align][sign][#][0][width][,][.precision][kind] */
+/* [[fill]align][sign][z][#][0][width][,][.precision][kind] */
 static struct spec read_spec(struct braces *b, struct value text)
 {
 	struct spec spec = { .fill = " ", .precision = -1 };
 	const char *at = text.bytes, *end = at + text.count, *next = at;
 	if (at < end) {
 		text_decode(&next, end);
-		if (next < end && strchr("<>=^", *next)) {
+		if (next < end && memchr("<>=^", *next, 4)) {
 			memcpy(spec.fill, at, (size_t)(next - at));
 			spec.fill[next - at] = 0;
 			spec.align = *next;
 			at = next + 1;
-		} else if (strchr("<>=^", *at))
+		} else if (memchr("<>=^", *at, 4))
 			spec.align = *at++;
 	}
 	if (at < end && (*at == '+' || *at == '-' || *at == ' '))
 		spec.sign = *at++;
+	if (at < end && *at == 'z') {
+		spec.no_minus_zero = true;
+		at++;
+	}
 	if (at < end && *at == '#') {
 		spec.alternate = true;
 		at++;
@@ -334,45 +403,35 @@ static struct spec read_spec(struct braces *b, struct value text)
 		spec.kind = *at++;
 	if (at < end)
 		braces_fail(b, "a broken description of a field");
-	if (spec.zero && !spec.align) {
-		strcpy(spec.fill, "0");
-		spec.align = '=';
-	} else if (spec.zero && spec.fill[0] == ' ')
+	if (spec.zero && spec.fill[0] == ' ')
 		strcpy(spec.fill, "0");
 	return spec;
 }
 
 /* A float without a kind: as str() prints it, or as %g with a digit behind the point. */
-static void format_plain_real(struct renderer *r, const struct spec *spec, double value, char align)
+static void format_plain_real(struct renderer *r, const struct spec *described, double value, char align)
 {
+	struct spec spec = *described;
 	struct value text;
-	size_t mark;
-	char exponent[48];
+	size_t mark, count;
+	bool finite = !isnan(value) && !isinf(value);
+	if (finite && spec.precision >= 0) {
+		char *digits = general_digits(r->arena, fabs(value), spec.precision, spec.alternate, true, false, &count);
+		format_number(r, r->out, &spec, has_minus(&spec, value, digits, count), "", digits, count, 3, align);
+		return;
+	}
 	capture_begin(r, &mark);
-	if (spec->precision < 0 || isnan(value) || isinf(value))
-		print_float(fabs(value), r->out);
-	else {
-		int precision = spec->precision ? spec->precision : 1;
-		snprintf(exponent, sizeof exponent, "%.*e", precision > 20 ? 20 : precision - 1, value);
-		int power = atoi(strchr(exponent, 'e') + 1);
-		if (value != 0 && (power < -4 || power >= precision - 1)) {
-			int digits = precision - 1;
-			text_printf(r->out, "%.*e", digits, fabs(value));
-			char *e = strrchr(r->out->at, 'e'), *last = e;       /* %g drops zeros at the end */
-			while (digits && last[-1] == '0')
-				last--;
-			if (digits && last[-1] == '.')
-				last--;
-			memmove(last, e, strlen(e) + 1);
-			r->out->count = strlen(r->out->at + mark) + mark;
-		} else {
-			text_printf(r->out, "%.*g", precision, fabs(value));
-			if (!strchr(r->out->at + mark, '.'))
-				text_adds(r->out, ".0");
-		}
+	print_float(fabs(value), r->out);
+	const char *e = finite ? strchr(r->out->at + mark, 'e') : NULL;
+	if (spec.alternate && e && !strchr(r->out->at + mark, '.')) {
+		text = value_copy(r->arena, e, strlen(e));
+		r->out->count = (size_t)(e - r->out->at);
+		text_printf(r->out, ".%s", text.bytes);
 	}
 	text = capture_end(r, mark);
-	format_number(r, r->out, spec, signbit(value) && !isnan(value), "", text.bytes, text.count, 3, align);
+	spec.grouping = finite ? spec.grouping : 0;
+	format_number(r, r->out, &spec, !isnan(value) && has_minus(&spec, value, text.bytes, text.count), "",
+		text.bytes, text.count, 3, align);
 }
 
 static void format_value(struct braces *b, struct value value, struct value description)
@@ -387,16 +446,18 @@ static void format_value(struct braces *b, struct value value, struct value desc
 		undefined_fail(r, value);
 	if (value.kind == VALUE_STRING) {
 		if ((spec.kind && spec.kind != 's') || spec.sign || spec.alternate || spec.grouping ||
-			(spec.align == '=' && !spec.zero))
+			spec.align == '=' || spec.no_minus_zero)
 			braces_fail(b, "a string cannot be formatted so");
 		size_t count = spec.precision >= 0 ? text_offset(value.bytes, value.count, (size_t)spec.precision)
 						   : value.count;
-		put_field(r->out, &spec, value.bytes, count, 0, spec.align && spec.align != '=' ? spec.align : '<');
+		put_field(r->out, &spec, value.bytes, count, 0, spec.align ? spec.align : '<');
 		return;
 	}
 	if (!value_is_number(value))
-		render_fail(r, "format: a %s has no such description of a field", value_type(value));
-	char align = spec.align ? spec.align : '>';
+		render_fail(r, "format: %s has no such description of a field", value_a(value));
+	if (spec.grouping && spec.kind == 'n')
+		braces_fail(b, "n takes no separator");
+	char align = spec.align ? spec.align : spec.zero ? '=' : '>';
 	bool real_kind = spec.kind && strchr("eEfFgG%", spec.kind);
 	if (value.kind == VALUE_FLOAT || real_kind) {
 		if (spec.kind && !real_kind && spec.kind != 'n')
@@ -409,13 +470,12 @@ static void format_value(struct braces *b, struct value value, struct value desc
 			format_real(r, r->out, &spec, value_real(value), align);
 		return;
 	}
-	if (spec.precision >= 0 || (spec.kind && !strchr("dbocxXn", spec.kind)))
+	if (spec.precision >= 0 || spec.no_minus_zero || (spec.kind && !strchr("dbocxXn", spec.kind)))
 		braces_fail(b, "an integer cannot be formatted so");
 	if (spec.kind == 'c') {
-		int64_t c = value_integer(value);
-		if (c < 0 || c > 127 || spec.sign || spec.alternate)
-			braces_fail(b, "c wants an ASCII code");
-		put_field(r->out, &spec, (char[]){ (char)c }, 1, 0, spec.align ? spec.align : '<');
+		if (spec.sign || spec.alternate || spec.grouping)
+			braces_fail(b, "c takes no sign");
+		put_point(r, &spec, value_integer(value), align);
 		return;
 	}
 	if (spec.grouping == ',' && spec.kind && strchr("bocxX", spec.kind))
@@ -460,10 +520,9 @@ static struct value field_value(struct braces *b, const char *at, const char *en
 		struct value key = value_copy(b->r->arena, from, (size_t)(at - from));
 		char *rest;
 		long long index = strtoll(key.bytes, &rest, 10);
-		if (!member && !*rest && key.bytes[0] >= '0' && key.bytes[0] <= '9')
-			key = value_int(index);
-		value = member ? value_attribute(b->r, value, key.bytes, key.count, string_hash(key.bytes, key.count))
-			       : value_item(b->r, value, key);
+		bool number = !*rest && key.bytes[0] >= '0' && key.bytes[0] <= '9';
+		value = member ? value_getattr(b->r, value, key)
+			       : value_item(b->r, value, number ? value_int(index) : key);
 		if (value.kind == VALUE_UNDEFINED)
 			undefined_fail(b->r, value);
 		at += !member;
@@ -504,14 +563,8 @@ static const char *braces_field(struct braces *b, const char *at, const char *en
 		braces_fail(b, "a broken name of a field");
 	struct value value = field_value(b, name, name_end), description;
 	size_t mark;
-	if (conversion) {
-		capture_begin(b->r, &mark);
-		if (conversion == 's')
-			print_value(b->r, value, b->r->out);
-		else
-			print_repr(b->r, value, b->r->out);
-		value = capture_end(b->r, mark);
-	}
+	if (conversion)
+		value = conversion == 's' ? value_to_string(b->r, value) : value_to_repr(b->r, value, conversion == 'a');
 	if (++b->depth > 2)
 		braces_fail(b, "fields nested too deeply");
 	capture_begin(b->r, &mark);

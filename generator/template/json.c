@@ -52,7 +52,7 @@ static void put_key(struct json *json, struct value key)
 		text_addc(json->out, '"');
 		break;
 	default:
-		render_fail(json->r, "a %s is no key in JSON", value_type(key));
+		render_fail(json->r, "%s is no key in JSON", value_a(key));
 	}
 }
 
@@ -124,7 +124,7 @@ static void put(struct json *json, struct value value, int depth)
 	default:
 		if (value.kind == VALUE_UNDEFINED)
 			undefined_use(json->r, value);
-		render_fail(json->r, "a %s is nothing that JSON has", value_type(value));
+		render_fail(json->r, "%s is nothing that JSON has", value_a(value));
 	}
 }
 

@@ -86,11 +86,8 @@ static void add_data(struct lexer *lexer, const char *at, const char *end)
 static const char *strip_right(const char *at, const char *end)
 {
 	while (end > at) {
-		const char *last = end - 1;
-		while (last > at && ((unsigned char)*last & 0xc0) == 0x80)
-			last--;
-		const char *next = last;
-		if (!point_is_space(text_decode(&next, end)) || next != end)
+		const char *last = text_back(at, end), *next = last;
+		if (!point_is_space(text_decode(&next, end)))
 			break;
 		end = last;
 	}
@@ -153,26 +150,6 @@ static int hex_digits(const char *at, const char *end, int count, unsigned *poin
 	return count;
 }
 
-static char *put_point(char *to, unsigned c)
-{
-	if (c < 0x80)
-		*to++ = (char)c;
-	else if (c < 0x800) {
-		*to++ = (char)(0xc0 | c >> 6);
-		*to++ = (char)(0x80 | (c & 63));
-	} else if (c < 0x10000) {
-		*to++ = (char)(0xe0 | c >> 12);
-		*to++ = (char)(0x80 | (c >> 6 & 63));
-		*to++ = (char)(0x80 | (c & 63));
-	} else {
-		*to++ = (char)(0xf0 | c >> 18);
-		*to++ = (char)(0x80 | (c >> 12 & 63));
-		*to++ = (char)(0x80 | (c >> 6 & 63));
-		*to++ = (char)(0x80 | (c & 63));
-	}
-	return to;
-}
-
 /* The string between quotes, with Python's escapes.  No escape is shorter than what it stands for. */
 static struct value unescape(struct lexer *lexer, const char *at, const char *end)
 {
@@ -199,12 +176,12 @@ static struct value unescape(struct lexer *lexer, const char *at, const char *en
 		if (letter && (letter - letters) % 2 == 0) {
 			*to++ = letter[1];
 			at++;
-		} else if (*at == '\n')
+		} else if (*at == '\n' && !strcmp(newline, "\n"))
 			at++;
 		else if (*at >= '0' && *at <= '7') {
 			for (point = 0; digits < 3 && at < end && *at >= '0' && *at <= '7'; digits++)
 				point = point * 8 + (unsigned)(*at++ - '0');
-			to = put_point(to, point);
+			to = text_encode(to, point);
 		} else if (*at == 'x' || *at == 'u' || *at == 'U') {
 			digits = *at == 'x' ? 2 : *at == 'u' ? 4 : 8;
 			if (!hex_digits(at + 1, end, digits, &point) || point > 0x10ffff ||
@@ -212,7 +189,7 @@ static struct value unescape(struct lexer *lexer, const char *at, const char *en
 				lex_fail(lexer, escape,
 					"broken escape in a string: \\xHH, \\uHHHH or \\UHHHHHHHH of a code point is "
 					"expected");
-			to = put_point(to, point);
+			to = text_encode(to, point);
 			at += 1 + digits;
 		} else if (*at == 'N')
 			lex_fail(lexer, escape, "\\N{name} is not supported in strings; use \\uHHHH");
@@ -297,10 +274,24 @@ static bool lex_number(struct lexer *lexer)
 	return true;
 }
 
-static bool is_name_byte(char c)
+/* A name: letters and digits of any script; Python's rule says which may begin it. */
+static bool lex_name(struct lexer *lexer)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-		(unsigned char)c >= 0x80;
+	const char *at = lexer->at, *next = at;
+	bool good = point_begins_name(text_decode(&next, lexer->end));
+	for (next = at; next < lexer->end; lexer->at = next) {
+		unsigned c = text_decode(&next, lexer->end);
+		if (!point_is_word(c) && !point_in_name(c))
+			break;
+		good = good && point_in_name(c);
+	}
+	if (lexer->at == at)
+		return false;
+	if (!good)
+		lex_fail(lexer, at, "a name has a character that names cannot have there");
+	token_add(lexer, TOKEN_NAME, at)->name =
+		name_of(lexer->environment->build->names, at, (size_t)(lexer->at - at));
+	return true;
 }
 
 /* Two letters before their first alone. */
@@ -350,15 +341,8 @@ static void lex_operator(struct lexer *lexer)
 static void lex_word(struct lexer *lexer)
 {
 	const char *at = lexer->at;
-	if (lex_number(lexer))
+	if (lex_number(lexer) || lex_name(lexer))
 		return;
-	if (is_name_byte(*at)) {
-		while (lexer->at < lexer->end && is_name_byte(*lexer->at))
-			lexer->at++;
-		token_add(lexer, TOKEN_NAME, at)->name =
-			name_of(lexer->environment->build->names, at, (size_t)(lexer->at - at));
-		return;
-	}
 	if (*at == '"' || *at == '\'') {
 		const char *p = at + 1;
 		while (p < lexer->end && *p != *at)
@@ -488,14 +472,17 @@ static bool rule_fits(const struct lexer *lexer, size_t rule, const char *at, co
 	*from = at;
 	if (kind != RULE_LINE_STATEMENT && kind != RULE_LINE_COMMENT)
 		return true;
-	while (*from > low && ((*from)[-1] == ' ' || (*from)[-1] == '\t' || (*from)[-1] == '\v' ||
-	                       (kind == RULE_LINE_COMMENT && (*from)[-1] == '\f')))
-		--*from;
+	while (*from > low) {                             /* the blanks before: ASCII's few, or Unicode's for comments */
+		const char *before = text_back(low, *from), *next = before;
+		unsigned c = text_decode(&next, *from);
+		bool blank = c == ' ' || c == '\t' || c == '\v' || (kind == RULE_LINE_COMMENT && point_is_space(c));
+		if (c == '\n' || !blank)
+			break;
+		*from = before;
+	}
 	if (*from == lexer->start || (*from)[-1] == '\n')
 		return true;
-	const char *before = *from - 1;
-	while (before > lexer->start && ((unsigned char)*before & 0xc0) == 0x80)
-		before--;
+	const char *before = text_back(lexer->start, *from);
 	return kind == RULE_LINE_COMMENT && !point_is_space(text_decode(&before, *from));
 }
 

@@ -201,20 +201,23 @@ static struct value dict_copy(struct template_call *call)
 #define M(type, name, parameters) { #name, "self " parameters, type##_##name, NULL }
 static const struct builtin list_methods[] = {
 	M(list, append, "item"), M(list, clear, ""), M(list, copy, ""), M(list, count, "item"), M(list, extend, "items"),
-	M(list, index, "item"), M(list, insert, "i item"), M(list, pop, "i?"), M(list, remove, "item"), M(list, reverse, ""),
-	M(list, sort, "reverse?"), { 0 },
+	M(list, index, "item"), M(list, insert, "i item"), M(list, pop, "i?"), M(list, remove, "item"),
+	M(list, reverse, ""), M(list, sort, "reverse?"), { 0 },
 };
 static const struct builtin tuple_methods[] = { M(list, count, "item"), M(list, index, "item"), { 0 } };
 static const struct builtin dict_methods[] = {
 	M(dict, clear, ""), M(dict, copy, ""), M(dict, get, "key default?"), M(dict, items, ""), M(dict, keys, ""),
-	M(dict, pop, "key default?"), M(dict, popitem, ""), M(dict, setdefault, "key default?"), M(dict, update, "from? **"),
-	M(dict, values, ""), { 0 },
+	M(dict, pop, "key default?"), M(dict, popitem, ""), M(dict, setdefault, "key default?"),
+	M(dict, update, "from? **"), M(dict, values, ""), { 0 },
 };
 
 const struct builtin *method_find(struct value value, const char *name, size_t count)
 {
 	static const struct builtin *const types[] = {
-		[VALUE_STRING] = string_methods, [VALUE_LIST] = list_methods, [VALUE_TUPLE] = tuple_methods, [VALUE_DICT] = dict_methods,
+		[VALUE_STRING] = string_methods,
+		[VALUE_LIST] = list_methods,
+		[VALUE_TUPLE] = tuple_methods,
+		[VALUE_DICT] = dict_methods,
 	};
 	if (value.kind >= COUNT(types) || !types[value.kind] || (value.kind == VALUE_LIST && value.view))
 		return NULL;

@@ -20,7 +20,7 @@ static struct value loop_changed(struct template_call *call)
 }
 
 /* Counted once.  The items not yet taken of what has no length become a list. */
-static size_t loop_length(struct renderer *r, struct loop *loop)
+size_t loop_length(struct renderer *r, struct loop *loop)
 {
 	struct value after = loop->after, item;
 	if (loop->counted)
@@ -63,8 +63,8 @@ static bool loop_get(struct template_call *call, void *user, const char *name, s
 		CYCLE,
 		CHANGED
 	};
-	static const char *const names[] = { "index", "index0", "first", "last", "length", "revindex", "revindex0", "depth",
-		"depth0", "previtem", "nextitem", "cycle", "changed" };
+	static const char *const names[] = { "index", "index0", "first", "last", "length", "revindex", "revindex0",
+		"depth", "depth0", "previtem", "nextitem", "cycle", "changed" };
 	struct loop *loop = user;
 	struct renderer *r = call->renderer;
 	size_t i = 0;
@@ -177,7 +177,15 @@ static bool self_get(struct template_call *call, void *user, const char *name, s
 	return false;
 }
 
-const struct object_class class_self = { .name = "self", .get = self_get };
+static bool self_print(struct template_call *call, void *user, struct text *out)
+{
+	const struct context *context = user;
+	(void)call;
+	text_printf(out, "<TemplateReference '%s'>", context->template->name);
+	return true;
+}
+
+const struct object_class class_self = { .name = "self", .get = self_get, .print = self_print };
 
 /* ---- modules ---- */
 static bool module_get(struct template_call *call, void *user, const char *name, struct value *out)

@@ -58,7 +58,7 @@ void undefined_fail(struct renderer *r, struct value value)
 		snprintf(near, sizeof near, "; did you mean '%.*s'?",
 			(int)(nearest.best_length > 80 ? 80 : nearest.best_length), nearest.best);
 	if (missing->owner.kind)
-		render_fail(r, "a %s has no member '%.100s'%s", value_type(missing->owner), missing->name, near);
+		render_fail(r, "%s has no member '%.100s'%s", value_a(missing->owner), missing->name, near);
 	render_fail(r, "'%.100s' is undefined%s", missing->name, near);
 }
 
@@ -189,8 +189,8 @@ uint32_t value_hash_or_fail(struct renderer *r, struct value value)
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_use(r, value);
 	if (!value_hash(value, &hash))
-		render_fail(r, value.kind == VALUE_TUPLE ? "a %s cannot be a key: what is in it may change, or is too deep"
-			: "a %s cannot be a key: it may change", value_type(value));
+		render_fail(r, value.kind == VALUE_TUPLE ? "%s cannot be a key: what is in it may change, or is too deep"
+			: "%s cannot be a key: it may change", value_a(value));
 	return hash;
 }
 
@@ -203,7 +203,7 @@ bool value_in(struct renderer *r, struct value value, struct value container)
 		if (value.kind == VALUE_UNDEFINED)
 			undefined_use(r, value);
 		if (value.kind != VALUE_STRING)
-			render_fail(r, "only a string can be in a string, not a %s", value_type(value));
+			render_fail(r, "only a string can be in a string, not %s", value_a(value));
 		return !value.count || memmem(container.bytes, container.count, value.bytes, value.count);
 	case VALUE_DICT:
 		return dict_find(container.dict, value, value_hash_or_fail(r, value)) != NULL;
@@ -395,7 +395,7 @@ struct value value_sign(struct renderer *r, struct value value, bool plus)
 	if (value.kind == VALUE_UNDEFINED)
 		undefined_fail(r, value);
 	if (!value_is_number(value))
-		render_fail(r, "a %s has no sign", value_type(value));
+		render_fail(r, "%s has no sign", value_a(value));
 	if (value.kind == VALUE_FLOAT)
 		return value_float(plus ? value.real : -value.real);
 	if (plus)

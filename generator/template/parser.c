@@ -11,9 +11,18 @@ static bool ends_here(const struct parser *parser, const char *const *ends)
 	return false;
 }
 
+/* From here on a macro's body finds its own value under that name, not what the caller gave. */
+static void name_stored(struct parser *parser, const char *name)
+{
+	for (struct reads *reads = parser->reads; reads; reads = reads->outer)
+		reads->stored |= special_flag(parser, name);
+}
+
 /* A name, or a tuple of names, that something is assigned to. */
 static void check_target(struct parser *parser, const struct node *node)
 {
+	if (node->kind == NODE_NAME)
+		name_stored(parser, node->name);
 	bool constant = node->kind == NODE_CONST;
 	if (node->kind == NODE_TUPLE || node->kind == NODE_LIST) {
 		for (size_t i = 0; i < node->list.count; i++)
@@ -27,7 +36,10 @@ static void check_target(struct parser *parser, const struct node *node)
 
 static struct node *parse_target(struct parser *parser, const char *end_word, bool with_members)
 {
+	struct reads *reads = parser->reads;
+	parser->reads = NULL;                             /* what is set is not read */
 	struct node *target = parse_tuple(parser, true, true, end_word, false, with_members);
+	parser->reads = reads;
 	check_target(parser, target);
 	return target;
 }
@@ -93,21 +105,23 @@ static struct node *parse_for(struct parser *parser, uint32_t position)
 	if (!token_skip_word(parser, "in"))
 		parse_fail(parser, parser->at->position, "expected in, got %s", token_describe(parser->at));
 	node->b = parse_tuple(parser, false, false, "recursive", false, false);
-	struct reads reads = { parser->reads, node };
+	struct reads reads = { .outer = parser->reads, .node = node };
 	if (token_skip_word(parser, "if"))
 		node->c = parse_expression(parser, true);
 	if (token_skip_word(parser, "recursive"))
 		node->flags |= FLAG_RECURSIVE | FLAG_LOOP;
 	parser->reads = &reads;
 	parser->loops++;
+	parser->fors++;
 	struct token *end = parse_block(parser, &node->body, ends, "for");
 	parser->loops--;
 	parser->reads = reads.outer;
-	if (node->flags & FLAG_LOOP && names_loop(parser, node->a))
+	if (names_loop(parser, node->a))
 		parse_fail(parser, node->a->position,
 			"loop is the loop itself here, and cannot be a name that it goes through");
 	if (!strcmp(end->name, "else"))
 		parse_block(parser, &node->other, (const char *const[]){ "endfor", NULL }, "for");
+	parser->fors--;
 	return node;
 }
 
@@ -115,6 +129,8 @@ static struct node *parse_set(struct parser *parser, uint32_t position)
 {
 	struct node *node = node_new(parser, NODE_SET, position);
 	node->a = parse_target(parser, NULL, true);
+	if (parser->fors && names_loop(parser, node->a))
+		parse_fail(parser, node->a->position, "loop cannot be set inside a loop");
 	if (token_skip(parser, TOKEN_ASSIGN)) {
 		node->b = parse_tuple(parser, false, true, NULL, false, false);
 		return node;
@@ -138,14 +154,12 @@ static void parse_parameters(struct parser *parser, struct node *node)
 				parse_fail(parser, parameter->position, "the parameter %s is named twice",
 					parameter->name);
 		push(parser->arena, &node->list, parameter);
+		name_stored(parser, parameter->name);
 		if (token_skip(parser, TOKEN_ASSIGN))
 			push(parser->arena, &node->other, parse_expression(parser, true));
 		else if (node->other.count)
 			parse_fail(parser, parameter->position,
 				"a parameter without a default follows one with a default");
-		else if (parameter->name == parser->environment->words.caller)
-			parse_fail(
-				parser, parameter->position, "the parameter caller needs a default: none, for example");
 	}
 	token_next(parser);
 }
@@ -153,23 +167,28 @@ static void parse_parameters(struct parser *parser, struct node *node)
 /* Parameters and body of a macro, or of a call block. */
 static void parse_macro_body(struct parser *parser, struct node *node, const char *end, const char *tag)
 {
-	struct reads reads = { parser->reads, node };
+	struct reads reads = { .outer = parser->reads, .node = node };
 	int loops = parser->loops;
 	parser->reads = &reads;
 	parser->loops = 0;
 	parse_block_to(parser, &node->body, end, tag);
 	parser->loops = loops;
 	parser->reads = reads.outer;
+	for (size_t i = 0; i < node->list.count; i++) {
+		uint8_t flag = special_flag(parser, node->list.at[i]->name);
+		if (flag & node->flags & FLAG_CALLER && i < node->list.count - node->other.count)
+			parse_fail(parser, node->list.at[i]->position,
+				"the parameter caller needs a default: none, for example");
+		if (flag != FLAG_CALLER)
+			node->flags &= (uint8_t)~flag;            /* varargs or kwargs: a parameter like any other */
+	}
 }
 
 static struct node *parse_macro(struct parser *parser, uint32_t position)
 {
 	struct node *node = node_new(parser, NODE_MACRO, position);
 	node->name = parse_name(parser)->name;
-	struct reads reads = { parser->reads, node };
-	parser->reads = &reads;
 	parse_parameters(parser, node);
-	parser->reads = reads.outer;
 	parse_macro_body(parser, node, "endmacro", "macro");
 	return node;
 }
@@ -303,9 +322,10 @@ static struct node *parse_named_block(struct parser *parser, uint32_t position)
 	for (size_t i = 0; node->flags & FLAG_REQUIRED && i < node->body.count; i++) {
 		const struct node *text = node->body.at[i];
 		const char *at = text->value.bytes, *end = at + text->value.count;
-		while (text->kind == NODE_TEXT && at < end && point_is_space(text_decode(&at, end)))
-			;
-		if (text->kind != NODE_TEXT || at < end)
+		bool blank = text->kind == NODE_TEXT;
+		while (blank && at < end)
+			blank = point_is_space(text_decode(&at, end));
+		if (!blank)
 			parse_fail(
 				parser, text->position, "a required block holds nothing but white space and comments");
 	}

@@ -82,13 +82,9 @@ static void print_int(int64_t value, struct text *out)
 	text_add(out, p, (size_t)(digits + sizeof digits - p));
 }
 
-/* Code points that Python's repr escapes: controls, separators but the space, surrogates, private use, and formats. */
-static bool printable(unsigned c)
+static void print_escape(unsigned c, struct text *out)
 {
-	return !(c < 32 || (c >= 0x7f && c <= 0xa0) || c == 0xad || (c != 32 && point_is_space(c)) ||
-		(c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
-		(c >= 0xd800 && c <= 0xf8ff) || c == 0xfeff || (c >= 0xfff0 && c <= 0xfffb) || (c & 0xfffe) == 0xfffe ||
-		c >= 0xe0000);
+	text_printf(out, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
 }
 
 void print_string_repr(const char *bytes, size_t count, struct text *out)
@@ -102,10 +98,10 @@ void print_string_repr(const char *bytes, size_t count, struct text *out)
 			text_printf(out, "\\%c", c);
 		else if (c == '\n' || c == '\r' || c == '\t')
 			text_adds(out, c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t");
-		else if (printable(c))
+		else if (point_is_printable(c))
 			text_add(out, from, (size_t)(at - from));
 		else
-			text_printf(out, c < 0x100 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", c);
+			print_escape(c, out);
 	}
 	text_addc(out, quote);
 }
@@ -196,6 +192,25 @@ static void print_deep(struct renderer *r, struct value value, struct text *out,
 
 void print_repr(struct renderer *r, struct value value, struct text *out) { print_deep(r, value, out, NULL); }
 
+struct value value_to_repr(struct renderer *r, struct value value, bool ascii)
+{
+	size_t mark;
+	capture_begin(r, &mark);
+	print_repr(r, value, r->out);
+	value = capture_end(r, mark);
+	if (!ascii)
+		return value;
+	capture_begin(r, &mark);
+	for (const char *at = value.bytes, *end = at + value.count; at < end;) {
+		unsigned c = text_decode(&at, end);
+		if (c < 0x80)
+			text_addc(r->out, (char)c);
+		else
+			print_escape(c, r->out);
+	}
+	return capture_end(r, mark);
+}
+
 void print_value(struct renderer *r, struct value value, struct text *out)
 {
 	switch (value.kind) {
@@ -235,6 +250,18 @@ void print_value(struct renderer *r, struct value value, struct text *out)
 	default:
 		print_deep(r, value, out, NULL);
 	}
+}
+
+/* Blocks of copies, as fields may be a GiB wide. */
+void text_repeat(struct text *out, const char *point, size_t count, size_t times)
+{
+	char block[256];
+	const size_t many = sizeof block / count;
+	for (size_t i = 0; i < many && i < times; i++)
+		memcpy(block + i * count, point, count);
+	for (; times > many; times -= many)
+		text_add(out, block, many * count);
+	text_add(out, block, times * count);
 }
 
 void capture_begin(struct renderer *r, size_t *mark) { *mark = r->out->count; }

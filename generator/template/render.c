@@ -59,8 +59,7 @@ void assign(struct renderer *r, const struct node *target, struct value value)
 		struct value owner = name_value(r, target->a);
 		r->place = target;
 		if (!object_assign(r, owner, target->value.bytes, value))
-			render_fail(r, "members can be set on a namespace, not on %s %s",
-				owner.kind == VALUE_UNDEFINED ? "the" : "a", value_type(owner));
+			render_fail(r, "members can be set on a namespace, not on %s", value_a(owner));
 		return;
 	}
 	struct iterator items = iterate(r, value);
@@ -310,12 +309,12 @@ static struct template *find_template(struct renderer *r, const struct node *nod
 			render_fail(r, "there is no template '%.*s'", (int)name.count, name.bytes);
 		return template;
 	}
-	if (!value_is_list(name))
-		render_fail(r, "a template is named by a string or a list of strings, not by a %s", value_type(name));
-	for (size_t i = 0; i < name.list->count; i++) {
+	if (!value_is_list(name) && value_truth(r, name))
+		render_fail(r, "a template is named by a string or a list of strings, not by %s", value_a(name));
+	for (size_t i = 0; value_is_list(name) && i < name.list->count; i++) {
 		struct value one = name.list->at[i];
 		if (one.kind != VALUE_STRING)
-			render_fail(r, "a template is named by a string, not by a %s", value_type(one));
+			render_fail(r, "a template is named by a string, not by %s", value_a(one));
 		struct template *template =
 			template_get(r->environment, value_copy(r->arena, one.bytes, one.count).bytes);
 		if (template)
@@ -406,9 +405,6 @@ static void render_extends(struct renderer *r, const struct node *node)
 void render_use(struct renderer *r, size_t number, struct scope *scope)
 {
 	const struct block_use use = r->context->uses.at[number - 1];
-	if (use.block->flags & FLAG_REQUIRED)
-		render_fail(r, "the block %s is required: a template that extends this one must define it",
-			use.block->name);
 	struct trace *trace = render_enter(r, "block", use.block->name, use.template);
 	r->scope = scope_new(r, scope);
 	r->block = number;
@@ -424,6 +420,15 @@ size_t find_use(const struct context *context, const char *name, size_t number)
 		if (context->uses.at[i].block->name == name)
 			return i + 1;
 	return 0;
+}
+
+/* Where it stands.  The last child's is rendered; super() reaches a required one too, which prints its blanks. */
+static void render_block(struct renderer *r, const struct node *node)
+{
+	size_t use = find_use(r->context, node->name, 0);
+	if (node->flags & FLAG_REQUIRED && !find_use(r->context, node->name, use))
+		render_fail(r, "the block %s is required: a template that extends this one must define it", node->name);
+	render_use(r, use, node->flags & FLAG_SCOPED ? r->scope : &r->context->root);
 }
 
 /* ---- statements ---- */
@@ -478,7 +483,7 @@ static void print_string(struct renderer *r, const struct node *node, struct val
 {
 	r->place = node;
 	if (value.kind != VALUE_STRING)
-		render_fail(r, "this block prints a string, not a %s", value_type(value));
+		render_fail(r, "this block prints a string, not %s", value_a(value));
 	print_value(r, value, r->out);
 }
 
@@ -489,9 +494,13 @@ static void render_assert(struct renderer *r, const struct node *node)
 	if (value_truth(r, value))
 		return;
 	if (!node->b) {
-		const char *at = r->template->source + node->position, *end = strpbrk(at, "\n");
-		int length = end ? (int)(end - at) : (int)strlen(at);
-		render_fail(r, "assertion failed: %.*s", length > 200 ? 200 : length, at);
+		const char *at = r->template->source + node->position + strlen("assert"), *end = at + strcspn(at, "\n");
+		const char *close = r->environment->settings.block_end;
+		close = memmem(at, (size_t)(end - at), close, strlen(close));
+		end = close ? close - (close[-1] == '-' || close[-1] == '+') : end;
+		struct value condition = string_strip(value_string_of(at, (size_t)(end - at)), value_none(), true, true);
+		render_fail(r, "assertion failed: %.*s", (int)(condition.count > 200 ? 200 : condition.count),
+			condition.bytes);
 	}
 	message = value_to_string(r, evaluate(r, node->b));
 	r->place = node->a;
@@ -552,8 +561,7 @@ static enum flow render_node(struct renderer *r, const struct node *node)
 		render_extends(r, node);
 		return FLOW_ON;
 	case NODE_BLOCK:
-		render_use(r, find_use(r->context, node->name, 0),
-			node->flags & FLAG_SCOPED ? r->scope : &r->context->root);
+		render_block(r, node);
 		return FLOW_ON;
 	case NODE_WITH:
 	case NODE_SCOPE:

@@ -11,94 +11,84 @@ static struct value string_argument(struct template_call *call, size_t i)
 	if (call->at[i].kind == VALUE_UNDEFINED)
 		undefined_use(call->renderer, call->at[i]);
 	if (call->at[i].kind != VALUE_STRING)
-		call_fail(call, "%s: a string is expected, not a %s", call->name, value_type(call->at[i]));
+		call_fail(call, "%s: a string is expected, not %s", call->name, value_a(call->at[i]));
 	return call->at[i];
 }
 
-/* ---- case and kind of letters: ASCII ---- */
-static bool lower(unsigned c) { return c >= 'a' && c <= 'z'; }
-static bool upper(unsigned c) { return c >= 'A' && c <= 'Z'; }
-static bool digit(unsigned c) { return c >= '0' && c <= '9'; }
+/* ---- case and kind of letters ---- */
+#define CASE(method, casing) static struct value str_##method(struct template_call *call) \
+	{ return string_case(call->renderer, self_string(call), casing); }
+CASE(upper, CASE_UPPER)
+CASE(lower, CASE_LOWER)
+CASE(swapcase, CASE_SWAP)
+CASE(capitalize, CASE_CAPITALIZE)
+CASE(title, CASE_TITLE)
+CASE(casefold, CASE_FOLD)
 
-struct value string_case(struct arena *arena, struct value text, enum casing casing)
+/* Are all code points of that kind, and is there one? */
+static bool all_points(struct value text, bool (*is)(unsigned))
 {
-	char *copy = arena_copy(arena, text.bytes, text.count);
-	bool inside = false;
-	for (size_t i = 0; i < text.count; i++) {
-		char c = copy[i];
-		bool up = casing == CASE_UPPER || (casing == CASE_SWAP && lower((unsigned char)c)) ||
-			(casing == CASE_CAPITALIZE && !i) || (casing == CASE_TITLE && !inside);
-		if (up ? lower((unsigned char)c) : upper((unsigned char)c))
-			copy[i] = (char)(c ^ 32);
-		inside = lower((unsigned char)c) || upper((unsigned char)c) || (c & 0x80);
-	}
-	return value_string_of(copy, text.count);
-}
-
-static struct value str_upper(struct template_call *call)
-{
-	return string_case(call->arena, self_string(call), CASE_UPPER);
-}
-static struct value str_lower(struct template_call *call)
-{
-	return string_case(call->arena, self_string(call), CASE_LOWER);
-}
-static struct value str_swapcase(struct template_call *call)
-{
-	return string_case(call->arena, self_string(call), CASE_SWAP);
-}
-static struct value str_capitalize(struct template_call *call)
-{
-	return string_case(call->arena, self_string(call), CASE_CAPITALIZE);
-}
-static struct value str_title(struct template_call *call)
-{
-	return string_case(call->arena, self_string(call), CASE_TITLE);
-}
-
-static struct value all_points(struct template_call *call, bool (*is)(unsigned))
-{
-	struct value text = self_string(call);
 	const char *at = text.bytes, *end = at + text.count;
 	while (at < end)
 		if (!is(text_decode(&at, end)))
-			return value_bool(false);
-	return value_bool(text.count);
+			return false;
+	return text.count;
 }
+#define ALL(method, is) static struct value str_##method(struct template_call *call) \
+	{ return value_bool(all_points(self_string(call), is)); }
+ALL(isalpha, point_is_letter)
+ALL(isalnum, point_is_alnum)
+ALL(isdecimal, point_is_decimal)
+ALL(isdigit, point_is_digit)
+ALL(isnumeric, point_is_numeric)
+ALL(isspace, point_is_space)
 
-static bool letter_or_digit(unsigned c) { return point_is_letter(c) || digit(c); }
-static bool ascii(unsigned c)           { return c < 128; }
-static struct value str_isalpha(struct template_call *call) { return all_points(call, point_is_letter); }
-static struct value str_isdigit(struct template_call *call) { return all_points(call, digit); }
-static struct value str_isalnum(struct template_call *call) { return all_points(call, letter_or_digit); }
-static struct value str_isspace(struct template_call *call) { return all_points(call, point_is_space); }
+static bool ascii(unsigned c)     { return c < 128; }
 static struct value str_isascii(struct template_call *call)
 {
-	return value_bool(!call->at[0].count || all_points(call, ascii).truth);
+	return value_bool(!call->at[0].count || all_points(call->at[0], ascii));
+}
+static struct value str_isprintable(struct template_call *call)
+{
+	return value_bool(!call->at[0].count || all_points(call->at[0], point_is_printable));
 }
 
-static struct value has_only(struct template_call *call, bool (*wanted)(unsigned), bool (*other)(unsigned))
+bool string_has_case(struct value text, bool wanted_upper)
 {
 	bool any = false;
-	for (size_t i = 0; i < call->at[0].count; i++) {
-		unsigned c = (unsigned char)call->at[0].bytes[i];
-		if (other(c))
+	for (const char *at = text.bytes, *end = at + text.count; at < end;) {
+		unsigned c = text_decode(&at, end);
+		bool lower = point_is_lower(c), upper = point_is_upper(c);
+		if (point_is_title(c) || (wanted_upper ? lower : upper))
+			return false;
+		any |= lower || upper;
+	}
+	return any;
+}
+static struct value str_islower(struct template_call *call) { return value_bool(string_has_case(call->at[0], false)); }
+static struct value str_isupper(struct template_call *call) { return value_bool(string_has_case(call->at[0], true)); }
+
+/* Capitals stand where words begin, and nowhere else. */
+static struct value str_istitle(struct template_call *call)
+{
+	bool any = false, inside = false;
+	for (const char *at = call->at[0].bytes, *end = at + call->at[0].count; at < end;) {
+		unsigned c = text_decode(&at, end);
+		bool lower = point_is_lower(c), capital = point_is_upper(c) || point_is_title(c);
+		if (inside ? capital : lower && !capital)
 			return value_bool(false);
-		any |= wanted(c);
+		inside = lower || capital;
+		any |= inside;
 	}
 	return value_bool(any);
 }
-static struct value str_islower(struct template_call *call) { return has_only(call, lower, upper); }
-static struct value str_isupper(struct template_call *call) { return has_only(call, upper, lower); }
 
 static struct value str_isidentifier(struct template_call *call)
 {
-	struct value text = self_string(call);
-	bool good = text.count && !digit((unsigned char)*text.bytes);
-	for (const char *at = text.bytes, *end = at + text.count; good && at < end;) {
-		unsigned c = text_decode(&at, end);
-		good = letter_or_digit(c) || c == '_';
-	}
+	const char *at = call->at[0].bytes, *end = at + call->at[0].count;
+	bool good = at < end && point_begins_name(text_decode(&at, end));
+	while (good && at < end)
+		good = point_in_name(text_decode(&at, end));
 	return value_bool(good);
 }
 
@@ -127,13 +117,7 @@ struct value string_strip(struct value text, struct value set, bool left, bool r
 		at = next;
 	}
 	while (right && end > at) {
-		const char *last = end - 1, *next;
-		while (last > at && ((unsigned char)*last & 0xc0) == 0x80)
-			last--;
-		next = last;
-		text_decode(&next, end);
-		if (next != end)
-			last = end - 1;
+		const char *last = text_back(at, end);
 		if (!in_set(set, last, (size_t)(end - last)))
 			break;
 		end = last;
@@ -165,15 +149,28 @@ static const char *find(const char *at, size_t count, struct value what)
 	return what.count ? memmem(at, count, what.bytes, what.count) : at;
 }
 
-static const char *find_last(const char *at, size_t count, struct value what)
+/* From the end, by Knuth, Morris and Pratt: no text and no substring take more than a few steps for each byte. */
+static const char *find_last(struct arena *arena, const char *at, size_t count, struct value what)
 {
-	if (what.count > count)
-		return NULL;
-	for (const char *p = at + count - what.count;; p--)
-		if (!memcmp(p, what.bytes, what.count))
+	if (!what.count || what.count > count)
+		return what.count ? NULL : at + count;
+	const char *last = what.bytes + what.count - 1;           /* the substring is read from here to its begin */
+	uint32_t *shorter = new_array(arena, uint32_t, what.count), fits = 0;
+	for (size_t i = 1; i < what.count; i++) {
+		while (fits && last[-(ptrdiff_t)i] != last[-(ptrdiff_t)fits])
+			fits = shorter[fits - 1];
+		fits += last[-(ptrdiff_t)i] == last[-(ptrdiff_t)fits];
+		shorter[i] = fits;
+	}
+	fits = 0;
+	for (const char *p = at + count; p-- > at;) {
+		while (fits && *p != last[-(ptrdiff_t)fits])
+			fits = shorter[fits - 1];
+		fits += *p == last[-(ptrdiff_t)fits];
+		if (fits == what.count)
 			return p;
-		else if (p == at)
-			return NULL;
+	}
+	return NULL;
 }
 
 /* Bounds in code points -> bytes of the string. */
@@ -199,7 +196,7 @@ static struct value search(struct template_call *call, bool last, bool fails)
 	size_t skipped;
 	struct value what = string_argument(call, 1), text = bounded(call, 2, &skipped);
 	const char *at = text.kind == VALUE_NONE ? NULL
-		: last                           ? find_last(text.bytes, text.count, what)
+		: last                           ? find_last(call->arena, text.bytes, text.count, what)
 						 : find(text.bytes, text.count, what);
 	if (!at && fails)
 		call_fail(call, "%s: the substring is not there", call->name);
@@ -238,8 +235,8 @@ static struct value edge(struct template_call *call, bool end)
 	if (what.kind == VALUE_TUPLE) {
 		for (size_t i = 0; i < what.list->count; i++)
 			if (what.list->at[i].kind != VALUE_STRING)
-				call_fail(call, "%s: strings are expected, not a %s", call->name,
-					value_type(what.list->at[i]));
+				call_fail(call, "%s: strings are expected, not %s", call->name,
+					value_a(what.list->at[i]));
 			else if (text.kind != VALUE_NONE && at_edge(text, what.list->at[i], end))
 				return value_bool(true);
 		return value_bool(false);
@@ -303,7 +300,7 @@ static struct value str_join(struct template_call *call)
 		if (item.kind == VALUE_UNDEFINED)
 			undefined_use(r, item);
 		if (item.kind != VALUE_STRING)
-			call_fail(call, "join: item %zu is a %s, not a string", n, value_type(item));
+			call_fail(call, "join: item %zu is %s, not a string", n, value_a(item));
 		if (n)
 			text_add(r->out, call->at[0].bytes, call->at[0].count);
 		text_add(r->out, item.bytes, item.count);
@@ -351,9 +348,13 @@ static struct value rsplit_space(struct template_call *call, int64_t times)
 			list_add(list, rest);
 			break;
 		}
-		for (const char *p = from, *next = p; p < end; p = next)
-			if (point_is_space(text_decode(&next, end)))
+		for (const char *last = end, *next; last > rest.bytes; last = from) {
+			next = from = text_back(rest.bytes, last);
+			if (point_is_space(text_decode(&next, end))) {
 				from = next;
+				break;
+			}
+		}
 		add_part(list, from, end);
 		rest = value_string_of(rest.bytes, (size_t)(from - rest.bytes));
 	}
@@ -375,8 +376,11 @@ static struct value split(struct template_call *call, bool from_right)
 	const char *at = text.bytes, *end = at + text.count, *next;
 	if (!by.count)
 		call_fail(call, "split: the separator is empty");
-	while (times &&
-		(next = from_right ? find_last(at, (size_t)(end - at), by) : find(at, (size_t)(end - at), by))) {
+	while (times) {
+		size_t count = (size_t)(end - at);
+		next = from_right ? find_last(call->arena, at, count, by) : find(at, count, by);
+		if (!next)
+			break;
 		times--;
 		if (from_right) {
 			add_part(list, next + by.count, end);
@@ -427,7 +431,8 @@ static struct value partition(struct template_call *call, bool from_right)
 	struct value text = call->at[0], by = string_argument(call, 1), parts[3];
 	if (!by.count)
 		call_fail(call, "partition: the separator is empty");
-	const char *at = from_right ? find_last(text.bytes, text.count, by) : find(text.bytes, text.count, by);
+	const char *at = from_right ? find_last(call->arena, text.bytes, text.count, by)
+				    : find(text.bytes, text.count, by);
 	for (int i = 0; i < 3; i++)
 		parts[i] = value_string("");
 	if (!at)
@@ -451,11 +456,9 @@ struct value string_pad(struct renderer *r, struct value text, int64_t width, st
 	if (pad > (int64_t)r->environment->settings.output_limit)
 		render_limit(r, "a field of %lld is too wide", (long long)width);
 	capture_begin(r, &mark);
-	for (int64_t i = 0; i < left; i++)
-		text_add(r->out, fill.bytes, fill.count);
+	text_repeat(r->out, fill.bytes, fill.count, (size_t)left);
 	text_add(r->out, text.bytes, text.count);
-	for (int64_t i = left; i < pad; i++)
-		text_add(r->out, fill.bytes, fill.count);
+	text_repeat(r->out, fill.bytes, fill.count, (size_t)(pad - left));
 	return capture_end(r, mark);
 }
 
@@ -490,8 +493,9 @@ static struct value str_expandtabs(struct template_call *call)
 		const char *from = at;
 		text_decode(&at, end);
 		if (*from == '\t') {
-			for (int64_t n = size > 0 ? size - column % size : 0; n; n--, column++)
-				text_addc(OUT, ' ');
+			int64_t n = size > 0 ? size - column % size : 0;
+			text_repeat(OUT, " ", 1, (size_t)n);
+			column += n;
 			continue;
 		}
 		text_add(OUT, from, (size_t)(at - from));
@@ -506,12 +510,11 @@ const struct builtin string_methods[] = {
 	M(str, endswith, "suffix start? end?"),
 	M(str, expandtabs, "tabsize?"), M(str, find, "sub start? end?"), { "format", "self * **", format_braces, NULL },
 	M(str, index, "sub start? end?"), M(str, isalnum, ""), M(str, isalpha, ""), M(str, isascii, ""),
-	M(str, isdigit, ""),
-	{ "isdecimal", "self", str_isdigit, NULL }, { "isnumeric", "self", str_isdigit, NULL },
-	M(str, isidentifier, ""),
-	M(str, islower, ""), M(str, isspace, ""), M(str, isupper, ""), M(str, join, "iterable"),
+	M(str, isdecimal, ""), M(str, isdigit, ""), M(str, isidentifier, ""), M(str, islower, ""),
+	M(str, isnumeric, ""), M(str, isprintable, ""), M(str, isspace, ""), M(str, istitle, ""), M(str, isupper, ""),
+	M(str, join, "iterable"),
 	M(str, ljust, "width fillchar?"),
-	M(str, lower, ""), { "casefold", "self", str_lower, NULL }, M(str, lstrip, "chars?"), M(str, partition, "sep"),
+	M(str, lower, ""), M(str, casefold, ""), M(str, lstrip, "chars?"), M(str, partition, "sep"),
 	M(str, removeprefix, "prefix"), M(str, removesuffix, "suffix"), M(str, replace, "old new count?"),
 	M(str, rfind, "sub start? end?"),
 	M(str, rindex, "sub start? end?"), M(str, rjust, "width fillchar?"), M(str, rpartition, "sep"),

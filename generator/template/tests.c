@@ -11,20 +11,6 @@ static bool remainder_is(struct template_call *call, struct value by, int64_t wa
 		call->renderer, value_arithmetic(call->renderer, NODE_MOD, call->at[0], by), value_int(wanted));
 }
 
-/* Has it letters, all of the wanted case? */
-static bool has_case(struct template_call *call, bool upper)
-{
-	struct value text = value_to_string(call->renderer, call->at[0]);
-	bool any = false;
-	for (size_t i = 0; i < text.count; i++) {
-		char c = text.bytes[i];
-		if (upper ? c >= 'a' && c <= 'z' : c >= 'A' && c <= 'Z')
-			return false;
-		any |= upper ? c >= 'A' && c <= 'Z' : c >= 'a' && c <= 'z';
-	}
-	return any;
-}
-
 /* An undefined value is callable: only the call says that it is undefined. */
 static bool is_callable(struct value v)
 {
@@ -58,8 +44,8 @@ TEST(false, a.kind == VALUE_BOOL && !a.truth)
 TEST(true, a.kind == VALUE_BOOL && a.truth)
 TEST(integer, a.kind == VALUE_INT)
 TEST(float, a.kind == VALUE_FLOAT)
-TEST(lower, has_case(call, false))
-TEST(upper, has_case(call, true))
+TEST(lower, string_has_case(value_to_string(call->renderer, a), false))
+TEST(upper, string_has_case(value_to_string(call->renderer, a), true))
 TEST(string, a.kind == VALUE_STRING)
 TEST(mapping, a.kind == VALUE_DICT)
 TEST(number, value_is_number(a))

@@ -106,6 +106,16 @@ const char *value_type(struct value value)
 	return value.kind == VALUE_LIST ? views[value.view] : names[value.kind];
 }
 
+const char *value_a(struct value value)
+{
+	static _Thread_local char text[80];
+	const char *type = value_type(value);
+	if (value.kind == VALUE_UNDEFINED || value.kind == VALUE_NONE)
+		return value.kind == VALUE_NONE ? "none" : "an undefined value";
+	snprintf(text, sizeof text, "%s %s", strchr("aeio", *type) ? "an" : "a", type);
+	return text;
+}
+
 bool value_identical(struct value a, struct value b)
 {
 	if (a.kind != b.kind)
@@ -125,74 +135,6 @@ bool value_identical(struct value a, struct value b)
 bool value_text_is(struct value value, const char *string)
 {
 	return value.kind == VALUE_STRING && value.count == strlen(string) && !memcmp(value.bytes, string, value.count);
-}
-
-/* ---- code points ---- */
-size_t text_points(const char *bytes, size_t count)
-{
-	size_t points = 0;
-	for (const char *at = bytes, *end = bytes + count; at < end; points++)
-		if ((unsigned char)*at < 0x80)
-			at++;
-		else
-			text_decode(&at, end);
-	return points;
-}
-
-size_t text_offset(const char *bytes, size_t count, size_t point)
-{
-	const char *at = bytes, *end = bytes + count;
-	while (point-- && at < end)
-		text_decode(&at, end);
-	return (size_t)(at - bytes);
-}
-
-unsigned text_decode(const char **at, const char *end)
-{
-	const unsigned char *p = (const unsigned char *)*at;
-	size_t room = (size_t)(end - *at),
-	       n = p[0] < 0x80 ? 1
-		: p[0] < 0xc2  ? 0
-		: p[0] < 0xe0  ? 2
-		: p[0] < 0xf0  ? 3
-		: p[0] < 0xf5  ? 4
-			       : 0;
-	unsigned point = n == 1 ? p[0] : n == 2 ? p[0] & 31 : n == 3 ? p[0] & 15 : p[0] & 7;
-	bool good = n && n <= room;
-	for (size_t i = 1; good && i < n; i++) {
-		good = (p[i] & 0xc0) == 0x80;
-		point = point << 6 | (p[i] & 63);
-	}
-	static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	if (!good || point < least[n] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) {
-		++*at;
-		return 0xdc00 + p[0];                 /* a byte that is no UTF-8: as Python's surrogateescape */
-	}
-	*at += n;
-	return point;
-}
-
-bool point_is_space(unsigned c)
-{
-	return (c >= 9 && c <= 13) || (c >= 28 && c <= 32) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-		(c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
-}
-
-/* Beyond ASCII by blocks: what is not punctuation, a symbol or a picture counts as a letter. */
-bool point_is_letter(unsigned c)
-{
-	static const struct { unsigned from, to; } others[] = {
-		{ 0x80, 0xa9 }, { 0xab, 0xb4 }, { 0xb6, 0xb9 }, { 0xbb, 0xbf }, { 0xd7, 0xd7 }, { 0xf7, 0xf7 },
-		{ 0x2c2, 0x2c5 }, { 0x2d2, 0x2df },
-		{ 0x300, 0x36f }, { 0x2000, 0x2070 }, { 0x2074, 0x207e }, { 0x2080, 0x208f }, { 0x20a0, 0x20ff },
-		{ 0x2190, 0x2bff },
-		{ 0x3000, 0x3004 }, { 0x3007, 0x3030 }, { 0xd800, 0xf8ff }, { 0xfe00, 0xfe6f }, { 0xff00, 0xff20 },
-		{ 0x1f000, 0x1faff }, { 0xe0000, 0x10ffff },
-	};
-	for (size_t i = 0; i < COUNT(others) && c >= 0x80; i++)
-		if (c >= others[i].from && c <= others[i].to)
-			return false;
-	return (c | 32) - 'a' < 26 || c >= 0x80;
 }
 
 /* ---- dicts: entries in order, and an open hash table of their numbers once there are more than a few ---- */

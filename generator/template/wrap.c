@@ -3,8 +3,8 @@
 
 /* ---- wordwrap ---- */
 static bool wrap_space(char c)    { return c && strchr("\t\n\v\f\r ", c); }
-static bool wrap_word(unsigned c) { return point_is_letter(c) || c == '_' || (c >= '0' && c <= '9'); }
-static bool wrap_inner(unsigned c) { return wrap_word(c) || (c < 128 && c && strchr("!\"'&.,?", (int)c)); }
+static bool wrap_inner(unsigned c)  { return point_is_word(c) || (c < 128 && c && strchr("!\"'&.,?", (int)c)); }
+static bool wrap_letter(unsigned c) { return point_is_word(c) && !point_is_decimal(c); }    /* textwrap's [^\d\W] */
 
 struct wrap { struct renderer *r; unsigned *points; const char **at; size_t count; };
 
@@ -14,10 +14,10 @@ static size_t dashes(const struct wrap *w, size_t i)
 	size_t n = 0;
 	while (i + n < w->count && w->points[i + n] == '-')
 		n++;
-	return n >= 2 && i + n < w->count && wrap_word(w->points[i + n]) ? n : 0;
+	return n >= 2 && i + n < w->count && point_is_word(w->points[i + n]) ? n : 0;
 }
 
-static bool letter_at(const struct wrap *w, size_t i) { return i < w->count && point_is_letter(w->points[i]); }
+static bool letter_at(const struct wrap *w, size_t i) { return i < w->count && wrap_letter(w->points[i]); }
 
 /* A hyphen at `i` after which a line may be broken: letters on both sides. */
 static bool breaks_after(const struct wrap *w, size_t i)
@@ -139,7 +139,7 @@ struct value filter_wordwrap(struct template_call *call)
 	if (call->at[0].kind == VALUE_UNDEFINED)
 		undefined_fail(r, call->at[0]);
 	if (call->at[0].kind != VALUE_STRING)
-		call_fail(call, "wordwrap: a string is expected, not a %s", value_type(call->at[0]));
+		call_fail(call, "wordwrap: a string is expected, not %s", value_a(call->at[0]));
 	int64_t width = call_int(call, 1, 79);
 	bool words = call_bool(call, 2, true), hyphens = call_bool(call, 4, true);
 	struct list *lines = string_lines(call->arena, call->at[0], false);
@@ -195,17 +195,9 @@ static struct value sorted(struct pretty *p, struct value value, int depth)
 	return copy;
 }
 
-static struct value repr_of(struct pretty *p, struct value value)
-{
-	size_t mark;
-	capture_begin(p->r, &mark);
-	print_repr(p->r, value, p->r->out);
-	return capture_end(p->r, mark);
-}
-
 static size_t repr_length(struct pretty *p, struct value value)
 {
-	struct value repr = repr_of(p, value);
+	struct value repr = value_to_repr(p->r, value, false);
 	return text_points(repr.bytes, repr.count);
 }
 
@@ -263,7 +255,7 @@ static void pretty_string(struct pretty *p, struct value text, size_t indent, si
 
 static void pretty(struct pretty *p, struct value value, size_t indent, size_t allowance, bool top)
 {
-	struct value repr = repr_of(p, value);
+	struct value repr = value_to_repr(p->r, value, false);
 	bool list = value_is_list(value) && (value.kind == VALUE_TUPLE || !value.view);
 	if ((int64_t)text_points(repr.bytes, repr.count) <= WIDTH - (int64_t)indent - (int64_t)allowance ||
 	    !(list || value.kind == VALUE_DICT || value.kind == VALUE_STRING)) {

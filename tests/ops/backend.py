@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """ONNX's own backend tests of the ops that ingot knows, by the interpreter, against the stored outputs.
 
-    backend.py INTERPRET_MODEL [--verbose] [NAME...]
+    backend.py INTERPRET_MODEL [--verbose] [--ingot INGOT] [NAME...]
 
 The tests come with PyPI's onnx.  One whose op takes a shape, axes or the like as an input has it as an input of the
 graph; where ingot wants a constant there, all inputs but the first are made constants.  unsupported.txt names the tests
-that must end with exit 4; every other one must be right.  With --simplify the passes run too.  Ends with 77 where there is no onnx."""
+that must end with exit 4; every other one must be right.  With --simplify the passes run too.  With --ingot each model that is right also
+becomes source for two CPUs and glue for the JIT, with every checker on: what the generator ends with must be 0, or 4 or 6 with a message.
+Ends with 77 where there is no onnx."""
 import fnmatch, os, shutil, subprocess, sys, tempfile
 
 try:
@@ -20,6 +22,7 @@ except ImportError as missing:
 from judge import UNSUPPORTED, differs, interpret, listed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+LIMIT = 6
 
 
 def stored(folder):
@@ -100,8 +103,25 @@ def run(program, folder, model, sets, options):
     return 0, ""
 
 
+STAGES = (("source", "x86-64-v3"), ("source", "generic"), ("glue", "x86-64-v3"))
+
+
+def generate(ingot, path):
+    """Why the generator may not end so on this model, or None."""
+    for stage, cpu in STAGES:
+        done = subprocess.run([ingot, "show", path, "--stage", stage, "--cpu", cpu, "--check"], capture_output=True, text=True,
+                              errors="replace")
+        if done.returncode not in (0, UNSUPPORTED, LIMIT):
+            return f"--stage {stage} --cpu {cpu} ends with {done.returncode}: {done.stderr.strip()}"
+    return None
+
+
 def main():
-    program, arguments = sys.argv[1], sys.argv[2:]
+    program, arguments, ingot = sys.argv[1], sys.argv[2:], None
+    if "--ingot" in arguments:
+        at = arguments.index("--ingot")
+        ingot = arguments[at + 1]
+        del arguments[at:at + 2]
     verbose, options = "--verbose" in arguments, [a for a in arguments if a == "--simplify"]
     names = [a for a in arguments if not a.startswith("--")]
     known = set(subprocess.run([program, "--ops"], capture_output=True, text=True, check=True).stdout.split())
@@ -120,7 +140,10 @@ def main():
             refused += code == UNSUPPORTED
             if code != wanted or verbose:
                 print(f"{name}: exit {code}{', ' + str(wanted) + ' is right' if code != wanted else ''}: {message}")
-            if code != wanted:
+            why = generate(ingot, os.path.join(folder, "test", "model.onnx")) if ingot and code == 0 else None
+            if why:
+                print(f"{name}: {why}")
+            if code != wanted or why:
                 bad.append(name)
     print(f"{right} right, {refused} not supported, {len(bad)} otherwise than they must be")
     return bool(bad) or not (right or names)

@@ -1,17 +1,20 @@
 /* overheads.c: what the runtime costs beside its peers, in one run; figures, not a test, as they depend on time.
- *     runtime-overheads            medians and bests over rounds, in nanoseconds
- * Peers: the work queue of libuv, a parallel region of OpenMP. */
+ *     runtime-overheads [ROUNDS]   bests and medians over rounds, in nanoseconds
+ * Peers: the work queue of libuv; parallel regions, sections and dependent tasks of OpenMP.  A round measures each row
+ * once, so that what else runs on the machine meets all of them alike. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <time.h>
 #include <omp.h>
 #include <uv.h>
 #include "ingot/context.h"
 #include "ingot/threads.h"
 
-#define ROUNDS 41
+#define MOST_ROUNDS 1001
 
 static double now(void)
 {
@@ -24,20 +27,6 @@ static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
-}
-
-/* `repeat` times in each round. */
-static void measure(const char *name, void (*run)(int repeat), int repeat)
-{
-	double times[ROUNDS];
-	run(repeat);
-	for (int i = 0; i < ROUNDS; i++) {
-		double begin = now();
-		run(repeat);
-		times[i] = (now() - begin) / repeat;
-	}
-	qsort(times, ROUNDS, sizeof *times, compare);
-	printf("%-58s best %9.1f   median %9.1f\n", name, times[0], times[ROUNDS / 2]);
 }
 
 static struct ingot_stream stream, other, in_place;
@@ -78,6 +67,13 @@ static void routine_sync(int repeat)
 		MUST(ingot_routine_run(routine_in_place, NULL));
 }
 
+static void routine_throughput(int repeat)
+{
+	while (repeat--)
+		MUST(ingot_routine_run(routine, NULL));
+	MUST(ingot_stream_await(stream));
+}
+
 static void throughput(int repeat)
 {
 	while (repeat--)
@@ -102,11 +98,25 @@ static void fork_join(int repeat)
 		parallel->run(parallel->pool, nothing_indexed, NULL, parallel->workers);
 }
 
-static void openmp(int repeat)
+static void openmp_region(int repeat)
 {
 	while (repeat--) {
 #pragma omp parallel num_threads(2)
 		nothing_indexed(NULL, omp_get_thread_num());
+	}
+}
+
+/* What an event between two streams is: one task, and another that waits for it. */
+static int made;
+static void openmp_depend(int repeat)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+	for (int i = 0; i < repeat; i++) {
+#pragma omp task depend(out : made)
+		nothing_indexed(NULL, 0);
+#pragma omp task depend(in : made)
+		nothing_indexed(NULL, 1);
 	}
 }
 
@@ -162,12 +172,100 @@ static void on_two(int repeat)
 	MUST(ingot_stream_await(other));
 }
 
-int main(void)
+static void openmp_two(int repeat)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp for schedule(static)
+	for (size_t k = 0; k < 2; k++)
+		for (int i = 0; i < repeat; i++)
+			busy((void *)k);
+}
+
+/* libuv's pool has one size in a process, so that of two workers is a child's: a byte asks for a measure. */
+static int ask[2], answer[2];
+static void uv_busy(uv_work_t *request) { busy(request->data); }
+static void uv_busy_after(uv_work_t *request, int status) { (void)request, (void)status; }
+static void uv_child(void)
+{
+	uv_work_t work[64];
+	char repeat;
+	setenv("UV_THREADPOOL_SIZE", "2", 1);
+	uv_loop_init(&loop);
+	while (read(ask[0], &repeat, 1) == 1) {
+		double begin = now();
+		for (int i = 0; i < 2 * repeat; i++) {
+			work[i].data = (void *)(size_t)(i % 2);
+			uv_queue_work(&loop, work + i, uv_busy, uv_busy_after);
+		}
+		uv_run(&loop, UV_RUN_DEFAULT);
+		double took = now() - begin;
+		if (write(answer[1], &took, sizeof took) != sizeof took)
+			break;
+	}
+	_exit(0);
+}
+static double uv_two(int repeat)
+{
+	char byte = (char)repeat;
+	double took = 0;
+	if (write(ask[1], &byte, 1) != 1 || read(answer[0], &took, sizeof took) != sizeof took)
+		exit(1);
+	return took;
+}
+
+/* ---- the table: a peer stands below what it is a peer of ---- */
+struct measure {
+	const char *name;
+	void (*run)(int repeat);
+	int repeat;
+	double (*elsewhere)(int repeat);          /* measured by itself */
+};
+static const struct measure measures[] = {
+	{ "empty routine on sync: run", routine_sync, 2000, NULL },
+	{ "empty routines on multicore, in a row, then await", routine_throughput, 3000, NULL },
+	{ "empty tasks on multicore, in a row, then await", throughput, 3000, NULL },
+	{ "  peer: libuv work queue, one worker, 256 in flight", uv_throughput, 3000, NULL },
+	{ "empty routine on multicore: run, wait for its event", routine_round_trip, 300, NULL },
+	{ "empty task on multicore: submit, wait for its event", round_trip, 300, NULL },
+	{ "  peer: libuv work queue, one worker, one at a time", uv_round_trip, 300, NULL },
+	{ "event between two streams: a task and its waiter", event_between_streams, 1000, NULL },
+	{ "  peer: OpenMP, two tasks with depend", openmp_depend, 1000, NULL },
+	{ "fork and join, 2 threads", fork_join, 5000, NULL },
+	{ "  peer: OpenMP parallel region, 2 threads", openmp_region, 5000, NULL },
+	{ "two busy tasks on one stream", on_one, 4, NULL },
+	{ "two busy tasks on two streams", on_two, 4, NULL },
+	{ "  peer: OpenMP parallel for, 2 threads", openmp_two, 4, NULL },
+	{ "  peer: libuv work queue, two workers", NULL, 4, uv_two },
+};
+#define MEASURES ((int)(sizeof measures / sizeof *measures))
+static double times[MEASURES][MOST_ROUNDS];
+
+static double measure_once(const struct measure *measure)
+{
+	usleep(3000);                             /* threads of the row before may spin for a while */
+	if (measure->elsewhere)
+		return measure->elsewhere(measure->repeat) / measure->repeat;
+	measure->run(measure->repeat / 8 + 1);    /* and its own are awake now */
+	double begin = now();
+	measure->run(measure->repeat);
+	return (now() - begin) / measure->repeat;
+}
+
+int main(int argc, char **argv)
 {
 	struct ingot_runtime *runtime;
 	struct ingot_device device, sync;
 	struct ingot_context context;
 	struct ingot_library library;
+	int rounds = argc > 1 ? atoi(argv[1]) : 41;
+	rounds = rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
+	if (pipe(ask) || pipe(answer))
+		return 1;
+	pid_t child = fork();
+	if (!child) {
+		close(ask[1]);
+		uv_child();
+	}
 	setenv("UV_THREADPOOL_SIZE", "1", 1);                 /* one worker, as a stream has */
 	MUST(ingot_runtime_open(&runtime, NULL));
 	MUST(ingot_backend_init(runtime, "multicore", &(struct ingot_backend_options){ .intra_op_threads = 2 }));
@@ -184,18 +282,16 @@ int main(void)
 	MUST(ingot_link(context, library, "empty", &routine_in_place));
 	parallel = ingot_device_parallel(device);
 	uv_loop_init(&loop);
-	printf("nanoseconds each; %d rounds\n", ROUNDS);
-	measure("empty routine, sync device: run", routine_sync, 2000);
-	measure("empty routine, multicore: run, event, sync", routine_round_trip, 500);
-	measure("empty task, multicore: submit, event, sync", round_trip, 500);
-	measure("  peer: libuv work queue, one worker, one at a time", uv_round_trip, 500);
-	measure("empty task, multicore: submitted in a row, then await", throughput, 3000);
-	measure("  peer: libuv work queue, one worker, 256 in flight", uv_throughput, 3000);
-	measure("event between two streams: submit, wait", event_between_streams, 1000);
-	measure("fork and join, 2 threads", fork_join, 5000);
-	measure("  peer: OpenMP parallel region, 2 threads", openmp, 5000);
-	measure("two busy tasks on one stream", on_one, 4);
-	measure("two busy tasks on two streams", on_two, 4);
+	for (int round = -1; round < rounds; round++)         /* the first warms up */
+		for (int m = 0; m < MEASURES; m++)
+			times[m][round < 0 ? 0 : round] = measure_once(measures + m);
+	printf("nanoseconds each; %d interleaved rounds\n", rounds);
+	for (int m = 0; m < MEASURES; m++) {
+		qsort(times[m], (size_t)rounds, sizeof **times, compare);
+		printf("%-52s best %9.0f   median %9.0f\n", measures[m].name, times[m][0], times[m][rounds / 2]);
+	}
+	close(ask[1]);
+	waitpid(child, NULL, 0);
 	ingot_runtime_close(runtime);
 	return 0;
 }

@@ -1,5 +1,6 @@
 """Text: whitespace control, trimming, newlines, delimiters, comments, raw, line statements and line comments."""
 import itertools
+import random
 
 from oracle import Case
 
@@ -48,8 +49,35 @@ DELIMITERS = [
     ("é{{ x }}é→{% if x %}ü{% endif %}", dict()), ("→ x ← a", dict(variable_start="→", variable_end="←")),
 ]
 
+# What a template is mixed from at random: tags with all their signs, line statements, blanks of all scripts, newlines.
+PARTS = [
+    "\n", "\n\n", " ", "  ", "\t", "a", "b;", "{{ 1 }}", "{{- 2 -}}", "{{- 3 }}", "{{ 4 -}}", "{% if 1 %}", "{%- if 1 -%}", "{%+ if 1 +%}", "{% endif %}", "{%- endif %}", "{% endif -%}", "{%+ endif %}", "{% endif +%}", "{# c #}", "{#- c -#}", "{#+ c +#}", "{# c\nd #}",
+    "{%raw%}a{%endraw%}", "{%- raw %} {{ {%- endraw -%}", "{% endraw %}", "{%- endraw -%}", "{%+ endraw +%}", "{% set x = 1 %}", "%% if 1\n", "%% endif\n", "  %% endif\n", "%% set y = 2 ## z\n", "## comment\n", "x ## comment\n", "\t## c", "%%", "##", "%% for i in [1,\n2]\n", "%% endfor\n",
+    "%%- if 1\n", "%%+ if 1\n", "%% endif", "{", "}", "%", "#", "\r\n", "\r", "é", "\u2028", "\u00a0", "\x0b", "\x0c", "{{ '\n' }}", "{{ 'a\\\nb' }}", "{{ [1,\n2] }}", "%% if 1:\n", "{%if 1:%}", "{%-endif%}", "%% raw\n", "%% endraw\n", "{{ x|d(3) }}", "-", "+",
+]
+ENDS = ["{% endif %}", "{%- endif -%}", "%% endif\n", "\n%% endif\n", "\n  %% endif"]
+
+
+def mixed(count):
+    chance = random.Random(11)
+    for _ in range(count):
+        text, settings = "", {}
+        for part in chance.choices(PARTS, k=chance.randint(1, 8)):
+            text += part + (chance.choice(PARTS) + chance.choice(ENDS) if "if 1" in part else "")
+        for one in chance.sample(SETTINGS, chance.randint(0, 3)):
+            settings.update(one)
+        if chance.random() < 0.7:
+            settings["line_statement"] = "%%"
+        if chance.random() < 0.7:
+            settings["line_comment"] = "##"
+        if chance.random() < 0.1:
+            settings.update(block_start="<%", block_end="%>", variable_start="${", variable_end="}")
+            text = text.replace("{%", "<%").replace("%}", "%>").replace("{{", "${").replace("}}", "}")
+        yield Case(text + ("." if text.endswith("{#") else ""), lenient=chance.random() < 0.5, **settings)
+
 
 def cases():
+    yield from mixed(3000)
     for text, settings in itertools.product(TEXTS, SETTINGS):
         yield Case(text, DATA, **settings)
     for text in BROKEN:

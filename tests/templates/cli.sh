@@ -78,6 +78,27 @@ expect "no value" 2 "" hello data.json --path
 expect "wrong value" 2 "" hello data.json --undefined maybe
 expect "empty delimiter" 2 "" hello data.json --block-start ''
 expect "wrong newline" 2 "" hello data.json --newline x
+expect "two that begin alike" 2 "" hello data.json --block-start '{{'
+expect "two that begin alike, by hand" 2 "" hello data.json --variable-start '<<' --comment-start '<<'
+expect "no name" 2 "" hello data.json -o ''
+expect "-o -" 0 "Hello Wörld 1.0 12345678901" hello data.json -o -
+expect "to a directory" 2 "" hello data.json -o sub
+mkfifo pipe && { cat data.json >pipe & expect "data from a pipe" 0 "Hello Wörld 1.0 12345678901" hello pipe; }
+cat pipe >piped & expect "to a pipe" 0 "" hello data.json -o pipe
+[ -p pipe ] || { echo "to a pipe: it is a file now"; failed=1; kill $!; }
+wait
+[ "$(cat piped)" = "Hello Wörld 1.0 12345678901" ] || { echo "to a pipe: wrong bytes"; failed=1; }
+expect "data of a directory" 2 "" hello sub
+printf '{"x": 123456789012345678901234567890}' >large.json
+expect "data of more than 64 bits" 3 "" hello large.json
+expect "below a file" 2 "" hello data.json -o hello/out
+[ -z "$(find . -name '.new-*')" ] || { echo "something is left behind"; failed=1; }
+printf '{{ "x" * 2000000000 }}' >long
+expect "a limit" 3 "" long data.json
+printf 'stra\303\237e {{ "stra\303\237e" | upper }} {{ nmae }}' >typo
+expect "a misspelt name" 3 "" typo data.json
+grep -q "did you mean 'name'" errors || { echo "a misspelt name: no help"; cat errors; failed=1; }
+"$program" --help | grep -q 'usage: ingot render' || { echo "no help"; failed=1; }
 printf '{%% include "../hello" %%}' >sub/climb
 expect "climbing out" 3 "" sub/climb data.json
 exit $failed

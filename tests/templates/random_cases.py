@@ -4,7 +4,7 @@
 
 Each case has data, settings and a main template (with others to include, import and extend) in which most expressions are
 of a known type, so that most cases render.  Left out is what the two do differently on purpose (docs/templates.md): names
-of Python's own types, tojson's Markup, blocks and includes without context inside macros, letters beyond ASCII in upper and lower, integers of more than 64 bits, and reprs with addresses.
+of Python's own types, tojson's Markup, blocks and includes without context inside macros, integers of more than 64 bits, and reprs with addresses.
 --counts prints how often each rule, filter, test and method was used; a count below 100 then fails the run."""
 import argparse
 import collections
@@ -19,7 +19,8 @@ except ImportError as error:
 
 NUMBERS = ["0", "1", "2", "3", "7", "10", "-1", "-4", "0x1f", "1_000", "255"]
 REALS = ["0.5", "1.5", "2.0", "-0.25", "1e3", "3.14159", "1e-7", "100.0", "12345.678"]
-STRINGS = ["''", "'a'", "\"b c\"", "'Hello World'", "'x,y,z'", "'→✓'", "'it\\'s'", "'a\\nb\\n'", "'  pad '", "'%s'", "'42'", "'3.7'", "\"q\" 'r'", "'<b>&'", "'ab-cd ef'", "'A'"]
+STRINGS = ["''", "'a'", "\"b c\"", "'Hello World'", "'x,y,z'", "'→✓'", "'it\\'s'", "'a\\nb\\n'", "'  pad '", "'%s'", "'42'", "'3.7'", "\"q\" 'r'", "'<b>&'", "'ab-cd ef'", "'A'", "'größe'", "'ΑΣ Straße'", "'Ǆ ﬁn'", "'жук'", "'É-ö'"]
+OPERATORS = ["==", "!=", "<", "<=", ">", ">=", "eq", "ne", "lt", "le", "gt", "ge", "equalto", "lessthan", "greaterthan"]
 DATA = {
     "i": 3, "j": -7, "f": 2.5, "s": "some Text", "t": "x-y z", "yes": True, "no": False, "nil": None, "li": [3, 1, 2, 5], "ls": ["b", "a", "C", "a"], "ll": [[1, 2], [3], []],
     "d": {"k": 1, "m": 2, "z": 0}, "recs": [{"n": "one", "v": 1, "t": ["p"]}, {"n": "Two", "v": 2, "t": []}, {"n": "three", "v": 1, "t": ["q", "r"]}], "empty": [],
@@ -114,7 +115,7 @@ class Grower:
             ("filter first", lambda: f"({e.strs(d)}|first|default('-'))"), ("filter last", lambda: f"({e.strs(d)}|list|last|default('-'))"), ("filter max", lambda: f"({e.strs(d)}|max{e.one(['', '(true)'])}|default(''))"), ("filter min", lambda: f"({e.strs(d)}|min|default(''))"),
             ("percent", lambda: f"({e.literal(['^%d^', '^%5.2f^', '^%x^', '^%s^', '^%+d^', '^%-6d|^', '^%06.1f^', '^%e^', '^%g^'])} % {e.int(d)})"), ("percent tuple", lambda: f"('%s=%s' % ({e.value(d)}, {e.value(d)}))"), ("format method", lambda: f"{e.literal(['^{} {}^', '^{1}-{0}^', '^{:>6}|{!r}^'])}.format({e.int(d)}, {e.str(d)})"),
             ("slice", lambda: f"{e.str(d)}[{e.one(['1:', ':2', '::2', '::-1', '1:-1', '-3:', ':', '2:1', 'i:'])}]"), ("condition", lambda: f"({e.str(d)} if {e.bool(d)} else {e.str(d)})"), ("condition without else", lambda: f"({e.str(d)} if {e.bool(d)})"),
-            m("upper", ""), m("lower", ""), m("strip", " / 'x'"), m("lstrip", " / 'a '"), m("rstrip", ""), m("replace", "'a', 'z' / ' ', '', 1"), m("title", ""), m("center", "9 / 9, '*'"), m("ljust", "8 / 8, '.'"), m("rjust", "8 / 8, '0'"), m("zfill", "6 / 2"), m("swapcase", ""), m("capitalize", ""),
+            m("upper", ""), m("lower", ""), m("strip", " / 'x'"), m("lstrip", " / 'a '"), m("rstrip", ""), m("replace", "'a', 'z' / ' ', '', 1"), m("title", ""), m("center", "9 / 9, '*'"), m("ljust", "8 / 8, '.'"), m("rjust", "8 / 8, '0'"), m("zfill", "6 / 2"), m("swapcase", ""), m("capitalize", ""), m("casefold", ""),
             m("removeprefix", "'a' / 'Hello'"), m("removesuffix", "'a' / 'd'"), m("expandtabs", " / 4"), ("method join", lambda: f"{e.str(0)}.join({e.strs(d)})"), ("recs attribute", lambda: f"recs[{e.one('012')}].n"), ("item str", lambda: f"{e.str(d)}[{e.one(['0', '-1', '1'])}]|default('')"),
             ("macro call", lambda: e.macro_call(d)), ("call joiner", lambda: "joiner('|')()"), ("call cycler", lambda: f"cycler({e.str(0)}, {e.str(0)}).next()"),
             *([("loop.cycle", lambda: f"loop.cycle({e.str(0)}, {e.str(0)})")] * 3 if self.loops else []),
@@ -155,7 +156,7 @@ class Grower:
             t("lower", "str"), t("upper", "str"), t("string", "value"), t("mapping", "value"), t("number", "value"), t("sequence", "value"), t("iterable", "value"), t("callable", "value"), t("sameas", "bool", lambda: f" {e.bool(0)}"), t("escaped", "value"),
             t("in", "int", lambda: f" {e.ints(0)}"), t("eq", "value", lambda: f" {e.value(0)}"), t("equalto", "int", lambda: f"({e.int(0)})"), t("ne", "int", lambda: f" {e.int(0)}"), t("lt", "int", lambda: f" {e.int(0)}"), t("lessthan", "int", lambda: f" {e.int(0)}"), t("le", "int", lambda: f" {e.int(0)}"), t("gt", "int", lambda: f" {e.int(0)}"), t("greaterthan", "int", lambda: f" {e.int(0)}"), t("ge", "int", lambda: f" {e.int(0)}"),
             ("test filter", lambda: f"('{e.one(['upper', 'nope'])}' is filter)"), ("test test", lambda: f"('{e.one(['odd', 'nope'])}' is test)"),
-            ("method startswith", lambda: f"{e.str(d)}.startswith({e.str(0)})"), ("method endswith", lambda: f"{e.str(d)}.endswith({e.str(0)})"), ("method isdigit", lambda: f"{e.str(d)}.{e.one(['isdigit', 'isspace', 'islower', 'isupper'])}()"),
+            ("method startswith", lambda: f"{e.str(d)}.startswith({e.str(0)})"), ("method endswith", lambda: f"{e.str(d)}.endswith({e.str(0)})"), *[(f"method {name}", lambda name=name: f"{e.str(d)}.{name}()") for name in ("isdigit", "isspace", "islower", "isupper", "istitle", "isalpha", "isalnum", "isidentifier", "isprintable", "isascii")],
             *([("loop.first", "loop.first"), ("loop.last", "loop.last"), ("loop.changed", lambda: f"loop.changed({e.int(0)})")] * 6 if self.loops else []),
         ])
 
@@ -173,6 +174,7 @@ class Grower:
             ("list", lambda: f"[{', '.join(e.int(d) for _ in range(r.randint(0, 3)))}]"), ("name", lambda: e.name("ints")), ("range", lambda: f"(range({', '.join(e.one(['0', '1', '2', '5', '8']) for _ in range(r.randint(1, 2)))})|list)"), ("range step", lambda: f"(range({e.one(['5, 0, -1', '0, 9, 3', '1, 4, 2'])})|list)"),
             ("filter sort", lambda: f"({e.ints(d)}|sort{e.one(['', '(true)', '(reverse=false)'])})"), ("filter reverse", lambda: f"({e.ints(d)}|reverse|list)"), ("filter unique", lambda: f"({e.ints(d)}|unique|list)"), ("filter list", lambda: f"({e.ints(d)}|list)"),
             ("filter select", lambda: f"({e.ints(d)}|select{e.one(['', '(^odd^)', '(^gt^, 2)', '(^divisibleby^, 2)'])}|list)"), ("filter reject", lambda: f"({e.ints(d)}|reject{e.one(['', '(^odd^)', '(^lt^, 2)'])}|list)"), ("filter map", lambda: f"({e.strs(d)}|map('length')|list)"), ("filter map attribute", lambda: "(recs|map(attribute='v')|list)"),
+            *[(f"test '{name}' by name", lambda name=name: f"({e.ints(d)}|{e.one(['select', 'reject'])}('{name}', {e.int(0)})|list)") for name in OPERATORS],
             ("list add", lambda: f"({e.ints(d)} + {e.ints(d)})"), ("list mul", lambda: f"({e.ints(d)} * {e.one('012')})"), ("list slice", lambda: f"{e.ints(d)}[{e.one(['1:', ':2', '::-1', '::2', '-2:'])}]"), ("filter map abs", lambda: f"({e.ints(d)}|map('abs')|list)"), ("item list", lambda: f"ll[{e.one('012')}]"),
             ("method copy", lambda: f"{e.ints(0)}.copy()"), ("dict values", lambda: "(d.values()|list)"),
         ])
@@ -185,7 +187,7 @@ class Grower:
             ("list", lambda: f"[{', '.join(e.str(d) for _ in range(r.randint(0, 3)))}]"), ("name", lambda: e.name("strs")), ("filter sort", lambda: f"({e.strs(d)}|sort{e.one(['', '(true)', '(case_sensitive=true)', '(true, true)'])})"), ("filter unique", lambda: f"({e.strs(d)}|unique{e.one(['', '(true)'])}|list)"),
             ("filter map", lambda: f"({r.choice([e.strs, e.ints])(d)}|map('{e.one(['string', 'upper', 'lower', 'title', 'trim'])}')|list)"), ("filter select", lambda: f"({e.strs(d)}|select('{e.one(['string', 'lower', 'upper', 'defined'])}')|list)"), ("filter list str", lambda: f"({e.str(d)}|list)"), ("method split", lambda: f"{e.str(d)}.split({e.one(['', '^,^', '^ ^, 1', '^-^'])})"),
             ("method rsplit", lambda: f"{e.str(d)}.rsplit({e.one(['', '^,^, 1'])})"), ("method splitlines", lambda: f"{e.str(d)}.splitlines({e.one(['', 'true'])})"), ("method partition", lambda: f"({e.str(d)}.{e.one(['partition', 'rpartition'])}('-')|list)"), ("filter map attribute", lambda: "(recs|map(attribute='n')|list)"),
-            ("filter selectattr", lambda: f"(recs|selectattr('v', 'eq', {e.one('12')})|map(attribute='n')|list)"), ("filter rejectattr", lambda: f"(recs|rejectattr('t')|map(attribute='n')|list)"), ("filter sort attribute", lambda: f"(recs|sort(attribute='{e.one(['v', 'n', 'v,n'])}')|map(attribute='n')|list)"), ("dict keys", lambda: "(d.keys()|list)"),
+            ("filter selectattr", lambda: f"(recs|selectattr('v', '{e.one(OPERATORS)}', {e.one('12')})|map(attribute='n')|list)"), ("filter rejectattr", lambda: f"(recs|rejectattr({e.one(['^t^', f'^v^, ^{e.one(OPERATORS)}^, 1'])})|map(attribute='n')|list)"), ("filter sort attribute", lambda: f"(recs|sort(attribute='{e.one(['v', 'n', 'v,n'])}')|map(attribute='n')|list)"), ("dict keys", lambda: "(d.keys()|list)"),
             ("filter map args", lambda: f"({e.strs(d)}|map('replace', 'a', 'o')|list)"), ("tuple", lambda: f"(({e.str(d)}, {e.str(d)})|list)"),
         ])
 
@@ -384,8 +386,15 @@ class Grower:
     def child(self):
         """A template that extends another: blocks and what they call."""
         self.used("extends")
-        made = self.tag("extends 'base'") + self.set_value()
-        for name in self.random.sample(["one", "two", "three"], self.random.randint(1, 3)):
+        strict = self.chance(0.3)
+        if strict:
+            self.used("required")
+        made = self.tag("extends 'strict'" if strict else "extends 'base'") + self.set_value()
+        blocks = self.random.sample(["one", "two", "three"], self.random.randint(1, 3))
+        if strict and self.chance(0.9):
+            self.used("required given")
+            blocks.append("must")
+        for name in blocks:
             body = self.body(2)
             if self.chance(0.5):
                 self.used("super")
@@ -400,6 +409,7 @@ class Grower:
 SETTINGS = [{}, {"trim_blocks": True}, {"lstrip_blocks": True}, {"trim_blocks": True, "lstrip_blocks": True}, {"keep_trailing_newline": True}, {"newline": "\r\n"}, {"lenient": True}]
 TEMPLATES = {
     "part": "[{{ i|default('none') }}{% for q in [1, 2] %}{{ q }}{% endfor %}]", "base": "<{% block one %}1{% endblock %}{% block two %}2{{ s }}{% endblock %}{% for q in li %}{% block three scoped %}{{ q }}{% endblock %}{% endfor %}{% block four %}4{% endblock %}>",
+    "strict": "{% extends 'base' %}{% block one %}{{ super() }}{{ self.must() }}{% endblock %}{% block four %}{% block must required %} {# a child's #}\n{% endblock %}{% endblock %}",
     "lib": "{% macro m(a, b=2) %}<{{ a }}|{{ b }}>{% endmacro %}{% macro n(a) %}{{ a|string|upper }}{% endmacro %}{% set const = 42 %}",
 }
 

@@ -1,5 +1,7 @@
 /* test_base.c: arena, vectors, text, names, files, and the way out. */
 #include "unit.h"
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/base.h"
 
@@ -120,12 +122,57 @@ static void files_appear_all_or_not(void **state)
 	build_release(&build);
 }
 
+static bool is_there(const char *folder, const char *name)
+{
+	char path[128];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	return access(path, F_OK) == 0;
+}
+
+static void killed_builds_are_tidied_up(void **state)
+{
+	(void)state;
+	struct build build;
+	char folder[] = "/tmp/ingot-test-XXXXXX", orphan[64], mine[64];
+	int status;
+	assert_non_null(mkdtemp(folder));
+	build_init(&build);
+	pid_t child = fork();
+	if (!child) {
+		file_set_add(file_set_new(&build, folder), "a.txt", "one", 3);
+		kill(getpid(), SIGKILL);
+	}
+	assert_true(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+	snprintf(orphan, sizeof orphan, ".new-%ld-a.txt", (long)child);
+	snprintf(mine, sizeof mine, ".new-%ld-a.txt", (long)getpid());
+	assert_true(is_there(folder, orphan));
+	struct file_set *first = file_set_new(&build, folder), *second;
+	assert_false(is_there(folder, orphan));
+	file_set_add(first, "a.txt", "one", 3);
+	file_set_add(first, ".new-notes", "two", 3);      /* the names of others stay, whatever they look like */
+	file_set_commit(first);
+	first = file_set_new(&build, folder);
+	file_set_add(first, "a.txt", "six", 3);
+	second = file_set_new(&build, folder);            /* this process lives, so its temporaries stay */
+	assert_true(is_there(folder, mine) && is_there(folder, ".new-notes") && is_there(folder, "a.txt"));
+	file_set_drop(first);
+	file_set_drop(second);
+	for (int i = 0; i < 2; i++) {
+		char path[128];
+		snprintf(path, sizeof path, "%s/%s", folder, i ? "a.txt" : ".new-notes");
+		unlink(path);
+	}
+	assert_int_equal(rmdir(folder), 0);
+	build_release(&build);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arena_is_zeroed_and_aligned), cmocka_unit_test(arena_limit_fails),
 		cmocka_unit_test(names_are_equal_pointers),    cmocka_unit_test(vector_and_text_grow),
 		cmocka_unit_test(message_escapes_control_bytes), cmocka_unit_test(files_appear_all_or_not),
+		cmocka_unit_test(killed_builds_are_tidied_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,54 @@
 /* template.h: Jinja templates in C.  Text with holes, and values -> text.
  *
- *     struct environment *environment = environment_new(&build, build.arena, &settings, load, user);
- *     struct value globals = value_dict(arena), kernel = value_dict(arena);
- *     value_dict_set(globals, "kernel", kernel);
- *     value_dict_set(kernel, "name", value_string("conv_3"));
- *     value_dict_set(kernel, "rows", value_int(6));
- *     template_render(environment, "c/convolution.jinja", globals, &text);     // appends to text
+ *     static bool load(void *user, struct build *build, const char *name, struct mapped *source)
+ *     {                                                              // finds templates by their names
+ *             *source = file_map(build, name);
+ *             file_keep(build, *source);                             // the bytes stay as long as the build
+ *             return true;
+ *     }
+ *     static struct value at(struct template_call *call)             // {{ x.at(2, lane=1) }} prints x[2 * 8 + 1]
+ *     {
+ *             return value_printf(call->arena, "%s[%lld * 8 + %lld]", (const char *)call->user,
+ *                                 (long long)call_int(call, 0, 0), (long long)call_int(call, 1, 0));
+ *     }
+ *
+ *     struct build build;
+ *     struct text text;
+ *     build_init(&build);
+ *     text_init(&text, &build);
+ *     if (BUILD_TRY(&build)) {
+ *             struct arena *arena = build.arena;
+ *             struct environment *environment = environment_new(&build, arena, &template_settings_kernels, load, NULL);
+ *             struct value globals = value_dict(arena), kernel = value_dict(arena), x = value_dict(arena);
+ *             value_dict_set(globals, "kernel", kernel);
+ *             value_dict_set(kernel, "name", value_string("conv_3"));
+ *             value_dict_set(kernel, "rows", value_int(6));
+ *             value_dict_set(globals, "x", x);
+ *             value_dict_set(x, "at", value_function(arena, "at", "row lane?", at, "x"));
+ *             template_render(environment, "convolution.jinja", globals, &text);     // appends to text
+ *     }
+ *     if (build.code)
+ *             fprintf(stderr, "%s\n%s", build.message, build.detail);
+ *     else
+ *             fwrite(text.at, 1, text.count, stdout);
+ *     text_release(&text);
+ *     build_release(&build);
  *
  * The language is Jinja2's, with the statements `do`, `break`, `continue`, `assert` and `fail`; docs/templates.md is
- * its manual and lists what differs.
+ * its manual and lists what differs.  `struct build`, arenas and texts are base/base.h's.
  *
  * Who owns what.  A compiled template lives in the environment's arena.  A list, dict, function or object lives in the
  * arena it was made in.  A string borrows its bytes, which must live as long as the value.  What a rendering makes, it
  * makes in the arena of `globals`: so an arena per kernel, emptied after it, keeps no value too long.  Values are small
- * and passed by copy; lists, dicts and objects inside are shared, as in Python.
+ * and passed by copy; lists, dicts and objects inside are shared, as in Python.  Nothing is freed by itself.
  *
  * Errors.  A template that is wrong, or goes wrong, ends the build with fail(EXIT_INVALID): `build->message` is one
  * line that begins "NAME:LINE:COLUMN: ", `build->detail` holds the line of the source with a caret and, a line each,
- * the includes, imports and macros that led there.  A limit that is passed, and memory that ends, are EXIT_LIMIT. */
+ * the includes, imports and macros that led there.  A limit that is passed, and memory that ends, are EXIT_LIMIT.  What
+ * was printed until then is in the text.  The environment stays good for the next rendering.
+ *
+ * Threads.  Nothing is global: each thread may have a build and an environment of its own.  One environment is for one
+ * thread at a time; rendering from inside a function that a template calls is fine. */
 #ifndef INGOT_TEMPLATE_H
 #define INGOT_TEMPLATE_H
 
@@ -45,7 +76,7 @@ enum value_kind {
 
 struct value {
 	uint8_t kind;             /* enum value_kind */
-	uint8_t view;             /* of a list: what Python would call it, see values.c */
+	uint8_t view;             /* of a list: what Python would call it (for the engine: 0 is a list) */
 	uint32_t count;           /* of a string: bytes */
 	union {
 		bool truth;
@@ -67,7 +98,7 @@ static inline struct value value_int(int64_t i)     { return (struct value){ .ki
 static inline struct value value_float(double d)    { return (struct value){ .kind = VALUE_FLOAT, .real = d }; }
 struct value value_string(const char *borrowed);                           /* ends in a 0 */
 struct value value_string_of(const char *borrowed, size_t count);          /* any bytes; below 4 GiB */
-struct value value_copy(struct arena *, const char *bytes, size_t count);
+struct value value_copy(struct arena *, const char *bytes, size_t count);  /* of its own bytes, which end in a 0 */
 struct value value_printf(struct arena *, const char *format, ...) PRINTF(2, 3);
 
 struct value value_list(struct arena *);
@@ -77,7 +108,7 @@ size_t       value_count(struct value);                                    /* of
 struct value value_at(struct value list, size_t i);                        /* of a list or tuple; i < value_count */
 
 struct value value_dict(struct arena *);
-void         value_dict_set(struct value dict, const char *borrowed_key, struct value);
+void         value_dict_set(struct value dict, const char *borrowed_key, struct value);    /* a later one replaces */
 struct value value_dict_get(struct value dict, const char *key);           /* VALUE_ABSENT where it is not there */
 
 /* A function that templates call.  `parameters` are names in their order, "rows columns? *" for example: `?` marks one
@@ -97,9 +128,11 @@ struct template_call {
 	size_t count;
 	const struct argument { struct value name, value; } *named;               /* the keywords of a `**` */
 	size_t named_count;
-	struct renderer *renderer;        /* for the engine */
+	struct renderer *renderer;        /* these are for the engine */
+	const char *parameters;
 };
-/* Arguments as C wants them; a wrong type fails with the parameter's place; `other` is for an absent one. */
+/* Arguments as C wants them: `other` where the argument is absent; another type fails at the call, naming the
+ * parameter. */
 int64_t     call_int(struct template_call *, size_t i, int64_t other);
 double      call_float(struct template_call *, size_t i, double other);
 bool        call_bool(struct template_call *, size_t i, bool other);             /* by truth */
@@ -107,8 +140,8 @@ const char *call_string(struct template_call *, size_t i, const char *other);   
 /* Fails at the place in the template that is being evaluated. */
 NORETURN void call_fail(struct template_call *, const char *format, ...) PRINTF(2, 3);
 
-/* An object: attributes by callback.  `get` leaves `*out` alone and returns false where it has no such attribute; any
- * function may be NULL. */
+/* An object: attributes by callback, for what would be costly to make beforehand.  `get` leaves `*out` alone and returns
+ * false where it has no such attribute; any of the functions may be NULL. */
 struct object_class {
 	const char *name;
 	bool (*get)(struct template_call *, void *user, const char *attribute, struct value *out);
@@ -143,7 +176,8 @@ extern const struct template_settings template_settings_kernels;
 /* Finds the source of a template; false where there is none of that name.  The bytes stay as long as the environment. */
 typedef bool template_loader(void *user, struct build *, const char *name, struct mapped *source);
 
-/* Everything in `arena`; NULL settings are all zero.  Strings in settings are borrowed. */
+/* Everything in `arena`; NULL settings are all zero.  Strings in settings are borrowed.  EXIT_USAGE where blocks,
+ * variables and comments do not begin differently. */
 struct environment *environment_new(struct build *, struct arena *, const struct template_settings *,
                                     template_loader *, void *user);
 /* Globals, filters and tests of every template.  A later one replaces an earlier or a built-in one; names are borrowed.

@@ -3,7 +3,7 @@
  * and its slab.
  *
  * A queue of the runtime holds commands in order.  The runtime calls `wake` when the first of them may start; then, on
- * any thread it likes, the backend does
+ * any thread it likes, the backend calls ingot_queue_run(queue->ours), or does the same by hand:
  *
  *     while ((command = ingot_queue_next(queue->ours)))          // marks it as running; NULL: nothing may start
  *             ingot_command_finish(command, ingot_command_run(command));
@@ -70,6 +70,8 @@ struct ingot_backend {
 				    const uint32_t threads[3], void *const *arguments, int *code, char *text);
 };
 
+/* Runs what may start, until nothing may; false: nothing could.  One end and the next beginning share a lock. */
+bool                  ingot_queue_run(struct ingot_queue *);
 struct ingot_command *ingot_queue_next(struct ingot_queue *);
 enum ingot_status     ingot_command_run(struct ingot_command *);
 void                  ingot_command_finish(struct ingot_command *, enum ingot_status);

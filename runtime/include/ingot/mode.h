@@ -58,6 +58,7 @@ enum ingot_sharing { INGOT_SHARING_OPEN, INGOT_PER_STREAM, INGOT_SHARED };
 	P(REDUCTION, 43, "a reduction") \
 	P(FACTOR, 44, "a factor of a sum of products") \
 	P(REWRITTEN, 45, "part of a rewritten convolution") \
+	P(CROWD, 46, "its reader would read too many tensors") \
 	P(WRAPPED, 49, "wraps an array") \
 	P(SET_VALUES, 51, "values set by the host") \
 	P(TRANSFER, 52, "a transfer") \

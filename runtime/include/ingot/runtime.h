@@ -54,6 +54,8 @@ INGOT_HANDLE(ingot_routine);
 
 enum ingot_name_style { INGOT_NAME_ONLY_IDS, INGOT_NAME_UNDER_GRAD, INGOT_NAME_DOT_GRAD };
 
+#define INGOT_NO_SPARES UINT32_MAX             /* for tools that watch memory: each command is allocated */
+
 struct ingot_runtime_options {
 	/* Memory of the runtime itself (slabs come from the backend).  NULL: calloc and free.  Blocks come zeroed. */
 	void *(*allocate)(void *user, size_t bytes);
@@ -61,6 +63,7 @@ struct ingot_runtime_options {
 	void *user;
 	const struct ingot_backend *const *backends; /* NULL-terminated, tried before the built-in sync and multicore */
 	uint32_t queue_capacity; /* commands a stream may hold; a submit to a full one blocks; 0: 4096 */
+	uint32_t spare_commands; /* blocks of finished commands kept for new ones; 0: as many as a stream may hold */
 	uint32_t default_dtype;                        /* of nodes nobody decides; 0: INGOT_F32 */
 	enum ingot_name_style name_style;              /* 0 is INGOT_NAME_ONLY_IDS */
 	uint64_t pool_cap; /* largest pool, bytes; 0: 4 GiB, as offsets in code are 32 bits */

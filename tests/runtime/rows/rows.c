@@ -3,7 +3,7 @@
  *     runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--here]
  *
  * --fail N: each test runs again and again; in run k the k-th allocation or backend call fails, once (fault.c), until
- * there are no more.  The first N one by one, then a step grows by one with each N more.  --here: in this process, for
+ * there are no more.  The first N one by one (1000 with INGOT_LONG=1), then a step grows by one with each N more.  --here: in this process, for
  * debuggers. */
 #include <errno.h>
 #include <pthread.h>
@@ -13,6 +13,17 @@
 #include "rows.h"
 #include "fault.h"
 #include "others.h"
+
+static const struct {
+	const char *name;
+	const struct ingot_backend *backend;
+} devices[] = {
+	{ "sync", &ingot_backend_sync },
+	{ "multicore", &ingot_backend_multicore },
+	{ "lazy", &backend_lazy },
+	{ "mock", &backend_mock },
+};
+#define DEVICES (sizeof devices / sizeof *devices)
 
 static const char *current = "?";
 static char reason[400];
@@ -31,6 +42,13 @@ static pthread_t first_thread;
 static struct ingot_runtime *second;
 
 void second_runtime(struct ingot_runtime *runtime) { second = runtime; }
+
+int times(int sample, int full)
+{
+	if (getenv("ROW_SHORT"))
+		return sample / 50 > 20 ? sample / 50 : 20;
+	return getenv("INGOT_LONG") ? full : sample;
+}
 
 /* ---- checks ---- */
 
@@ -94,9 +112,9 @@ void check_says(const char *wanted, const char *file, int line)
 static void trial_open(struct trial *trial)
 {
 	static const struct ingot_backend *backends[2];
-	backends[0] = fault_backend(trial->lazy       ? &backend_lazy
-	                            : trial->in_place ? &ingot_backend_sync
-	                                              : &ingot_backend_multicore);
+	for (size_t i = 0; i < DEVICES; i++)
+		if (!strcmp(devices[i].name, trial->device_name))
+			backends[0] = fault_backend(devices[i].backend);
 	trial->options.backends = backends;
 	trial->runtime = NULL;
 	open_trial = trial;
@@ -123,7 +141,8 @@ static void trial_run(const struct row *row, const char *device)
 	                      .in_place = !strcmp(device, "sync"),
 	                      .lazy = !strcmp(device, "lazy"),
 	                      .may_leave_open = true};
-	trial.host_memory = !trial.lazy;
+	trial.threads = !trial.in_place && !trial.lazy;
+	trial.host_memory = trial.in_place || !strcmp(device, "multicore");
 	fault_options(&trial.options);
 	trial_open(&trial);
 	row->run(&trial);
@@ -275,8 +294,6 @@ double json_number(const char *text, const char *key)
 
 static const struct row *const all[] = {rows_device,  rows_memory, rows_events,  rows_transfer,
                                         rows_sharing, rows_node, rows_values,   rows_routine, rows_kernel};
-static const char *const devices[] = { "sync", "multicore", "lazy" };
-
 enum result { PASS, FAIL, SKIP };
 static const char *const results[] = { "pass", "fail", "skip" };
 static int counts[3];
@@ -409,32 +426,35 @@ int main(int argc, char **argv)
 					report(row, "all", SKIP, row->skip);
 				continue;
 			}
-			for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
+			for (size_t d = 0; d < DEVICES; d++) {
+				const char *device = devices[d].name;
 				char why[500];
 				bool fault;
-				if (!wanted(only_device, devices[d]) ||
-				    (row->devices && !strstr(row->devices, devices[d])))
+				if (!wanted(only_device, device) ||
+				    (row->devices && !strstr(row->devices, device)))
 					continue;
 				if (!fail_from) {
-					enum result result = row_run(row, devices[d], 0, here, why, sizeof why, &fault);
-					report(row, devices[d], result, why);
+					enum result result = row_run(row, device, 0, here, why, sizeof why, &fault);
+					report(row, device, result, why);
 					continue;
 				}
+				if (getenv("INGOT_LONG") && fail_from < 1000)
+					fail_from = 1000;
 				/* Until a run ends without having met one. */
 				enum result result = PASS;
 				for (int at = 1; result == PASS; at += 1 + at / fail_from) {
-					result = row_run(row, devices[d], at, here, why, sizeof why, &fault);
+					result = row_run(row, device, at, here, why, sizeof why, &fault);
 					if (result == FAIL) {
 						char more[600];
 						snprintf(more, sizeof more, "failing call %d: %s", at, why);
-						report(row, devices[d], FAIL, more);
+						report(row, device, FAIL, more);
 					} else if (!fault)
 						break;
 				}
 				if (result == PASS)
-					report(row, devices[d], PASS, NULL);
+					report(row, device, PASS, NULL);
 			}
-			if (wanted(only_device, "cuda") && !fail_from && !row->devices)
+			if (wanted(only_device, "cuda") && !fail_from && (!row->devices || strstr(row->devices, "cuda")))
 				report(row, "cuda", SKIP, "this build has no CUDA backend");
 		}
 	if (json && !fail_from && !here) {

@@ -16,8 +16,9 @@
 #include "ingot/threads.h"
 
 struct trial {
-	const char *device_name;          /* sync, multicore, lazy */
+	const char *device_name;          /* sync, multicore, lazy, mock */
 	bool in_place, lazy;              /* sync; lazy: work runs only when somebody waits */
+	bool threads;                     /* work runs by itself, beside the caller */
 	bool host_memory;
 	struct ingot_runtime_options options;
 	struct ingot_runtime *runtime;
@@ -31,6 +32,9 @@ struct trial {
 #define OK(call) check_ok(call, __FILE__, __LINE__, #call)
 #define FAILS(status, call) check_status(status, call, __FILE__, __LINE__, #call)
 #define SAYS(text) check_says(text, __FILE__, __LINE__)
+/* How often to do what can go wrong by chance: `sample`, or all of `full` with INGOT_LONG=1; a fiftieth of the sample
+ * with ROW_SHORT=1, for tools that are slow or that run each test many times. */
+int times(int sample, int full);
 _Noreturn void check_failed(const char *file, int line, const char *what);
 void check_ok(enum ingot_status, const char *file, int line, const char *what);
 void check_status(enum ingot_status wanted, enum ingot_status got, const char *file, int line, const char *what);
@@ -63,7 +67,7 @@ extern const struct row rows_device[], rows_memory[], rows_events[], rows_transf
 	rows_node[], rows_values[],
         rows_routine[], rows_kernel[];
 
-extern const struct ingot_backend backend_lazy;                     /* lazy.c: sees only the public headers */
+extern const struct ingot_backend backend_lazy, backend_mock;       /* lazy.c, mock.c: see only the public headers */
 
 /* small.c: a library as the generator would print it.  dense: y = w * x + s (and s += 1); twice: z = 2 * y; merge: sum +=
  * merge buffer of grad; steps: the same as dense, then twice, as a static schedule of 3 lanes; fails: always does. */

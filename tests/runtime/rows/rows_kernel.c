@@ -62,7 +62,7 @@ static void h4(struct trial *t)
 {
 	struct ingot_properties p;
 	OK(ingot_device_properties(t->device, &p));
-	if (t->lazy)
+	if (!t->host_memory)
 		CHECK(p.shared_bytes == 48 * 1024 && p.group_threads == 1024);
 	else
 		CHECK(p.shared_bytes == 0 && p.group_threads == 1 && p.compute_units >= 1 && p.memory_bytes > 0);
@@ -87,7 +87,7 @@ static void h5(struct trial *t)
 	        {(enum ingot_dtype)77, false, false},
 	};
 	for (size_t i = 0; i < sizeof truth / sizeof *truth; i++)
-		CHECK(ingot_device_supports(t->device, truth[i].dtype) == (t->lazy ? truth[i].lazy : truth[i].host));
+		CHECK(ingot_device_supports(t->device, truth[i].dtype) == (t->host_memory ? truth[i].host : truth[i].lazy));
 }
 
 static void h9(struct trial *t)
@@ -159,7 +159,7 @@ static void h12(struct trial *t)
 			      at[2] == (int32_t)(i / n[0] / n[1]));
 			/* the device's own choice is valid */
 			CHECK(at[3] >= 1 && (uint32_t)(at[3] * at[4] * at[5]) <= p.group_threads &&
-			      (!t->lazy || at[3] > 1));
+			      (t->host_memory || at[3] > 1));
 		}
 	}
 	const uint32_t none[3] = {0, 1, 1}, one[3] = {1, 1, 1}, two[3] = {2, 1, 1}, wide[3] = {4096, 1, 1},

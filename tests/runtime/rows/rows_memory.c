@@ -1,4 +1,5 @@
 /* rows_memory.c: rows B: pools, planning, placing. */
+#include <unistd.h>
 #include "rows.h"
 
 static void b1(struct trial *t)
@@ -17,7 +18,7 @@ static void b1(struct trial *t)
 	json_parses(first);
 	CHECK(!strcmp(first, second));
 	/* x, w, s, y: one pool of the context in the order of need; the constants are a pool of the device */
-	const char *align = t->lazy ? "256" : "64", *twice = t->lazy ? "512" : "128";
+	const char *align = t->host_memory ? "64" : "256", *twice = t->host_memory ? "128" : "512";
 	char wanted[400];
 	snprintf(wanted, sizeof wanted,
 	         "{\"node\":\"n0_x\",\"pool\":2,\"offset\":0,\"inherited\":false},{\"node\":\"n1_w\",\"pool\":1,"
@@ -115,6 +116,21 @@ static void b4(struct trial *t)
 	OK(ingot_stream_await(t->stream));
 	for (int i = 0; i < 100; i++)
 		CHECK(got[i] == (i >= 10 && i < 30 ? 0 : 7));
+	/* And behind what another stream does with these bytes. */
+	struct ingot_stream other = other_stream(t);
+	for (int i = 0; i < 20; i++) {
+		struct gate late = { 0 };
+		gate_hold(t, &late, t->stream);
+		OK(ingot_pool_write(t->stream, pool, 0, bytes, 100, NULL));
+		OK(ingot_pool_fill(other, pool, 10, 20, 9, NULL));
+		usleep(t->threads ? 500 : 0);     /* time for a fill that does not wait, if there is one */
+		gate_open(&late);
+		OK(ingot_stream_await(t->stream));
+		OK(ingot_stream_await(other));
+		OK(ingot_pool_read(t->stream, pool, 0, got, 100, NULL));
+		OK(ingot_stream_await(t->stream));
+		CHECK(got[9] == 7 && got[10] == 9 && got[30] == 7);
+	}
 	FAILS(INGOT_RANGE, ingot_pool_fill(t->stream, pool, 90, 11, 0, NULL));
 	FAILS(INGOT_RANGE, ingot_pool_fill(t->stream, pool, 101, 0, 0, NULL));
 	FAILS(INGOT_RANGE, ingot_pool_fill(t->stream, pool, 8, UINT64_MAX - 4, 0, NULL));

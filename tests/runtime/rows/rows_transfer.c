@@ -1,4 +1,6 @@
 /* rows_transfer.c: rows D: transfers and merge buffers. */
+#include <unistd.h>
+#include "mock.h"
 #include "rows.h"
 
 static void place(struct ingot_context context, struct ingot_node node) { OK(ingot_context_place(context, &node, 1)); }
@@ -220,14 +222,23 @@ static void d7(struct trial *t)
 	write_f32(source, grad, values, SMALL_COUNT);
 	OK(ingot_device_used(t->device, &before));
 	struct gate gate = { 0 };
-	gate_hold(t, &gate, t->stream);
+	struct ingot_event overwritten;
+	bool done = false;
 	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_STREAMING, source, &moved, NULL));
 	CHECK(moved);
 	OK(ingot_merge_buffer(t->stream, &state));
 	CHECK(state.streaming && !state.updating && state.owned_bytes == 0);
+	gate_hold(t, &gate, t->stream);
 	OK(ingot_routine_run(merge, NULL));
-	OK(ingot_write(source, grad, next, sizeof next, NULL)); /* behind the consumer, which stands at the gate */
+	/* Behind the consumer, which stands at the gate. */
+	OK(ingot_write(source, grad, next, sizeof next, &overwritten));
+	for (int i = 0; i < 20 && t->threads; i++) {
+		usleep(500);
+		OK(ingot_event_done(overwritten, &done));
+		CHECK(!done);
+	}
 	gate_open(&gate);
+	OK(ingot_event_close(overwritten));
 	OK(ingot_stream_await(other));
 	read_f32(linked, sum, got, SMALL_COUNT);
 	for (int i = 0; i < SMALL_COUNT; i++)
@@ -387,6 +398,40 @@ static void d12(struct trial *t)
 	CHECK(!state.filled);                                 /* each stream its own */
 }
 
+/* CUDA: on one device a device copy, else a peer copy, each on the destination's stream. */
+static void d13(struct trial *t)
+{
+	struct ingot_node a = node_f32(t, "a", 64);
+	struct ingot_context here, there;
+	struct ingot_device second;
+	struct ingot_stream far;
+	float values[64], got[64];
+	bool moved = false;
+	for (int i = 0; i < 64; i++)
+		values[i] = (float)i;
+	OK(ingot_device_get(t->runtime, t->device_name, 1, &second));
+	OK(ingot_stream_default(second, &far));
+	OK(ingot_context_new(other_stream(t), &here));
+	OK(ingot_context_new(far, &there));
+	place(t->context, a);
+	place(here, a);
+	place(there, a);
+	write_f32(t->context, a, values, 64);
+	struct mock_counts before = mock_counts();
+	OK(ingot_device_to_device(a, here, INGOT_MERGE_NONE, t->context, &moved, NULL));
+	read_f32(here, a, got, 64);
+	struct mock_counts after = mock_counts();
+	CHECK(moved && !memcmp(got, values, sizeof got));
+	CHECK(after.copies == before.copies + 1 && after.peer_copies == before.peer_copies && after.last_copy_on == 0);
+	memset(got, 0, sizeof got);
+	OK(ingot_device_to_device(a, there, INGOT_MERGE_NONE, here, &moved, NULL));
+	read_f32(there, a, got, 64);
+	before = after;
+	after = mock_counts();
+	CHECK(moved && !memcmp(got, values, sizeof got));
+	CHECK(after.copies == before.copies && after.peer_copies == before.peer_copies + 1 && after.last_copy_on == 1);
+}
+
 static void d14(struct trial *t)
 {
 	struct ingot_node a = node_f32(t, "a", 4);
@@ -485,7 +530,7 @@ const struct row rows_transfer[] = {
 	{ "D10", "ingot_context_merge_node", "merge_check_at_link", d10, NULL, NULL },
 	{ "D11", "ingot_library_load", "one_merge_node", d11, NULL, NULL },
 	{ "D12", "struct ingot_merge_state", "merge_capacity", d12, NULL, NULL },
-	{ "D13", "struct ingot_backend", "cuda_copies", NULL, "needs a CUDA backend", NULL },
+	{ "D13", "struct ingot_backend.copy", "cuda_copies", d13, NULL, "mock cuda" },
 	{ "D14", "ingot_context_adopt", "no_copy_onto_itself", d14, NULL, NULL },
 	{ "D15", "ingot_transfer_routine", "transfer_as_a_routine", d15, NULL, NULL },
 	{ "D16", "ingot_device_to_device", "between_backends", d16, NULL, NULL },

@@ -1,0 +1,391 @@
+/* mock.c: a backend in the shape that CUDA's has, over a driver of threads: a queue's thread only issues operations to
+ * a driver stream, and one "device" thread executes what the streams hold, a random stream's next operation at a time.
+ * Behind each command goes a driver event; when the device reaches it, the command is finished, from the device's
+ * thread, and the event is gone.  Two ordinals, so that copies between devices are another call of the driver (peer)
+ * than copies inside of one.  Memory and facts are those of the lazy backend. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mock.h"
+#include "rows.h"
+
+enum operation_kind { DEVICE_COPY, PEER_COPY, COPY_IN, COPY_OUT, FILL, EVENT };
+
+struct operation {
+	enum operation_kind kind;
+	void *to, *from;
+	size_t to_offset, from_offset, bytes;
+	int byte;
+	struct ingot_command *command; /* of an event */
+	enum ingot_status status;
+	struct operation *next;
+};
+
+struct mock_device {
+	struct mock *mock;
+	int ordinal;
+};
+
+struct mock_slab {
+	void *memory; /* a slab of the lazy backend */
+	int ordinal;
+};
+
+struct mock_queue {
+	struct mock_device *device;
+	struct ingot_queue *ours;
+	struct operation *first, **last; /* issued, in order */
+	enum ingot_status failed;        /* of an operation of the command at hand */
+	pthread_t thread;
+	bool woken, closing;
+	struct mock_queue *next;
+};
+
+struct mock {
+	pthread_mutex_t lock;
+	pthread_cond_t change; /* issued, woken or closing */
+	pthread_t device;
+	void *lazy;
+	struct mock_queue *queues;
+	uint64_t random;
+	bool closing;
+};
+
+static pthread_mutex_t counts_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mock_counts counts;
+
+struct mock_counts mock_counts(void)
+{
+	pthread_mutex_lock(&counts_lock);
+	struct mock_counts now = counts;
+	pthread_mutex_unlock(&counts_lock);
+	return now;
+}
+
+#define COUNT_ONE(statement) (pthread_mutex_lock(&counts_lock), (statement), pthread_mutex_unlock(&counts_lock))
+
+/* ---- the driver ---- */
+
+static enum ingot_status execute(const struct operation *one)
+{
+	struct mock_slab *to = one->to, *from = one->from;
+	char text[INGOT_BACKEND_TEXT];
+	switch (one->kind) {
+	case DEVICE_COPY:
+	case PEER_COPY:
+		return backend_lazy.copy(NULL, to->memory, one->to_offset, from->memory, one->from_offset, one->bytes,
+		                         text);
+	case COPY_IN:
+		return backend_lazy.copy_in(NULL, to->memory, one->to_offset, one->from, one->bytes, text);
+	case COPY_OUT:
+		return backend_lazy.copy_out(NULL, one->to, from->memory, one->from_offset, one->bytes, text);
+	case FILL:
+		return backend_lazy.fill(NULL, to->memory, one->to_offset, one->byte, one->bytes, text);
+	case EVENT:
+		break;
+	}
+	return INGOT_OK;
+}
+
+static struct mock_queue *random_queue(struct mock *mock)
+{
+	struct mock_queue *chosen = NULL;
+	uint32_t seen = 0;
+	for (struct mock_queue *queue = mock->queues; queue; queue = queue->next) {
+		mock->random ^= mock->random << 13, mock->random ^= mock->random >> 7,
+		        mock->random ^= mock->random << 17;
+		if (queue->first && (mock->random >> 33) % ++seen == 0)
+			chosen = queue;
+	}
+	return chosen;
+}
+
+static void *device_thread(void *argument)
+{
+	struct mock *mock = argument;
+	pthread_mutex_lock(&mock->lock);
+	for (;;) {
+		struct mock_queue *queue = random_queue(mock);
+		if (!queue && mock->closing)
+			break;
+		if (!queue) {
+			pthread_cond_wait(&mock->change, &mock->lock);
+			continue;
+		}
+		struct operation *one = queue->first;
+		if (!(queue->first = one->next))
+			queue->last = &queue->first;
+		if (one->kind == EVENT && queue->failed) {
+			one->status = queue->failed;
+			queue->failed = INGOT_OK;
+		}
+		pthread_mutex_unlock(&mock->lock);
+		enum ingot_status status = execute(one);
+		COUNT_ONE((counts.completed++, counts.events_live -= one->kind == EVENT));
+		/* After this the queue may be closed and gone. */
+		if (one->kind == EVENT)
+			ingot_command_finish(one->command, one->status);
+		pthread_mutex_lock(&mock->lock);
+		if (status && one->kind != EVENT)
+			queue->failed = status;
+		free(one);
+	}
+	pthread_mutex_unlock(&mock->lock);
+	return NULL;
+}
+
+static enum ingot_status issue(struct mock_queue *queue, struct operation what)
+{
+	struct mock *mock = queue->device->mock;
+	struct operation *one = malloc(sizeof *one);
+	if (!one)
+		return INGOT_MEMORY;
+	*one = what;
+	one->next = NULL;
+	COUNT_ONE((counts.issued++, counts.copies += what.kind == DEVICE_COPY,
+	           counts.peer_copies += what.kind == PEER_COPY, counts.events_made += what.kind == EVENT,
+	           counts.events_live += what.kind == EVENT));
+	pthread_mutex_lock(&mock->lock);
+	*queue->last = one;
+	queue->last = &one->next;
+	pthread_cond_broadcast(&mock->change);
+	pthread_mutex_unlock(&mock->lock);
+	return INGOT_OK;
+}
+
+/* ---- the backend ---- */
+
+static enum ingot_status mock_open(const struct ingot_backend_options *options, void **state, char *text)
+{
+	struct mock *mock = calloc(1, sizeof *mock);
+	if (!mock || backend_lazy.open(options, &mock->lazy, text)) {
+		free(mock);
+		return INGOT_MEMORY;
+	}
+	pthread_mutex_init(&mock->lock, NULL);
+	pthread_cond_init(&mock->change, NULL);
+	mock->random = options->seed * 2654435761u + 88172645463325252u;
+	COUNT_ONE(counts = (struct mock_counts){.last_copy_on = -1});
+	if (pthread_create(&mock->device, NULL, device_thread, mock)) {
+		backend_lazy.close(mock->lazy);
+		free(mock);
+		return INGOT_MEMORY;
+	}
+	*state = mock;
+	return INGOT_OK;
+}
+
+static void mock_close(void *state)
+{
+	struct mock *mock = state;
+	pthread_mutex_lock(&mock->lock);
+	mock->closing = true;
+	pthread_cond_broadcast(&mock->change);
+	pthread_mutex_unlock(&mock->lock);
+	pthread_join(mock->device, NULL);
+	backend_lazy.close(mock->lazy);
+	pthread_mutex_destroy(&mock->lock);
+	pthread_cond_destroy(&mock->change);
+	free(mock);
+}
+
+static int mock_devices(void *state)
+{
+	(void)state;
+	return 2;
+}
+
+static enum ingot_status mock_device_open(void *state, int ordinal, void **device, char *text)
+{
+	struct mock_device *made = calloc(1, sizeof *made);
+	(void)text;
+	if (!made)
+		return INGOT_MEMORY;
+	*made = (struct mock_device){state, ordinal};
+	*device = made;
+	return INGOT_OK;
+}
+
+static void mock_device_close(void *device) { free(device); }
+
+static enum ingot_status mock_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode mode,
+                                         void **out, char *text)
+{
+	struct mock_slab *slab = calloc(1, sizeof *slab);
+	if (!slab)
+		return INGOT_MEMORY;
+	slab->ordinal = ((struct mock_device *)device)->ordinal;
+	enum ingot_status status = backend_lazy.slab_alloc(NULL, bytes, align, mode, &slab->memory, text);
+	if (status)
+		free(slab);
+	else
+		*out = slab;
+	return status;
+}
+
+static void mock_slab_free(void *device, void *raw)
+{
+	backend_lazy.slab_free(device, ((struct mock_slab *)raw)->memory);
+	free(raw);
+}
+
+static void *mock_slab_base(void *raw) { return backend_lazy.slab_base(((struct mock_slab *)raw)->memory); }
+
+/* Issues what may start.  A command that fails here has its event all the same, so that commands finish in order. */
+static void *queue_thread(void *argument)
+{
+	struct mock_queue *queue = argument;
+	struct mock *mock = queue->device->mock;
+	pthread_mutex_lock(&mock->lock);
+	for (;;) {
+		while (!queue->woken && !queue->closing)
+			pthread_cond_wait(&mock->change, &mock->lock);
+		if (queue->closing)
+			break;
+		queue->woken = false;
+		pthread_mutex_unlock(&mock->lock);
+		for (struct ingot_command *command; (command = ingot_queue_next(queue->ours));) {
+			enum ingot_status status = ingot_command_run(command);
+			if (issue(queue, (struct operation){.kind = EVENT, .command = command, .status = status}))
+				ingot_command_finish(command, INGOT_MEMORY);
+		}
+		pthread_mutex_lock(&mock->lock);
+	}
+	pthread_mutex_unlock(&mock->lock);
+	return NULL;
+}
+
+static enum ingot_status mock_queue_open(void *device, struct ingot_queue *ours, void **out, char *text)
+{
+	struct mock_queue *queue = calloc(1, sizeof *queue);
+	(void)text;
+	if (!queue)
+		return INGOT_MEMORY;
+	queue->device = device;
+	queue->ours = ours;
+	queue->last = &queue->first;
+	if (pthread_create(&queue->thread, NULL, queue_thread, queue)) {
+		free(queue);
+		return INGOT_MEMORY;
+	}
+	struct mock *mock = queue->device->mock;
+	pthread_mutex_lock(&mock->lock);
+	queue->next = mock->queues;
+	mock->queues = queue;
+	pthread_mutex_unlock(&mock->lock);
+	*out = queue;
+	return INGOT_OK;
+}
+
+static void mock_queue_close(void *raw)
+{
+	struct mock_queue *queue = raw;
+	struct mock *mock = queue->device->mock;
+	pthread_mutex_lock(&mock->lock);
+	queue->closing = true;
+	pthread_cond_broadcast(&mock->change);
+	pthread_mutex_unlock(&mock->lock);
+	pthread_join(queue->thread, NULL);
+	pthread_mutex_lock(&mock->lock);
+	struct mock_queue **link = &mock->queues;
+	while (*link != queue)
+		link = &(*link)->next;
+	*link = queue->next;
+	pthread_mutex_unlock(&mock->lock);
+	free(queue);
+}
+
+static void mock_wake(void *raw)
+{
+	struct mock_queue *queue = raw;
+	struct mock *mock = queue->device->mock;
+	pthread_mutex_lock(&mock->lock);
+	queue->woken = true;
+	pthread_cond_broadcast(&mock->change);
+	pthread_mutex_unlock(&mock->lock);
+}
+
+static enum ingot_status mock_copy(void *raw, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes,
+                                   char *text)
+{
+	struct mock_queue *queue = raw;
+	bool peer = ((struct mock_slab *)to)->ordinal != ((struct mock_slab *)from)->ordinal;
+	(void)text;
+	COUNT_ONE(counts.last_copy_on = queue->device->ordinal);
+	return issue(queue, (struct operation){.kind = peer ? PEER_COPY : DEVICE_COPY,
+	                                       .to = to,
+	                                       .to_offset = to_offset,
+	                                       .from = from,
+	                                       .from_offset = from_offset,
+	                                       .bytes = bytes});
+}
+
+static enum ingot_status mock_copy_in(void *queue, void *to, size_t to_offset, const void *host, size_t bytes,
+                                      char *text)
+{
+	(void)text;
+	return issue(queue, (struct operation){.kind = COPY_IN,
+	                                       .to = to,
+	                                       .to_offset = to_offset,
+	                                       .from = (void *)(uintptr_t)host,
+	                                       .bytes = bytes});
+}
+
+static enum ingot_status mock_copy_out(void *queue, void *host, void *from, size_t from_offset, size_t bytes,
+                                       char *text)
+{
+	(void)text;
+	return issue(queue,
+	             (struct operation){
+	                     .kind = COPY_OUT, .to = host, .from = from, .from_offset = from_offset, .bytes = bytes});
+}
+
+static enum ingot_status mock_fill(void *queue, void *to, size_t to_offset, int byte, size_t bytes, char *text)
+{
+	(void)text;
+	return issue(queue,
+	             (struct operation){.kind = FILL, .to = to, .to_offset = to_offset, .byte = byte, .bytes = bytes});
+}
+
+/* Code of the host's: what a routine's own function would issue with the stream, is done when it comes back. */
+static enum ingot_status mock_call(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call,
+                                   int *code, char *text)
+{
+	return backend_lazy.call(queue, run, call, code, text);
+}
+
+static enum ingot_status mock_launch(void *queue, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
+                                     const uint32_t threads[3], void *const *arguments, int *code, char *text)
+{
+	return backend_lazy.launch(queue, kernel, groups, threads, arguments, code, text);
+}
+
+static void mock_properties(void *device, struct ingot_properties *properties)
+{
+	backend_lazy.properties(device, properties);
+}
+
+static bool mock_supports(void *device, enum ingot_dtype dtype) { return backend_lazy.supports(device, dtype); }
+
+const struct ingot_backend backend_mock = {
+        .name = "mock",
+        .open = mock_open,
+        .close = mock_close,
+        .devices = mock_devices,
+        .device_open = mock_device_open,
+        .device_close = mock_device_close,
+        .properties = mock_properties,
+        .supports = mock_supports,
+        .slab_alloc = mock_slab_alloc,
+        .slab_free = mock_slab_free,
+        .slab_base = mock_slab_base,
+        .queue_open = mock_queue_open,
+        .queue_close = mock_queue_close,
+        .wake = mock_wake,
+        .copy = mock_copy,
+        .copy_in = mock_copy_in,
+        .copy_out = mock_copy_out,
+        .fill = mock_fill,
+        .call = mock_call,
+        .launch = mock_launch,
+};
