@@ -1,6 +1,7 @@
 /* api.c: ingot.h over the pipeline and the engines: each call is a part of one build. */
 #include "ingot/ingot.h"
 #include "engine.h"
+#include "jit/jit.h"
 #include <stdlib.h>
 
 enum stage { STAGE_CLOSED, STAGE_OPEN, STAGE_DEFINED, STAGE_COMPILED };
@@ -12,14 +13,15 @@ struct ingot_model {
 	struct options options;
 	struct model *model;
 	struct engine *engine;
+	struct jit_module *module;
 	enum stage stage;
 	bool ran;
 	VECTOR(struct port) inputs, outputs;
 };
 
 _Static_assert((int)INGOT_RANK_MOST >= (int)MAX_RANK, "a tensor's dims fit");
-_Static_assert(INGOT_USAGE == (int)EXIT_USAGE && INGOT_INVALID == (int)EXIT_INVALID && INGOT_UNSUPPORTED == (int)EXIT_UNSUPPORTED
-	&& INGOT_ENVIRONMENT == (int)EXIT_ENVIRONMENT && INGOT_LIMIT == (int)EXIT_LIMIT, "a status is an exit code");
+_Static_assert(INGOT_MODEL_USAGE == (int)EXIT_USAGE && INGOT_MODEL_INVALID == (int)EXIT_INVALID && INGOT_MODEL_UNSUPPORTED == (int)EXIT_UNSUPPORTED
+	&& INGOT_MODEL_ENVIRONMENT == (int)EXIT_ENVIRONMENT && INGOT_MODEL_LIMIT == (int)EXIT_LIMIT, "a status is an exit code");
 
 /* Begins a call: what the last one left is gone. */
 static void begin(struct ingot_model *m)
@@ -28,12 +30,12 @@ static void begin(struct ingot_model *m)
 	*m->build.message = *m->build.detail = 0;
 }
 
-static enum ingot_status refuse(struct ingot_model *m, const char *message)
+static enum ingot_model_status refuse(struct ingot_model *m, const char *message)
 {
 	begin(m);
 	m->build.code = EXIT_USAGE;
 	strncpy(m->build.message, message, sizeof m->build.message - 1);
-	return INGOT_USAGE;
+	return INGOT_MODEL_USAGE;
 }
 
 /* ---- ports ---- */
@@ -83,14 +85,14 @@ static void fix_ports(struct ingot_model *m)
 }
 
 /* ---- opening ---- */
-static enum ingot_status open_model(struct ingot_model **out, const char *name, const void *bytes, size_t count)
+static enum ingot_model_status open_model(struct ingot_model **out, const char *name, const void *bytes, size_t count)
 {
 	struct ingot_model *m = *out = calloc(1, sizeof *m);
 	if (!m)
-		return INGOT_LIMIT;
+		return INGOT_MODEL_LIMIT;
 	build_init(&m->build);
 	if (m->build.code)
-		return (enum ingot_status)m->build.code;
+		return (enum ingot_model_status)m->build.code;
 	if (BUILD_TRY(&m->build)) {
 		m->options.model = arena_copy(m->build.arena, name, strlen(name));
 		m->options.target = target_native();
@@ -99,17 +101,17 @@ static enum ingot_status open_model(struct ingot_model **out, const char *name, 
 		describe(m);
 		m->stage = STAGE_OPEN;
 	}
-	return (enum ingot_status)m->build.code;
+	return (enum ingot_model_status)m->build.code;
 }
 
-enum ingot_status ingot_open(struct ingot_model **model, const char *path) { return open_model(model, path, NULL, 0); }
+enum ingot_model_status ingot_open(struct ingot_model **model, const char *path) { return open_model(model, path, NULL, 0); }
 
-enum ingot_status ingot_open_memory(struct ingot_model **model, const void *bytes, size_t count, const char *name)
+enum ingot_model_status ingot_open_memory(struct ingot_model **model, const void *bytes, size_t count, const char *name)
 {
 	return open_model(model, name, bytes ? bytes : "", bytes ? count : 0);
 }
 
-enum ingot_status ingot_set_dim(struct ingot_model *m, const char *name, int64_t extent)
+enum ingot_model_status ingot_set_dim(struct ingot_model *m, const char *name, int64_t extent)
 {
 	if (m->stage != STAGE_OPEN)
 		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "dims are bound before ingot_compile");
@@ -121,10 +123,10 @@ enum ingot_status ingot_set_dim(struct ingot_model *m, const char *name, int64_t
 		pass_bind(m->model->graph, &binding, 1);
 		describe(m);
 	}
-	return (enum ingot_status)m->build.code;
+	return (enum ingot_model_status)m->build.code;
 }
 
-enum ingot_status ingot_compile(struct ingot_model *m, enum ingot_engine engine)
+enum ingot_model_status ingot_compile(struct ingot_model *m, enum ingot_engine engine)
 {
 	static const struct engine_kind *const kinds[] = { [INGOT_INTERPRETER] = &engine_interpreter, [INGOT_C] = &engine_c, [INGOT_JIT] = &engine_jit };
 	if (m->stage == STAGE_CLOSED || m->stage == STAGE_COMPILED)
@@ -144,7 +146,7 @@ enum ingot_status ingot_compile(struct ingot_model *m, enum ingot_engine engine)
 		m->engine = engine_open(m->model, kinds[engine]);
 		m->stage = STAGE_COMPILED;
 	}
-	return (enum ingot_status)m->build.code;
+	return (enum ingot_model_status)m->build.code;
 }
 
 /* ---- running ---- */
@@ -154,7 +156,7 @@ size_t ingot_output_count(const struct ingot_model *m) { return m ? m->outputs.c
 const struct ingot_tensor *ingot_input(const struct ingot_model *m, size_t i) { return i < ingot_input_count(m) ? &m->inputs.at[i].tensor : NULL; }
 const struct ingot_tensor *ingot_output(const struct ingot_model *m, size_t i) { return i < ingot_output_count(m) ? &m->outputs.at[i].tensor : NULL; }
 
-enum ingot_status ingot_set_input(struct ingot_model *m, size_t i, const void *data)
+enum ingot_model_status ingot_set_input(struct ingot_model *m, size_t i, const void *data)
 {
 	if (m->stage != STAGE_COMPILED)
 		return refuse(m, "inputs are set after ingot_compile");
@@ -162,10 +164,10 @@ enum ingot_status ingot_set_input(struct ingot_model *m, size_t i, const void *d
 		return refuse(m, "the model has no such input");
 	begin(m);
 	m->inputs.at[i].input = data;
-	return INGOT_OK;
+	return INGOT_MODEL_OK;
 }
 
-enum ingot_status ingot_set_output(struct ingot_model *m, size_t i, void *data)
+enum ingot_model_status ingot_set_output(struct ingot_model *m, size_t i, void *data)
 {
 	if (m->stage != STAGE_COMPILED)
 		return refuse(m, "outputs are set after ingot_compile");
@@ -174,10 +176,10 @@ enum ingot_status ingot_set_output(struct ingot_model *m, size_t i, void *data)
 	begin(m);
 	m->outputs.at[i].output = data ? data : m->outputs.at[i].own;
 	m->ran = false;
-	return INGOT_OK;
+	return INGOT_MODEL_OK;
 }
 
-enum ingot_status ingot_run(struct ingot_model *m)
+enum ingot_model_status ingot_run(struct ingot_model *m)
 {
 	enum { FEW = 32 };
 	const void *few_inputs[FEW], **inputs = few_inputs;
@@ -208,12 +210,33 @@ enum ingot_status ingot_run(struct ingot_model *m)
 		free(used_outputs);
 	}
 	m->ran = !m->build.code;
-	return (enum ingot_status)m->build.code;
+	return (enum ingot_model_status)m->build.code;
 }
 
 const void *ingot_result(const struct ingot_model *m, size_t i) { return m && m->ran && i < m->outputs.count ? m->outputs.at[i].output : NULL; }
 
-const char *ingot_message(const struct ingot_model *m) { return m ? m->build.message : "out of memory"; }
+enum ingot_model_status ingot_model_module(struct ingot_model *m, const struct ingot_module **module)
+{
+	*module = NULL;
+	if (m->stage != STAGE_COMPILED)
+		return refuse(m, "the model is not compiled");
+	begin(m);
+	if (BUILD_TRY(&m->build)) {
+		if (!m->module) {
+			struct emit emit = { .build = &m->build, .arena = m->build.arena, .target = m->options.target, .templates = model_templates(m->model),
+				.name = m->model->name };
+			if (!m->model->lowered)
+				model_lower(m->model);
+			struct part part = model_part(m->model);
+			m->module = jit_module_open(&emit, &(struct package){ .parts = &part, .part_count = 1, .name = m->model->name, .threads = 1,
+				.options = "in memory", .managed = true });
+		}
+		*module = jit_module_descriptor(m->module);
+	}
+	return (enum ingot_model_status)m->build.code;
+}
+
+const char *ingot_model_message(const struct ingot_model *m) { return m ? m->build.message : "out of memory"; }
 
 void ingot_close(struct ingot_model *m)
 {
@@ -221,6 +244,7 @@ void ingot_close(struct ingot_model *m)
 		return;
 	if (m->build.arena && BUILD_TRY(&m->build))
 		engine_close(m->engine);
+	jit_module_close(m->module);
 	build_release(&m->build);
 	free(m);
 }

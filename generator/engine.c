@@ -97,8 +97,8 @@ static void c_load(struct engine *engine)
 	struct build *build = model->build;
 	struct loaded *loaded = engine->state;
 	struct emit emit = { .build = build, .arena = build->arena, .target = model->options->target, .templates = model_templates(model), .name = model->name };
-	struct package package = { .lowered = model->lowered, .name = model->name, .model = model->options->model, .input_names = model->input_names,
-		.output_names = model->output_names, .threads = model->options->threads, .options = "loaded", .cc = cc_find(build, NULL), .jobs = 2,
+	struct part part = model_part(model);
+	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = model->options->threads, .options = "loaded", .cc = cc_find(build, NULL), .jobs = 2,
 		.shared = true, .profile = model->options->profile };
 	package_write(&emit, &package, loaded->folder);
 	loaded->handle = dlopen(arena_printf(build->arena, "%s/lib%s.so", loaded->folder, model->name), RTLD_NOW | RTLD_LOCAL);

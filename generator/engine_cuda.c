@@ -51,8 +51,8 @@ static void emulated_load(struct engine *engine)
 	struct lowered *lowered = model->lowered;
 	struct emulated *emulated = engine->state;
 	struct emit emit = { .build = build, .arena = build->arena, .target = lowered->target, .templates = model_templates(model), .name = model->name };
-	struct package package = { .lowered = lowered, .name = model->name, .model = model->options->model, .input_names = model->input_names,
-		.output_names = model->output_names, .threads = 1, .options = "loaded", .shared = true };
+	struct part part = model_part(model);
+	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = 1, .options = "loaded", .shared = true };
 	package_write(&emit, &package, emulated->folder);
 	const char *library = arena_printf(build->arena, "lib%s.so", model->name), *fma = NULL;
 #if defined(__x86_64__)
@@ -88,7 +88,7 @@ static void emulated_open(struct engine *engine)
 	struct build *build = model->build;
 	struct emulated *emulated = new(build->arena, struct emulated);
 	jmp_buf *out = build->out, mine;
-	model->lowered = lower(model->program, &target_cuda, model->options->optimise, false);
+	model->lowered = lower(model->program, &target_cuda, model->options->optimise, false, NULL);
 	emulated->folder = engine_folder(build);
 	engine->state = emulated;
 	build->out = &mine;

@@ -3,14 +3,34 @@
 #include "emit/embedded.h"
 #include "emit/emit.h"
 #include "frontends/frontends.h"
+#include "loops/loops.h"
 #include "ops/ops.h"
 
-static const char *stem_of(struct arena *arena, const char *path)
+const char *model_stem(struct arena *arena, const char *path)
 {
 	const char *base = strrchr(path, '/'), *dot;
 	base = base ? base + 1 : path;
 	dot = strrchr(base, '.');
 	return emit_identifier(arena, arena_copy(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base)));
+}
+
+/* What shall outlive a run is an output. */
+static void choose_modes(struct model *model)
+{
+	for (size_t i = 0; i < model->options->modes.count; i++) {
+		struct mode_choice choice = model->options->modes.at[i];
+		struct tensor *tensor = graph_tensor(model->graph, choice.name);
+		if (!tensor && model->options->some)
+			continue;
+		if (!tensor || (!tensor->producer && !tensor->is_output))
+			fail(model->build, EXIT_USAGE, model->options->model, "--mode %s: the graph computes no tensor of that name", choice.name);
+		choice.outputs &= !tensor->is_output;
+		if (choice.outputs) {
+			tensor->is_output = true;
+			push(model->build->arena, &model->graph->outputs, tensor);
+		}
+		push(model->build->arena, &model->choices, choice);
+	}
 }
 
 static struct model *read_model(struct build *build, const struct options *options, const void *bytes, size_t count)
@@ -19,10 +39,15 @@ static struct model *read_model(struct build *build, const struct options *optio
 	struct read_options read = { .keep_inputs = options->keep_inputs.at, .keep_input_count = (int)options->keep_inputs.count };
 	model->build = build;
 	model->options = options;
-	model->name = options->name ? options->name : stem_of(build->arena, options->model);
+	model->name = options->name ? options->name : model_stem(build->arena, options->model);
 	model->graph = bytes ? graph_read_memory(build, options->model, bytes, count, &read) : graph_read(build, options->model, &read);
 	graph_check(model->graph);
-	pass_bind(model->graph, options->dims.at, (int)options->dims.count);
+	VECTOR(struct binding) dims = { 0 };
+	for (size_t i = 0; i < options->dims.count; i++)
+		if (!options->some || graph_has_dim(model->graph, options->dims.at[i].name))
+			push(build->arena, &dims, options->dims.at[i]);
+	pass_bind(model->graph, dims.at, (int)dims.count);
+	choose_modes(model);
 	return model;
 }
 
@@ -58,6 +83,7 @@ void model_define(struct model *model)
 {
 	struct arena *arena = model->build->arena;
 	model->program = define_graph(model->graph);
+	batch_inline(model);
 	check_step(model);
 	choose_algorithms(model->program, model->options->optimise);
 	check_step(model);
@@ -73,12 +99,46 @@ void model_define(struct model *model)
 
 void model_lower(struct model *model)
 {
-	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->pools_apart);
+	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->pools_apart,
+		&(struct placing_options){ model->choices.at, model->choices.count, model->options->pool_cap });
 }
 
-struct environment *model_templates(struct model *model)
+static void print_loops(const struct model *model, struct text *out)
 {
-	struct template_places *places = new(model->build->arena, struct template_places);
-	places->directory = model->options->templates;
-	return environment_new(model->build, model->build->arena, &template_settings_kernels, load_embedded, places);
+	for (size_t k = 0; k < model->lowered->kernels.count; k++)
+		if (model->lowered->kernels.at[k]->shape == SHAPE_LOOPS)
+			loops_print(loops_lower(model->build, model->build->arena, model->options->target, model->lowered->kernels.at[k]), out);
 }
+
+bool model_print(struct model *model, const char *stage, struct text *out)
+{
+	if (!strcmp(stage, "graph"))
+		graph_print(model->graph, -1, out);
+	else if (!strcmp(stage, "definitions"))
+		program_print(model->program, out);
+	else if (!strcmp(stage, "kernels"))
+		kernels_print(model->lowered, out);
+	else if (!strcmp(stage, "loops"))
+		print_loops(model, out);
+	else if (!strcmp(stage, "plan"))
+		plan_print(model->lowered, out);
+	else
+		return false;
+	return true;
+}
+
+struct part model_part(const struct model *model)
+{
+	const char *slash = strrchr(model->options->model, '/');
+	return (struct part){ .lowered = model->lowered, .name = model->name, .dumps = model->dumps.at, .dump_count = model->dumps.count, .routine = model->options->routine ? model->options->routine : model->name, .model = slash ? slash + 1 : model->options->model,
+		.input_names = model->input_names, .output_names = model->output_names };
+}
+
+struct environment *options_templates(struct build *build, const struct options *options)
+{
+	struct template_places *places = new(build->arena, struct template_places);
+	places->directory = options->templates;
+	return environment_new(build, build->arena, &template_settings_kernels, load_embedded, places);
+}
+
+struct environment *model_templates(struct model *model) { return options_templates(model->build, model->options); }

@@ -1,19 +1,33 @@
 /* pipeline.h: the way of a graph, from a file to kernels.  main.c and the library's API both walk it. */
 #ifndef PIPELINE_H
 #define PIPELINE_H
+#include "emit/emit.h"
 #include "kernels/kernels.h"
 #include "passes/passes.h"
 
 struct options {
 	const char *model;                /* path */
 	const char *name;                 /* NULL: from the path's stem */
+	const char *routine;              /* of several graphs: what the module calls it; NULL: its name */
+	bool some;                        /* of several graphs: dims and modes may name what this one has not */
 	const struct target *target;
 	enum optimise optimise;
 	int threads;
 	VECTOR(const char *) keep_inputs;
 	VECTOR(struct binding) dims;
+	VECTOR(struct mode_choice) modes;
 	const char *templates;            /* folder whose templates come before the embedded ones; NULL: none */
+	int64_t pool_cap;                 /* the largest pool of a module, and the largest tensor; 0: any */
+	bool dump;                        /* batch_lower keeps the text of each stage in the parts */
+	bool apart;                       /* of several graphs, each computes for itself: none inlines what another left virtual */
 	bool profile;                     /* engines that can make it so that kernels are timed apart: for ingot bench */
+};
+
+/* An input that an earlier graph of the same build computes on its way, and has as an output for this one's sake. */
+struct borrow {
+	const char *name;
+	struct model *from;
+	bool inlined;                     /* computed again here instead */
 };
 
 struct model {
@@ -25,6 +39,10 @@ struct model {
 	const char *name;                 /* identifier */
 	const char **input_names, **output_names;
 	bool pools_apart;                 /* set before model_lower by an engine without pooled kernels */
+	VECTOR(struct mode_choice) choices;       /* the options' that name tensors of this model */
+	VECTOR(struct borrow) borrows;    /* batch.c */
+	VECTOR(const char *) lent;
+	VECTOR(struct dump) dumps;
 };
 
 struct model *model_read(struct build *, const struct options *);     /* and binds the dims that the options name */
@@ -34,6 +52,28 @@ void          model_prepare(struct model *);      /* all dims bound: infers, fol
 void          model_define(struct model *);       /* graph -> definitions */
 void          model_lower(struct model *);        /* definitions -> kernels, for options->target */
 
+/* ---- batch.c: several graphs in one build ---- */
+/* After all are read, before any is prepared: a name means the same tensor in all of them.  An input that is an earlier graph's
+ * constant becomes that constant; one that an earlier graph computes on its way becomes an output of that graph. */
+void          batch_share(struct model *const *, int count);
+/* After this one is defined, and those before it: borrowed inputs whose value is cheaper to compute again are. */
+void          batch_inline(struct model *);
+/* After all are defined: what nobody borrows any more is no output. */
+void          batch_settle(struct model *const *, int count);
+
+/* All of it: files -> the parts of a library.  Of several, options->name is the library's and each part's begins with it. */
+struct part  *batch_lower(struct build *, const struct options *, const char *const *files, int count, bool pools_apart);
+
+/* Of a lowered model: what emit/package.c makes files of. */
+struct part   model_part(const struct model *);
+
+/* A stage as text: "graph" (prepared), "definitions" (defined, not lowered), "kernels", "loops", "plan" (lowered).  False: no such one. */
+bool model_print(struct model *, const char *stage, struct text *out);
+
 /* The environment of the kernel templates: options->templates first, then those inside the program. */
 struct environment *model_templates(struct model *);
+struct environment *options_templates(struct build *, const struct options *);
+
+/* The name that a model's file gives it: its stem as an identifier. */
+const char *model_stem(struct arena *, const char *path);
 #endif

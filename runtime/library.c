@@ -85,11 +85,20 @@ static enum ingot_status routine_check(const struct ingot_module *module, uint32
 		return bad(module, "the merge input of a routine", index);
 	if ((routine->workspace_align & (routine->workspace_align - 1)) || routine->extent_count > 4096)
 		return bad(module, "the workspace or the extents of a routine", index);
+	if (routine->more_workspace_count && !routine->more_workspaces)
+		return bad(module, "the workspaces of a routine", index);
 	for (uint32_t i = 0; i < routine->argument_count; i++) {
 		const struct ingot_module_argument *argument = routine->arguments + i;
 		if (argument->source > INGOT_FROM_CONSTANTS ||
 		    (argument->source == INGOT_FROM_NODE && argument->index >= module->node_count))
 			return bad(module, "an argument of a routine", index);
+		if (argument->source == INGOT_FROM_WORKSPACE && argument->index > routine->more_workspace_count)
+			return bad(module, "an argument in a workspace that is not there", i);
+		if ((argument->source == INGOT_FROM_WORKSPACE &&
+		     argument->offset > (argument->index ? routine->more_workspaces[argument->index - 1]
+		                                         : routine->workspace_bytes)) ||
+		    (argument->source == INGOT_FROM_CONSTANTS && argument->offset > module->constants.bytes))
+			return bad(module, "an argument past the end of the workspace or the constants", i);
 		if (argument->source == INGOT_FROM_MERGE &&
 		    (routine->merge_input < 0 || argument->index != (uint32_t)routine->merge_input))
 			return bad(module, "a routine reads a merge buffer that is not its merge input", index);

@@ -220,6 +220,23 @@ static enum ingot_status merge_check(struct context *parent, struct library *lib
 	           routine->name, read, parent->stream->name, held);
 }
 
+/* A workspace besides the first: of this routine alone, and of all its arguments that name it. */
+static struct location *more_workspace(struct routine *made, struct context *context, uint32_t argument,
+                                       enum ingot_status *status)
+{
+	const struct ingot_module_routine *routine = made->descriptor;
+	uint32_t index = routine->arguments[argument].index;
+	*status = INGOT_OK;
+	for (uint32_t i = 0; i < argument; i++)
+		if (routine->arguments[i].source == INGOT_FROM_WORKSPACE && routine->arguments[i].index == index)
+			return made->arguments[i].location;
+	struct location *location = location_alone(context->stream->device, routine->more_workspaces[index - 1],
+	                                           routine->workspace_align, status);
+	if (location)
+		location->refs--;                         /* the argument's reference is the only one */
+	return location;
+}
+
 static enum ingot_status arguments_bind(struct routine *made, struct context *context)
 {
 	const struct ingot_module_routine *routine = made->descriptor;
@@ -234,12 +251,16 @@ static enum ingot_status arguments_bind(struct routine *made, struct context *co
 			*argument = (struct argument){ room.location, room.offset };
 			break;
 		case INGOT_FROM_WORKSPACE:
-			argument->location =
-			        context_workspace(context, routine->workspace_bytes, routine->workspace_align, &status);
+			argument->location = routine->arguments[i].index
+			                             ? more_workspace(made, context, i, &status)
+			                             : context_workspace(context, routine->workspace_bytes,
+			                                                 routine->workspace_align, &status);
+			argument->offset = routine->arguments[i].offset;
 			break;
 		case INGOT_FROM_CONSTANTS:
 			status = constants_location(context, made->library, &location);
 			argument->location = status ? NULL : location;
+			argument->offset = routine->arguments[i].offset;
 			break;
 		default:
 			break;

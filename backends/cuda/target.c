@@ -11,5 +11,6 @@ const struct target target_cuda = {
 	.name = "cuda", .prelude = "cuda/prelude.jinja", .family = "cuda", .cc_flags = "", .has_fma = true, .lanes = 32,
 	.registers = 40, .fma_latency = 4, .fma_pipes = 1, .load_bytes = 128, .store_bytes = 128,
 	.l1_bytes = 128 << 10, .l2_bytes = 32 << 20, .l3_bytes = 32 << 20,
+	.vector4 = "float4", .shared = "__shared__ ", .barrier = "__syncwarp()",
 	.scratch_bytes = 48 << 10, .workers = 256, .block_work = 128, .parts = true,
 };

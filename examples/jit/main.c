@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int stop(struct ingot_model *model, enum ingot_status status)
+static int stop(struct ingot_model *model, enum ingot_model_status status)
 {
-	fprintf(stderr, "%s\n", ingot_message(model));
+	fprintf(stderr, "%s\n", ingot_model_message(model));
 	ingot_close(model);
 	return (int)status;
 }
@@ -15,7 +15,7 @@ static int stop(struct ingot_model *model, enum ingot_status status)
 int main(int argc, char **argv)
 {
 	struct ingot_model *model;
-	enum ingot_status status;
+	enum ingot_model_status status;
 	void *inputs[64] = { NULL };
 	if (argc < 2) {
 		fprintf(stderr, "usage: %s MODEL [DIM=EXTENT]...\n", argv[0]);
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 		inputs[i] = calloc(1, input->bytes + 1);
 		if (!inputs[i])
 			return 6;
-		for (size_t k = 0; input->type == INGOT_FLOAT && k < input->bytes / 4; k++)
+		for (size_t k = 0; input->type == INGOT_TYPE_FLOAT && k < input->bytes / 4; k++)
 			((float *)inputs[i])[k] = 1;
 		if ((status = ingot_set_input(model, i, inputs[i])))
 			return stop(model, status);
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 		const struct ingot_tensor *output = ingot_output(model, i);
 		const float *values = ingot_result(model, i);
 		printf("%s:", output->name);
-		for (size_t k = 0; output->type == INGOT_FLOAT && k < output->bytes / 4 && k < 8; k++)
+		for (size_t k = 0; output->type == INGOT_TYPE_FLOAT && k < output->bytes / 4 && k < 8; k++)
 			printf(" %g", values[k]);
 		printf("\n");
 	}

@@ -64,10 +64,10 @@ static int step(const struct ingot_call *call)
 }
 
 static const uint32_t wx[] = { W, X }, y[] = { Y }, wxt[] = { W, X, T }, grad[] = { GRAD }, total[] = { TOTAL }, w_total[] = { W, TOTAL }, rows[] = { 0 };
-static const struct ingot_module_argument forward_arguments[] = { { INGOT_FROM_NODE, W }, { INGOT_FROM_NODE, X }, { INGOT_FROM_NODE, Y } };
-static const struct ingot_module_argument gradient_arguments[] = { { INGOT_FROM_NODE, W }, { INGOT_FROM_NODE, X }, { INGOT_FROM_NODE, T }, { INGOT_FROM_NODE, GRAD } };
-static const struct ingot_module_argument merge_arguments[] = { { INGOT_FROM_MERGE, GRAD }, { INGOT_FROM_NODE, TOTAL } };
-static const struct ingot_module_argument step_arguments[] = { { INGOT_FROM_NODE, W }, { INGOT_FROM_NODE, TOTAL } };
+static const struct ingot_module_argument forward_arguments[] = { { INGOT_FROM_NODE, W, 0 }, { INGOT_FROM_NODE, X, 0 }, { INGOT_FROM_NODE, Y, 0 } };
+static const struct ingot_module_argument gradient_arguments[] = { { INGOT_FROM_NODE, W, 0 }, { INGOT_FROM_NODE, X, 0 }, { INGOT_FROM_NODE, T, 0 }, { INGOT_FROM_NODE, GRAD, 0 } };
+static const struct ingot_module_argument merge_arguments[] = { { INGOT_FROM_MERGE, GRAD, 0 }, { INGOT_FROM_NODE, TOTAL, 0 } };
+static const struct ingot_module_argument step_arguments[] = { { INGOT_FROM_NODE, W, 0 }, { INGOT_FROM_NODE, TOTAL, 0 } };
 static const struct ingot_module_routine routines[] = {
 	{ .name = "forward", .inputs = wx, .input_count = 2, .outputs = y, .output_count = 1, .symbols = rows, .symbol_count = 1,
 	  .arguments = forward_arguments, .argument_count = 3, .merge_input = -1, .run = forward },

@@ -129,6 +129,7 @@ void          files_release(struct build *);                               /* bu
  * removed by the next set of that directory. */
 struct file_set;
 struct file_set *file_set_new(struct build *, const char *directory);      /* made with its parents where missing */
+/* name: below the directory; may lie in folders, which are made where missing. */
 void file_set_add(struct file_set *, const char *name, const void *bytes, size_t count);
 const char *file_set_path(struct file_set *, const char *name);            /* the temporary path, for programs that write it */
 void file_set_commit(struct file_set *);

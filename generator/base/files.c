@@ -63,6 +63,7 @@ struct file_set {
 	const char *directory;
 	bool done;
 	VECTOR(struct { const char *name; char *temporary; }) files;
+	VECTOR(const char *) folders;             /* below `directory`, that were made here */
 };
 
 static void make_directories(struct build *build, const char *directory)
@@ -108,6 +109,18 @@ struct file_set *file_set_new(struct build *build, const char *directory)
 	return set;
 }
 
+static void make_folder(struct file_set *set, const char *path)
+{
+	char *slash = strrchr(path, '/');
+	struct stat info;
+	if (!stat(path, &info) && S_ISDIR(info.st_mode))
+		return;
+	make_folder(set, arena_copy(set->build->arena, path, (size_t)(slash - path)));
+	if (mkdir(path, 0777) && errno != EEXIST)
+		fail(set->build, EXIT_USAGE, path, "cannot be made: %s", strerror(errno));
+	push(set->build->arena, &set->folders, path);
+}
+
 const char *file_set_path(struct file_set *set, const char *name)
 {
 	for (size_t i = 0; i < set->files.count; i++)
@@ -115,7 +128,11 @@ const char *file_set_path(struct file_set *set, const char *name)
 			return set->files.at[i].temporary;
 	struct arena *arena = set->build->arena;
 	/* The ending stays, as compilers judge by it; the process id keeps two builds into one folder apart. */
-	char *temporary = arena_printf(arena, "%s/" PREFIX "%ld-%s", set->directory, (long)getpid(), name);
+	const char *slash = strrchr(name, '/');
+	int folder = slash ? (int)(slash - name) + 1 : 0;
+	if (slash)
+		make_folder(set, arena_printf(arena, "%s/%.*s", set->directory, folder - 1, name));
+	char *temporary = arena_printf(arena, "%s/%.*s" PREFIX "%ld-%s", set->directory, folder, name, (long)getpid(), name + folder);
 	push(arena, &set->files, (__typeof__(*set->files.at)){ arena_copy(arena, name, strlen(name)), temporary });
 	return temporary;
 }
@@ -157,4 +174,6 @@ void file_set_drop(struct file_set *set)
 {
 	for (size_t i = 0; set && !set->done && i < set->files.count; i++)
 		unlink(set->files.at[i].temporary);
+	while (set && !set->done && set->folders.count)
+		rmdir(set->folders.at[--set->folders.count]);
 }

@@ -19,7 +19,7 @@ int cli_render(int argc, char **argv);
 enum {
 	TAKES_TARGET = 1, TAKES_CPU = 2, TAKES_DIM = 4, TAKES_THREADS = 8, TAKES_OPTIMISE = 16, TAKES_JSON = 32, TAKES_TEMPLATES = 64,
 	TAKES_KEEP = 128, TAKES_OUTPUT = 256, TAKES_NAME = 512, TAKES_NO_COMPILE = 1024, TAKES_CC = 2048, TAKES_STAGE = 4096,
-	TAKES_FILES = 8192, TAKES_MATH = 16384, TAKES_ENGINES = 32768,
+	TAKES_FILES = 8192, TAKES_MATH = 16384, TAKES_ENGINES = 32768, TAKES_PROFILE = 65536, TAKES_MODE = 131072,
 	TAKES_MODEL_OPTIONS = TAKES_CPU | TAKES_DIM | TAKES_THREADS | TAKES_OPTIMISE | TAKES_TEMPLATES | TAKES_KEEP,
 };
 struct bound_file { const char *name, *path; };
@@ -27,10 +27,12 @@ struct cli {
 	struct build *build;
 	const char *command;
 	struct options options;
-	const char *target, *cpu, *output, *cc, *stage, *math;
-	bool json, no_compile, engines, optimise_given;
+	const char *target, *cpu, *output, *cc, *stage, *math, *profile, *schedule;
+	bool json, no_compile, engines, no_hosted, log, large, optimise_given;
+	VECTOR(const char *) merges;
+	VECTOR(struct bound_file) states;         /* name: the input; path: the output */
 	VECTOR(struct bound_file) inputs, outputs;
-	const char *arguments[4];
+	const char *arguments[64];
 	int argument_count;
 };
 /* Parses; prints --help and exits 0 where asked.  EXIT_USAGE on anything wrong. */

@@ -1,12 +1,14 @@
 /* options.c: the options that commands share, a row each; parsing, help, and the frame that runs a command as a build. */
 #include "cli/cli.h"
+#include "ingot/mode.h"
 #include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { OPT_TARGET = 256, OPT_CPU, OPT_DIM, OPT_THREADS, OPT_OPTIMISE, OPT_JSON, OPT_TEMPLATES, OPT_KEEP, OPT_OUTPUT, OPT_NAME, OPT_NO_COMPILE,
-	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_CHECK, OPT_HELP };
+	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_CHECK,
+	OPT_PROFILE, OPT_SCHEDULE, OPT_MODE, OPT_APART, OPT_NO_HOSTED, OPT_MERGE, OPT_STATE, OPT_DUMP, OPT_LOG, OPT_LARGE, OPT_POOL_CAP, OPT_HELP };
 
 static const struct row {
 	const char *name, *argument;
@@ -16,6 +18,17 @@ static const struct row {
 	{ "output-dir", "DIR", OPT_OUTPUT, TAKES_OUTPUT, "-o DIR: where the library goes (default out/NAME)" },
 	{ "name", "NAME", OPT_NAME, TAKES_NAME, "prefix of files and symbols (default: the file's stem)" },
 	{ "target", "WORD", OPT_TARGET, TAKES_TARGET, "what it is made for, or what runs it" },
+	{ "profile", "WORD", OPT_PROFILE, TAKES_PROFILE, "bare (default), or managed: with a module for the runtime, and the runtime" },
+	{ "schedule", "WORD", OPT_SCHEDULE, TAKES_PROFILE, "of the module's routines: call (default), or steps: kernel by kernel" },
+	{ "mode", "NAME=WORD", OPT_MODE, TAKES_MODE, "where a tensor lives: virtual, local, on_device or hosted; may be given again" },
+	{ "apart", NULL, OPT_APART, TAKES_PROFILE, "of several models, each computes for itself: none inlines what another left virtual" },
+	{ "no-hosted", NULL, OPT_NO_HOSTED, TAKES_PROFILE, "no tensor has a host array: transfers alone go in and out" },
+	{ "merge", "NAME", OPT_MERGE, TAKES_PROFILE, "an input that is read from the stream's merge buffer; one for each model" },
+	{ "state", "IN=OUT", OPT_STATE, TAKES_PROFILE, "an input that keeps its value; output OUT is its next one; may be given again" },
+	{ "dump", NULL, OPT_DUMP, TAKES_PROFILE, "also what each stage made, as NAME.STAGE.txt: graph, definitions, kernels, loops, plan" },
+	{ "log", NULL, OPT_LOG, TAKES_PROFILE, "code that appends each assignment to the context's log file: slow, for looking" },
+	{ "large-models", NULL, OPT_LARGE, TAKES_PROFILE, "tensors and pools may have more than 4 GiB" },
+	{ "pool-cap", "BYTES", OPT_POOL_CAP, TAKES_PROFILE, "the largest pool, and the largest tensor, of a module (default 4 GiB)" },
 	{ "cpu", "CPU", OPT_CPU, TAKES_CPU, "x86-64-v3, x86-64-v4, native, armv8-a, cortex-m4, generic" },
 	{ "dim", "NAME=N", OPT_DIM, TAKES_DIM, "binds a symbolic dimension; may be given again.  A range, N=1..32, is not supported yet: exit 4" },
 	{ "threads", "N", OPT_THREADS, TAKES_THREADS, "kernels are shared over N threads of the caller's (default 1)" },
@@ -53,6 +66,13 @@ static int64_t number_of(struct build *build, const char *option, const char *te
 	long long value = strtoll(text, &end, 10);
 	if (!*text || *end || value < least || value > most)
 		fail(build, EXIT_USAGE, NULL, "--%s: \"%s\" is not a number from %lld to %lld", option, text, (long long)least, (long long)most);
+	return value;
+}
+
+static const char *one_of(struct build *build, const char *option, const char *value, const char *a, const char *b)
+{
+	if (strcmp(value, a) && strcmp(value, b))
+		fail(build, EXIT_USAGE, NULL, "--%s: \"%s\" should be %s or %s", option, value, a, b);
 	return value;
 }
 
@@ -97,6 +117,32 @@ static void set_option(struct cli *cli, int code, const char *value)
 			fail(build, EXIT_USAGE, NULL, "--math: \"%s\" should be strict or double", value);
 		cli->math = value;
 		break;
+	case OPT_PROFILE: cli->profile = one_of(build, "profile", value, "bare", "managed"); break;
+	case OPT_SCHEDULE: cli->schedule = one_of(build, "schedule", value, "call", "steps"); break;
+	case OPT_LOG: cli->log = true; break;
+	case OPT_LARGE: cli->large = true; break;
+	case OPT_POOL_CAP: cli->options.pool_cap = number_of(build, "pool-cap", value, 1, INT64_MAX); break;
+	case OPT_DUMP: cli->options.dump = true; break;
+	case OPT_NO_HOSTED: cli->no_hosted = true; break;
+	case OPT_MERGE: push(build->arena, &cli->merges, value); break;
+	case OPT_STATE: {
+		const char *name = pair_of(build, "state", value, &rest);
+		push(build->arena, &cli->states, (struct bound_file){ name, rest });
+		break;
+	}
+	case OPT_APART: cli->options.apart = true; break;
+	case OPT_MODE: {
+		static const struct { const char *word; uint32_t mode; bool outputs; } modes[] = { { "virtual", INGOT_VIRTUAL, false },
+			{ "local", INGOT_LOCAL, false }, { "on_device", INGOT_ON_DEVICE, true }, { "hosted", INGOT_HOSTED, true } };
+		const char *name = pair_of(build, "mode", value, &rest);
+		size_t m = 0;
+		while (m < COUNT(modes) && strcmp(modes[m].word, rest))
+			m++;
+		if (m == COUNT(modes))
+			fail(build, EXIT_USAGE, NULL, "--mode %s: \"%s\" should be virtual, local, on_device or hosted", name, rest);
+		push(build->arena, &cli->options.modes, (struct mode_choice){ name_is(build->names, name), modes[m].mode, modes[m].outputs, false, false });
+		break;
+	}
 	case OPT_KEEP: push(build->arena, &cli->options.keep_inputs, value); break;
 	case OPT_TEMPLATES: cli->options.templates = value; break;
 	case OPT_CC: cli->cc = value; break;

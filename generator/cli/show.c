@@ -2,17 +2,9 @@
 #include "cli/cli.h"
 #include "emit/emit.h"
 #include "jit/jit.h"
-#include "loops/loops.h"
 #include <stdio.h>
 
 static const struct command self = { "show", "MODEL", "print a stage of a model", cli_show };
-
-static void print_loops(struct model *model, struct text *out)
-{
-	for (size_t k = 0; k < model->lowered->kernels.count; k++)
-		if (model->lowered->kernels.at[k]->shape == SHAPE_LOOPS)
-			loops_print(loops_lower(model->build, model->build->arena, model->options->target, model->lowered->kernels.at[k]), out);
-}
 
 static void print_source(struct model *model, struct text *out)
 {
@@ -32,7 +24,7 @@ static void body(struct build *build, int argc, char **argv)
 {
 	struct cli cli;
 	struct text out;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_TARGET | TAKES_STAGE | TAKES_NAME,
+	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_TARGET | TAKES_STAGE | TAKES_NAME | TAKES_MODE,
 		"The graph stage prints ONNX text, which reads back as a model; glue is what --target jit of run gives to libtcc.\n"
 		"--target c (default) or cuda: for which of them kernels, loops, plan and source are.", argc, argv, 1, 1);
 	const char *stage = cli.stage ? cli.stage : "graph";
@@ -49,20 +41,11 @@ static void body(struct build *build, int argc, char **argv)
 	model->pools_apart = cuda;
 	model_prepare(model);
 	text_init(&out, build);
-	if (s == 0)
-		graph_print(model->graph, -1, &out);
 	if (s > 0)
 		model_define(model);
-	if (s == 1)
-		program_print(model->program, &out);
 	if (s > 1)
 		model_lower(model);
-	if (s == 2)
-		kernels_print(model->lowered, &out);
-	if (s == 3)
-		print_loops(model, &out);
-	if (s == 4)
-		plan_print(model->lowered, &out);
+	model_print(model, stage, &out);
 	if (s == 5)
 		print_source(model, &out);
 	if (s == 6)

@@ -5,6 +5,8 @@
 
 static const struct command self = { "targets", "", "list the processors that can be built for", cli_targets };
 
+static const char *word(const char *text) { return text ? text : ""; }
+
 static void body(struct build *build, int argc, char **argv)
 {
 	struct cli cli;
@@ -20,9 +22,12 @@ static void body(struct build *build, int argc, char **argv)
 		bool here = !strcmp(native->name, target->name);
 		if (!cli.json)
 			printf("%-10s  %2d floats a vector, %2d registers%s\n", target->name, target->lanes, target->registers, here ? "  (native)" : "");
-		json_array_append_new(list, json_pack("{s:s,s:i,s:i,s:b}", "name", target->name, "lanes", target->lanes, "registers", target->registers,
-			"native", here));
+		json_array_append_new(list, json_pack("{s:s,s:i,s:i,s:b,s:s,s:s,s:s}", "name", target->name, "lanes", target->lanes, "registers",
+			target->registers, "native", here, "vector4", word(target->vector4), "shared", word(target->shared), "barrier", word(target->barrier)));
 	}
+	json_t *cuda = json_pack("{s:s,s:i,s:i,s:b,s:s,s:s,s:s}", "name", target_cuda.name, "lanes", target_cuda.lanes, "registers", target_cuda.registers,
+		"native", false, "vector4", word(target_cuda.vector4), "shared", word(target_cuda.shared), "barrier", word(target_cuda.barrier));
+	json_array_append_new(list, cuda);
 	if (cli.json) {
 		json_dumpf(list, stdout, JSON_INDENT(2));
 		putchar('\n');

@@ -89,6 +89,8 @@ const struct expr *expr_cast(struct arena *, enum dtype, const struct expr *);
 const struct expr *expr_substitute(struct arena *, const struct expr *, const struct index *const *with);
 /* Every load of `of` becomes its body (a definition without reduction), indices substituted. */
 const struct expr *expr_inline(struct arena *, const struct expr *, const struct definition *of);
+/* Every load of `of` becomes one of `to`, of the same shape. */
+const struct expr *expr_redirect(struct arena *, const struct expr *, const struct definition *of, struct definition *to);
 bool expr_equal(const struct expr *, const struct expr *);
 bool expr_uses(const struct expr *, int var);
 int  expr_cost(const struct expr *);                               /* vector instructions for one vector of elements, loads 1 each */

@@ -86,8 +86,9 @@ const struct expr *expr_cast(struct arena *arena, enum dtype type, const struct 
 	return expr;
 }
 
-/* Rebuilds an expression: indices through `with` (NULL: kept), loads of `of` (NULL: none) replaced by its body. */
-struct rewriting { struct arena *arena; const struct index *const *with; const struct definition *of; };
+/* Rebuilds an expression: indices through `with` (NULL: kept), loads of `of` (NULL: none) replaced by its body, or by loads of
+ * `to` (NULL: by its body). */
+struct rewriting { struct arena *arena; const struct index *const *with; const struct definition *of; struct definition *to; };
 
 static const struct expr *rewrite(const struct rewriting *, const struct expr *);
 
@@ -105,11 +106,11 @@ static const struct index *rewrite_index(const struct rewriting *r, const struct
 		const struct atom *atom = index->terms[i].atom;
 		const struct index *becomes;
 		if (atom->kind == ATOM_VALUE)
-			becomes = index_value(r->arena, rewrite(&(struct rewriting){ r->arena, NULL, r->of }, atom->value), atom->low, atom->high);
+			becomes = index_value(r->arena, rewrite(&(struct rewriting){ r->arena, NULL, r->of, r->to }, atom->value), atom->low, atom->high);
 		else if (atom->kind == ATOM_DIV)
-			becomes = index_div(r->arena, rewrite_index(&(struct rewriting){ r->arena, NULL, r->of }, atom->of), atom->by);
+			becomes = index_div(r->arena, rewrite_index(&(struct rewriting){ r->arena, NULL, r->of, r->to }, atom->of), atom->by);
 		else if (atom->kind == ATOM_MOD)
-			becomes = index_mod(r->arena, rewrite_index(&(struct rewriting){ r->arena, NULL, r->of }, atom->of), atom->by);
+			becomes = index_mod(r->arena, rewrite_index(&(struct rewriting){ r->arena, NULL, r->of, r->to }, atom->of), atom->by);
 		else
 			becomes = index_var(r->arena, atom->var, atom->high + 1);
 		sum = index_add(r->arena, sum, index_scale(r->arena, becomes, index->terms[i].factor));
@@ -127,7 +128,9 @@ static const struct expr *rewrite(const struct rewriting *r, const struct expr *
 		const struct index *at[MAX_VARS] = { 0 };
 		for (int d = 0; d < expr->of->rank; d++)
 			at[d] = rewrite_index(r, expr->at[d]);
-		return expr->of == r->of ? expr_substitute(r->arena, r->of->body, at) : expr_load(r->arena, expr->of, at);
+		if (expr->of != r->of)
+			return expr_load(r->arena, expr->of, at);
+		return r->to ? expr_load(r->arena, r->to, at) : expr_substitute(r->arena, r->of->body, at);
 	}
 	case EXPR_SCALAR:
 		return expr_scalar(r->arena, expr->row, rewrite(r, a), b ? rewrite(r, b) : NULL, c ? rewrite(r, c) : NULL);
@@ -147,12 +150,17 @@ static const struct expr *rewrite(const struct rewriting *r, const struct expr *
 
 const struct expr *expr_substitute(struct arena *arena, const struct expr *expr, const struct index *const *with)
 {
-	return rewrite(&(struct rewriting){ arena, with, NULL }, expr);
+	return rewrite(&(struct rewriting){ arena, with, NULL, NULL }, expr);
 }
 
 const struct expr *expr_inline(struct arena *arena, const struct expr *expr, const struct definition *of)
 {
-	return rewrite(&(struct rewriting){ arena, NULL, of }, expr);
+	return rewrite(&(struct rewriting){ arena, NULL, of, NULL }, expr);
+}
+
+const struct expr *expr_redirect(struct arena *arena, const struct expr *expr, const struct definition *of, struct definition *to)
+{
+	return rewrite(&(struct rewriting){ arena, NULL, of, to }, expr);
 }
 
 bool expr_equal(const struct expr *a, const struct expr *b)

@@ -1,5 +1,5 @@
 /* rows_integer.c: the rows of scalars.h over 64-bit integers, defined for every input: sums and products wrap around,
- * x / 0 is 0. */
+ * x / 0 and x mod 0 are 0, a shift by 64 or more leaves nothing but the sign. */
 #include "definitions/rows.h"
 
 typedef int64_t integer;
@@ -10,6 +10,19 @@ static integer k_div(uint64_t a, uint64_t b)
 	integer x = (integer)a, y = (integer)b;
 	return y == 0 ? 0 : y == -1 ? (integer)-a : x / y;
 }
+/* The remainder has the sign of b. */
+static integer k_mod(uint64_t a, uint64_t b)
+{
+	integer x = (integer)a, y = (integer)b;
+	if (y == 0 || y == -1)
+		return 0;
+	return x % y && (x % y < 0) != (y < 0) ? x % y + y : x % y;
+}
+static integer k_and(uint64_t a, uint64_t b) { return (integer)(a & b); }
+static integer k_or(uint64_t a, uint64_t b) { return (integer)(a | b); }
+static integer k_xor(uint64_t a, uint64_t b) { return (integer)(a ^ b); }
+static integer k_shl(uint64_t a, uint64_t b) { return b < 64 ? (integer)(a << b) : 0; }
+static integer k_shr(uint64_t a, uint64_t b) { return b < 64 ? (integer)a >> b : (integer)a < 0 ? -1 : 0; }
 static integer k_neg(uint64_t a) { return (integer)-a; }
 static integer k_abs(uint64_t a) { return (integer)a < 0 ? (integer)-a : (integer)a; }
 static integer k_max(uint64_t a, uint64_t b) { return (integer)a > (integer)b ? (integer)a : (integer)b; }

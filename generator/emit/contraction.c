@@ -755,6 +755,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);
+	value_dict_set(globals, "target", emit_target_value(emit));
 	value_dict_set(globals, "lanes", value_int(lanes));
 	value_dict_set(globals, "vectors", value_int(vecs));
 	value_dict_set(globals, "panels", value_int(c->panels));

@@ -1,18 +1,21 @@
-# embed.cmake: the files below FOLDER, and those of EMULATOR as emulator/…, -> OUTPUT, a C file with the table that
-# emit/embedded.h declares.
+# embed.cmake: the files below FOLDER -> OUTPUT, a C file with the table TABLE that emit/embedded.h declares.  ALSO: a second folder, whose
+# files get PREFIX before their names.
 file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*)
-file(GLOB emulator RELATIVE ${EMULATOR} ${EMULATOR}/*)
-list(TRANSFORM emulator PREPEND "emulator/")
-list(APPEND files ${emulator})
-list(FILTER files EXCLUDE REGEX "(^|/)\\.|~$")
+set(also "")
+if(ALSO)
+  file(GLOB also RELATIVE ${ALSO} ${ALSO}/*)
+  list(TRANSFORM also PREPEND "${PREFIX}")
+endif()
+list(APPEND files ${also})
+list(FILTER files EXCLUDE REGEX "(^|/)\\.|~$|CMakeLists.txt$")
 list(SORT files)
 set(arrays "")
 set(rows "")
 set(number 0)
 foreach(file ${files})
   set(path ${FOLDER}/${file})
-  if(file MATCHES "^emulator/(.*)")
-    set(path ${EMULATOR}/${CMAKE_MATCH_1})
+  if(ALSO AND file MATCHES "^${PREFIX}(.*)")
+    set(path ${ALSO}/${CMAKE_MATCH_1})
   endif()
   file(READ ${path} bytes HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
@@ -20,5 +23,5 @@ foreach(file ${files})
   string(APPEND rows "\t{ \"${file}\", file_${number}, sizeof file_${number} - 1 },\n")
   math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "/* The files below templates/ and the emulator, by name. */\n#include \"emit/embedded.h\"\n\n${arrays}\n"
-  "const struct embedded_file embedded_files[] = {\n${rows}\t{ 0, 0, 0 },\n};\nconst size_t embedded_count = ${number};\n")
+file(WRITE ${OUTPUT} "/* The files below ${TABLE}'s folder, by name. */\n#include \"emit/embedded.h\"\n\n${arrays}\n"
+  "const struct embedded_file ${TABLE}_files[] = {\n${rows}\t{ 0, 0, 0 },\n};\nconst size_t ${TABLE}_count = ${number};\n")

@@ -16,8 +16,12 @@ struct embedded_file {
 	const unsigned char *at;
 	size_t bytes;                     /* a 0 follows them */
 };
-extern const struct embedded_file embedded_files[];               /* sorted by name */
+extern const struct embedded_file embedded_files[];               /* templates, and the emulator's as "emulator/…"; sorted by name */
 extern const size_t embedded_count;
+/* The runtime, for managed libraries: "pool.c", "include/ingot/pool.h"; sorted.  Empty in the program that prints the JIT's menu, which
+ * would else be made anew with every change of the runtime. */
+extern const struct embedded_file embedded_runtime_files[];
+extern const size_t embedded_runtime_count;
 
 const struct embedded_file *embedded_find(const char *name);      /* NULL where there is none */
 

@@ -24,6 +24,8 @@ struct emit {
 	struct environment *templates;    /* that finds "c/loops.jinja" */
 	const char *name;                 /* of the library: what its symbols begin with */
 };
+/* A text as a C literal, quotes included. */
+const char *emit_literal(struct arena *, const char *text);
 
 /* A load that needs no memory: a C variable has it. */
 struct held {
@@ -84,17 +86,38 @@ struct value emit_target_value(struct emit *);
 void emit_prelude(struct emit *, const char *text, size_t count, struct text *out);
 
 /* ---- package.c: a library's files ---- */
-struct package {
+/* A file more for people: NAME.STAGE.txt */
+struct dump { const char *stage, *text; };
+struct part {                             /* a graph of the library */
+	const struct dump *dumps;
+	size_t dump_count;
 	const struct lowered *lowered;
-	const char *name;                 /* identifier: prefix of files and symbols */
+	const char *name;                 /* identifier: prefix of its files and symbols; the package's own where it is alone */
+	const char *routine;              /* what the module calls it: the graph's name */
 	const char *model;                /* for comments: the model's file name */
 	const char *const *input_names, *const *output_names;     /* the graph's */
+};
+/* An input that keeps its value from run to run, and the output that is its next value. */
+struct state_pair { const char *input, *output; };
+struct package {
+	const struct part *parts;
+	int part_count;
+	const char *name;                 /* identifier: prefix of the library, its weights, its module */
 	int threads;                      /* > 1: kernels are shared over the caller's parallel-for */
 	const char *options;              /* for comments and the manifest: "--cpu x86-64-v3 …" */
 	const char *cc;                   /* NULL: nothing is compiled */
 	int jobs;
 	bool shared;                      /* also libNAME.so, for ingot itself */
 	bool profile;                     /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
+	bool managed;                     /* also the module descriptor, and the runtime */
+	bool steps;                       /* its routines are static schedules of kernels, not calls */
+	bool large;                       /* pools and tensors of more than 4 GiB: the compiler has to have indices of 64 bits */
+	bool no_hosted;                   /* no node has a host array */
+	const char *const *merges;        /* inputs that are read from the merge buffer, by name */
+	size_t merge_count;
+	const struct state_pair *states;
+	size_t state_count;
+	int64_t *weights_bytes;           /* written: of all parts, shared ones once; may be NULL */
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };

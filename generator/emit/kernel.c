@@ -8,6 +8,22 @@ const char *emit_symbol(struct emit *emit, const struct kernel *kernel)
 	return arena_printf(emit->arena, "%s_%s", emit->name, (kernel->same ? kernel->same : kernel)->name);
 }
 
+const char *emit_literal(struct arena *arena, const char *string)
+{
+	struct text out;
+	text_init(&out, arena->build);
+	text_addc(&out, '"');
+	for (const unsigned char *c = (const unsigned char *)string; *c; c++)
+		if (*c < 32 || *c > 126 || *c == '"' || *c == '\\' || *c == '?')
+			text_printf(&out, "\\%03o", *c);
+		else
+			text_addc(&out, (char)*c);
+	text_addc(&out, '"');
+	const char *made = arena_copy(arena, out.at, out.count);
+	text_release(&out);
+	return made;
+}
+
 /* A name from the model inside a C comment: no end of comment, nothing unprintable. */
 static void add_name(struct text *out, const char *name)
 {

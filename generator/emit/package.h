@@ -1,28 +1,72 @@
-/* package.h: what the writers of packages share: package.c (C libraries) and package_cuda.c (CUDA sources). */
+/* package.h: what the writers of packages share.
+ *
+ * package.c      what all packages have: names, sizes, places, the weights, the manifest
+ * package_c.c    C libraries: header, schedule, kernels, weights, build files
+ * compile.c      those sources -> libNAME.a
+ * module.c       the managed profile: NAME_module.c, and the runtime beside the library
+ * package_cuda.c CUDA sources
+ *
+ * A package has parts, one for each graph.  Writers work on one part at a time: package_part makes it the current one. */
 #ifndef EMIT_PACKAGE_H
 #define EMIT_PACKAGE_H
 #include "emit/emit.h"
 #include <jansson.h>
 
+/* A constant as the blob has it, once for all parts that have the same bytes. */
+struct blob_item {
+	const struct constant_item *item;
+	int64_t offset, bytes;
+	uint64_t hash;                    /* of its bytes; 0 in packages of one part */
+	int part;                         /* the first that has it */
+};
+
 struct writing {
 	struct emit *emit;
 	const struct package *package;
+	int part;                         /* the current one; then what belongs to it: */
+	const struct part *of;
 	const struct lowered *lowered;
+	const char **input_fields, **output_fields;
+
 	struct file_set *files;
 	struct value globals;             /* what every file's template sees */
-	const char **input_fields, **output_fields;
-	VECTOR(const char *) sources;
-	VECTOR(const char *) clean;       /* scratch files to remove whatever happens */
+	VECTOR(struct blob_item) items;
+	int64_t weights_bytes;
+	uint64_t weights_hash;            /* of the managed profile */
+	VECTOR(const char *) sources;     /* that are compiled into the library */
+	VECTOR(const char *) headers;     /* that they include */
+	VECTOR(const char *) runtime;     /* the runtime's files, below runtime/ */
+	bool scratch;                     /* the module's kernels take the JIT's scratch, behind the workspace, as a last argument */
 	const char *directory;
-	int64_t stack_bytes;
+	int64_t *stack_bytes;             /* of each part */
 };
 /* package.c */
-void package_begin(struct writing *);                                     /* the globals: names, inputs, outputs, sizes */
+void package_begin(struct writing *);                                     /* weights shared, part 0 the current one */
+void package_part(struct writing *, int part);                            /* and its globals: names, inputs, outputs, sizes */
 void package_render(struct writing *, const char *template, const char *file);
 void package_add_blob(struct writing *);                                  /* NAME_weights.bin, where there are weights */
 json_t *package_manifest(struct writing *);                               /* the keys that all packages have */
 void package_add_manifest(struct writing *, json_t *);                    /* takes it */
+const char *package_upper(struct arena *, const char *name);
+const char *package_quiet(struct arena *, const char *name);              /* that may stand inside a comment */
+
+/* Where a kernel's argument is: bytes into weights or workspace, or the number of an input or output. */
+enum place_kind { PLACE_WEIGHTS, PLACE_WORKSPACE, PLACE_INPUT, PLACE_OUTPUT };
+struct place { enum place_kind kind; const char *word; int64_t at; };
+struct place package_place(const struct writing *, const struct definition *);
+
+/* compile.c */
+void package_compile(struct writing *);                                   /* the libraries; w->stack_bytes of a package of one part */
+
+/* module.c */
+#define PACKAGE_RUNTIME_FLAGS "-std=gnu11 -D_GNU_SOURCE -O2"                 /* what the runtime's sources are compiled with */
+void package_module(struct writing *);                                    /* adds NAME_module.c and the runtime's sources */
+void package_describe(struct writing *);                                  /* into the globals: what package/module.jinja needs */
+
 /* package_cuda.c: adds NAME.cu, NAME.h, the weights and the manifest; with package->shared also what runs them on the CPU, NAME_emulated.cpp
  * and the emulator. */
 void package_cuda(struct writing *);
+/* package_c.c */
+void package_c(struct writing *);
+int package_parts(const struct package *, const struct kernel *);         /* tasks that its blocks are shared over; 1: it is not shared */
 #endif

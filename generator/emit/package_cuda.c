@@ -21,23 +21,6 @@ static int64_t blocks_of(struct writing *w, const struct kernel *kernel)
 	return (int64_t)blocks;
 }
 
-struct place { const char *word; int64_t at; };
-static struct place place_of(struct writing *w, const struct definition *d)
-{
-	const struct program *program = w->lowered->program;
-	if (d->placed->mode == MODE_CONSTANT)
-		return (struct place){ "weights", d->placed->offset };
-	if (d->placed->mode == MODE_DEVICE)
-		return (struct place){ "workspace", d->placed->offset };
-	for (size_t i = 0; i < program->inputs.count; i++)
-		if (program->inputs.at[i] == d)
-			return (struct place){ "input", (int64_t)i };
-	for (size_t i = 0; i < program->outputs.count; i++)
-		if (program->outputs.at[i] == d)
-			return (struct place){ "output", (int64_t)i };
-	fail(w->emit->build, EXIT_LIMIT, d->name, "has no place");       /* lowered_check has seen to it */
-}
-
 /* The launches as template values, and as JSON into the manifest's kernels. */
 static struct value launches(struct writing *w, json_t *manifest)
 {
@@ -47,27 +30,24 @@ static struct value launches(struct writing *w, json_t *manifest)
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
 		struct value launch = value_dict(arena), arguments = value_list(arena);
-		json_t *row = json_array_get(rows, k), *places = json_array();
+		json_t *row = json_array_get(rows, k);
 		int64_t blocks = blocks_of(w, kernel);
 		for (size_t i = 0; i < kernel->params.count; i++) {
 			const struct param *param = &kernel->params.at[i];
-			struct place place = place_of(w, param->of);
+			struct place place = package_place(w, param->of);
 			struct value argument = value_dict(arena);
 			value_dict_set(argument, "place", value_string(place.word));
 			value_dict_set(argument, "at", value_int(place.at));
 			value_dict_set(argument, "type", value_printf(arena, "%s%s *", param->written ? "" : "const ", dtypes[param->of->type].c));
 			value_list_add(arguments, argument);
-			json_array_append_new(places, json_pack("{s:s,s:I}", "place", place.word, "at", (json_int_t)place.at));
 		}
 		value_dict_set(launch, "number", value_int(kernel->number));
 		value_dict_set(launch, "symbol", value_string(emit_symbol(w->emit, kernel)));
 		value_dict_set(launch, "blocks", value_int(blocks));
 		value_dict_set(launch, "arguments", arguments);
 		value_list_add(list, launch);
-		json_object_set_new(row, "symbol", json_string(emit_symbol(w->emit, kernel)));
 		json_object_set_new(row, "blocks", json_integer(blocks));
 		json_object_set_new(row, "threads", json_integer(WARP));
-		json_object_set_new(row, "arguments", places);
 	}
 	return list;
 }

@@ -92,6 +92,27 @@ struct jit_program {
 };
 /* Into a program that is zero but for `profiled`.  EXIT_ENVIRONMENT where this build or process cannot, naming why. */
 void jit_build(struct jit_program *, struct build *, const struct lowered *, struct environment *templates, const char *name);
+/* A graph of several in one text. */
+struct jit_part {
+	const struct lowered *lowered;
+	const char *name;                 /* what its kernels begin with */
+	const char *run;                  /* the function of its schedule */
+	struct value schedule;            /* written: [{name, arguments, blocks, scalar}] */
+	int64_t scratch_bytes;            /* written: that `run` needs */
+};
+void jit_texts(struct jit_program *, struct build *, struct jit_part *, int count, struct environment *templates, struct text *out);
+/* With symbols besides the menu's. */
+void jit_compile_text(struct jit_program *, struct build *, const char *cpu, const struct text *, const struct jit_symbol *, size_t count);
 void jit_text(struct jit_program *, struct build *, const struct lowered *, struct environment *templates, const char *name, struct text *out);
+
+/* ---- module.c: a module descriptor in memory, for the runtime ---- */
+/* The routines of a package's parts, compiled by libtcc: what package/module.jinja prints, over the JIT's kernels.  Stays until
+ * jit_module_close; EXIT_ENVIRONMENT as with jit_build.  The package's `cc` and `managed` mean nothing here. */
+struct ingot_module;
+struct jit_module;
+struct jit_module *jit_module_open(struct emit *, const struct package *);
+const struct ingot_module *jit_module_descriptor(const struct jit_module *);
+const char *jit_module_text(const struct jit_module *);
+void jit_module_close(struct jit_module *);                                /* NULL is fine */
 
 #endif

@@ -136,56 +136,86 @@ static void add_scalar(struct writing *w, const struct kernel *kernel, const cha
 	w->program->scalar_kernels++;
 }
 
-void jit_text(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates, const char *name, struct text *out)
+/* The kernels of one graph, and their order. */
+static void add_part(struct writing *w, const struct jit_part *part)
 {
-	struct writing w = { .program = program, .build = build, .lowered = lowered, .templates = templates, .name = name,
-		.plain = *lowered->target, .schedule = value_list(build->arena) };
+	w->lowered = part->lowered;
+	w->name = part->name;
+	w->plain = *part->lowered->target;
+	w->plain.lanes = 1;
+	w->plain.prelude = "c/prelude_scalar.jinja";
+	w->schedule = value_list(w->build->arena);
+	w->scratch = 0;
+	w->blocks = new_array(w->build->arena, int64_t, w->lowered->kernels.count + 1);
+	w->program->scalar = new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
+	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+		const struct kernel *kernel = w->lowered->kernels.at[k], *same = kernel->same;
+		const char *why = NULL;
+		if (same) {
+			w->program->scalar[kernel->number] = w->program->scalar[same->number];
+			w->program->scalar_kernels += w->program->scalar[same->number];
+			add_schedule(w, kernel, w->blocks[same->number], w->program->scalar[same->number]);
+			continue;
+		}
+		arena_init(&w->arena, w->build);
+		if (!add_blocks(w, kernel, &why))
+			add_scalar(w, kernel, why);
+		arena_release(&w->arena);
+		text_addc(&w->kernels, '\n');
+	}
+}
+
+static struct value entries_of(const struct writing *w)
+{
+	struct value entries = value_list(w->build->arena);
+	for (size_t i = 0; i < w->used.count; i++) {
+		struct value entry = value_dict(w->build->arena);
+		value_dict_set(entry, "name", value_string(w->used.at[i].name));
+		value_dict_set(entry, "signature", value_string(w->used.at[i].signature));
+		value_list_add(entries, entry);
+	}
+	return entries;
+}
+
+void jit_texts(struct jit_program *program, struct build *build, struct jit_part *parts, int count, struct environment *templates, struct text *out)
+{
+	struct writing w = { .program = program, .build = build, .templates = templates };
 	struct text prelude;
-	struct value globals = value_dict(build->arena), entries = value_list(build->arena);
-	w.blocks = new_array(build->arena, int64_t, lowered->kernels.count + 1);
-	program->scalar = new_array(build->arena, bool, lowered->kernels.count + 1);
-	w.plain.lanes = 1;
-	w.plain.prelude = "c/prelude_scalar.jinja";
+	struct value globals = value_dict(build->arena), runs = value_list(build->arena);
 	text_init(&w.kernels, build);
 	text_init(&w.words, build);
 	text_init(&prelude, build);
-	for (size_t k = 0; k < lowered->kernels.count; k++) {
-		const struct kernel *kernel = lowered->kernels.at[k], *same = kernel->same;
-		const char *why = NULL;
-		if (same) {
-			program->scalar[kernel->number] = program->scalar[same->number];
-			program->scalar_kernels += program->scalar[same->number];
-			add_schedule(&w, kernel, w.blocks[same->number], program->scalar[same->number]);
-			continue;
-		}
-		arena_init(&w.arena, build);
-		if (!add_blocks(&w, kernel, &why))
-			add_scalar(&w, kernel, why);
-		arena_release(&w.arena);
-		text_addc(&w.kernels, '\n');
+	for (int p = 0; p < count; p++) {
+		struct value run = value_dict(build->arena);
+		add_part(&w, &parts[p]);
+		value_dict_set(run, "name", value_string(parts[p].run));
+		value_dict_set(run, "schedule", w.schedule);
+		value_list_add(runs, run);
+		parts[p].schedule = w.schedule;
+		parts[p].scratch_bytes = w.scratch * 4;
+		program->scratch_bytes = parts[p].scratch_bytes > program->scratch_bytes ? parts[p].scratch_bytes : program->scratch_bytes;
 	}
 	/* Indices that are values are clamped by a word, in kernels of either kind. */
 	bool clamps = w.kernels.count && strstr(w.kernels.at, "i_clamp(");
 	if (w.words.count || clamps) {
-		struct emit emit = { .build = build, .arena = build->arena, .target = &w.plain, .templates = templates, .name = name };
+		struct emit emit = { .build = build, .arena = build->arena, .target = &w.plain, .templates = templates, .name = w.name };
 		emit_prelude(&emit, clamps ? w.kernels.at : w.words.at, clamps ? w.kernels.count : w.words.count, &prelude);
 	}
-	for (size_t i = 0; i < w.used.count; i++) {
-		struct value entry = value_dict(build->arena);
-		value_dict_set(entry, "name", value_string(w.used.at[i].name));
-		value_dict_set(entry, "signature", value_string(w.used.at[i].signature));
-		value_list_add(entries, entry);
-	}
-	value_dict_set(globals, "entries", entries);
+	value_dict_set(globals, "entries", entries_of(&w));
 	value_dict_set(globals, "prelude", value_string_of(prelude.count ? prelude.at : "", prelude.count));
 	value_dict_set(globals, "kernels", value_string_of(w.kernels.count ? w.kernels.at : "", w.kernels.count));
-	value_dict_set(globals, "schedule", w.schedule);
+	value_dict_set(globals, "runs", runs);
 	value_dict_set(globals, "profile", value_bool(program->profiled));
 	template_render(templates, "c/jit_program.jinja", globals, out);
-	program->scratch_bytes = w.scratch * 4;
 	text_release(&prelude);
 	text_release(&w.words);
 	text_release(&w.kernels);
+}
+
+void jit_text(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates, const char *name, struct text *out)
+{
+	struct jit_part part = { .lowered = lowered, .name = name, .run = "run" };
+	jit_texts(program, build, &part, 1, templates, out);
 }
 
 static int by_name(const void *key, const void *symbol) { return strcmp(key, ((const struct jit_symbol *)symbol)->name); }
@@ -215,23 +245,22 @@ static struct jit_symbol *bind(struct build *build, const char *cpu, const char 
 	return bound.at;
 }
 
-void jit_build(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates, const char *name)
+void jit_compile_text(struct jit_program *program, struct build *build, const char *cpu, const struct text *text, const struct jit_symbol *more, size_t more_count)
 {
-	struct text text;
 	size_t count;
 	char message[512] = "";
 	enum jit_status status = jit_probe();
 	if (status == JIT_OK) {
-		text_init(&text, build);
-		jit_text(program, build, lowered, templates, name, &text);
-		program->text = arena_copy(build->arena, text.at, text.count);
-		text_release(&text);
-		struct jit_symbol *symbols = bind(build, lowered->target->name, program->text, &count);
-		status = jit_compile(&program->code, program->text, symbols, count, message, sizeof message);
+		program->text = arena_copy(build->arena, text->at, text->count);
+		struct jit_symbol *bound = bind(build, cpu, program->text, &count), *symbols = new_array(build->arena, struct jit_symbol, count + more_count + 1);
+		memcpy(symbols, bound, count * sizeof *symbols);
+		if (more_count)
+			memcpy(symbols + count, more, more_count * sizeof *symbols);
+		status = jit_compile(&program->code, program->text, symbols, count + more_count, message, sizeof message);
 	}
 	switch (status) {
 	case JIT_OK:
-		break;
+		return;
 	case JIT_ABSENT:
 		fail(build, EXIT_ENVIRONMENT, NULL, "--target jit: this build has no libtcc");
 	case JIT_FORBIDDEN:
@@ -241,6 +270,15 @@ void jit_build(struct jit_program *program, struct build *build, const struct lo
 	case JIT_REFUSED:
 		fail(build, EXIT_ENVIRONMENT, NULL, "libtcc refused the generated code: %s", *message ? message : "it does not say why");
 	}
+}
+
+void jit_build(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates, const char *name)
+{
+	struct text text;
+	text_init(&text, build);
+	jit_text(program, build, lowered, templates, name, &text);
+	jit_compile_text(program, build, lowered->target->name, &text, NULL, 0);
+	text_release(&text);
 	*(void **)&program->run = jit_function(program->code, "run");
 	if (!program->run) {
 		jit_release(program->code);

@@ -4,8 +4,9 @@
  * reads the sum.  Generic definitions join the kernel before them where they read it at the same outer indices and the
  * rest fits into L1: softmax and layer norm become one kernel over rows. */
 #include "kernels/kernels.h"
+#include "ingot/mode.h"
 
-enum { ROW_FLOATS = 4096, SMALL_FLOATS = 4096 };              /* of one local row; of a whole kernel without outer loops */
+enum { ROW_BYTES = INGOT_LOCAL_BYTES };                       /* of one local row, or of a whole array where there are no outer loops */
 
 /* ---- epilogues ---- */
 struct uses { const struct definition *of; const struct expr *first; bool same; int count; };
@@ -204,12 +205,12 @@ static void see_join(void *user, const struct expr *load)
 	j->outer = d < j->outer ? d : j->outer;
 }
 
-static int64_t inner_elements(const struct definition *d, int outer)
+static int64_t inner_bytes(const struct definition *d, int outer)
 {
 	int64_t inner = 1;
 	for (int i = outer; i < d->rank; i++)
 		inner *= d->extents[i];
-	return inner;
+	return (int64_t)dtype_bytes(d->type, (size_t)inner);
 }
 
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
@@ -231,12 +232,12 @@ static int shared_outer(const struct kernel *kernel, const struct definition *d)
 		if (j.outer == 0 || d->extents[j.outer - 1] > 1)
 			break;
 	}
-	int64_t largest = inner_elements(d, j.outer);
+	int64_t largest = inner_bytes(d, j.outer);
 	for (size_t i = 0; i < kernel->members.count; i++) {
-		int64_t inner = inner_elements(kernel->members.at[i], j.outer);
+		int64_t inner = inner_bytes(kernel->members.at[i], j.outer);
 		largest = inner > largest ? inner : largest;
 	}
-	return largest <= (j.outer ? ROW_FLOATS : SMALL_FLOATS) ? j.outer : -1;
+	return largest <= ROW_BYTES ? j.outer : -1;
 }
 
 /* Does anything between the kernel's members and d, outside the kernel, read one of them?  Then d cannot come along. */
@@ -290,8 +291,8 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;
 		}
-		/* The parts of a rewrite are large, and read across tiles: each is a kernel. */
-		bool alone = lowered->target->parts && (d->rewrite || (open && open->root->rewrite));
+		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own. */
+		bool alone = lowered->target->log || (lowered->target->parts && (d->rewrite || (open && open->root->rewrite)));
 		int outer = open && !alone ? shared_outer(open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;

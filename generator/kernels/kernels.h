@@ -12,6 +12,9 @@ struct target {
 	const char *prelude;              /* template of its words: "c/prelude_avx512.jinja" */
 	const char *family;               /* folder of its kernel templates: "c", "cuda" */
 	const char *cc_flags;             /* what the compiler needs to be told; NULL: nothing is compiled here */
+	/* Words for templates: the type of four floats, what stands before memory that a group shares, how its threads meet; "" where a
+	 * target has no such thing.  A group of our CUDA kernels is one warp. */
+	const char *vector4, *shared, *barrier;
 	bool freestanding;                /* no operating system: no position-independent code */
 	const char *cross;                /* the cross compiler on a machine of another architecture; NULL: the machine's own */
 	int lanes;                        /* floats in a vector; 1: scalar code */
@@ -23,6 +26,7 @@ struct target {
 	int64_t scratch_bytes;            /* that the arrays of one kernel may take together; 0: as much as they need */
 	int workers;                      /* tiles of a contraction that there should be at least, where smaller ones make more; 0: any */
 	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a worker; 0: 2048 */
+	bool log;                         /* each store to a buffer is logged: scalar loops alone */
 	bool small;                       /* code and stack as small as they go: target_small */
 	bool parts;                       /* what a rewrite made (Winograd) runs as kernels of its own, through the workspace */
 };
@@ -47,6 +51,7 @@ struct placed {
 	                                   * permutation of the dims.  Row-major for what is hosted or constant. */
 	int64_t offset;                   /* bytes: DEVICE in the workspace, CONSTANT in the blob; else -1 */
 	int64_t bytes;
+	int provenance;                   /* who decided the mode: enum ingot_provenance (ingot/mode.h) */
 	struct kernel *kernel;            /* that computes it; NULL: input or constant */
 	int first, last;                  /* numbers of the kernels that write and last read it */
 	struct contraction *contraction;  /* found by its indices; NULL: a map, or generic loops */
@@ -90,6 +95,24 @@ struct constant_item {
 	const void *detail;
 };
 
+/* What the user says of a tensor by its name (--mode). */
+struct mode_choice {
+	const char *name;
+	uint32_t mode;                    /* a set of enum ingot_mode (ingot/mode.h) */
+	bool outputs;                     /* the graph has it as an output because of this: it outlives the run */
+	bool lent;                        /* … and because another graph of the build reads it, not by the user's word */
+	bool used;
+};
+
+struct workspace_pool { int64_t at, bytes; };                    /* a range of the workspace */
+
+/* What lower() is told besides. */
+struct placing_options {
+	struct mode_choice *choices;
+	size_t choice_count;
+	int64_t pool_cap;                 /* 0: none */
+};
+
 enum optimise { OPTIMISE_SPEED, OPTIMISE_SIZE };
 struct lowered {
 	struct program *program;
@@ -97,12 +120,16 @@ struct lowered {
 	const struct target *target;
 	enum optimise optimise;
 	bool pools;
+	struct mode_choice *choices;
+	size_t choice_count;
 	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
 	VECTOR(struct kernel *) code;     /* those of them whose code is their own */
 	VECTOR(struct constant_item) constants;
 	VECTOR(struct definition *) views;
 	int64_t workspace_bytes, workspace_bound;     /* the plan's peak; the largest live set */
 	int64_t workspace_align, weights_bytes;
+	int64_t pool_cap;                             /* bytes that one pool may have; 0: any */
+	VECTOR(struct workspace_pool) workspace_pools;        /* the workspace, in pools of at most that; at least one */
 };
 
 /* algorithms.c: rewrites definitions by rules on shapes, alike for every target. */
@@ -111,7 +138,7 @@ void choose_algorithms(struct program *, enum optimise);
 /* Program -> kernels: place, contract, fuse, layout, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
  * are inlined), their meaning does not. */
 /* `pools`: maxima may stand in the kernel of the convolution before them; not for engines that have no such kernel. */
-struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools);
+struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools, const struct placing_options *);      /* NULL: none */
 
 void split_groups(struct program *);          /* groups.c: grouped sums get the group as a variable of its own */
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */

@@ -41,7 +41,7 @@ static void check_step(const struct lowered *lowered, void (*check)(const struct
 		check(lowered);
 }
 
-struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools)
+struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools, const struct placing_options *options)
 {
 	struct lowered *lowered = new(program->arena, struct lowered);
 	lowered->program = program;
@@ -49,6 +49,11 @@ struct lowered *lower(struct program *program, const struct target *target, enum
 	lowered->target = target;
 	lowered->optimise = optimise;
 	lowered->pools = pools;
+	if (options) {
+		lowered->choices = options->choices;
+		lowered->choice_count = options->choice_count;
+		lowered->pool_cap = options->pool_cap;
+	}
 	copy_outputs(program);
 	split_groups(program);
 	if (program->build->check)

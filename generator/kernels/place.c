@@ -4,6 +4,7 @@
  * load) costs nothing, so reshapes, transposes and slices are index arithmetic of their readers.  Reductions are never
  * virtual.  What follows a sum of products at once is left to fuse.c, which keeps it in registers. */
 #include "kernels/kernels.h"
+#include "ingot/mode.h"
 
 static void add_reader(struct arena *arena, struct definition *of, struct definition *reader)
 {
@@ -111,26 +112,68 @@ static bool crowds(const struct definition *d)
 	return false;
 }
 
-static bool should_be_virtual(const struct lowered *lowered, const struct definition *d)
+/* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has them. */
+static struct ingot_mode_state verdict(const struct lowered *lowered, const struct definition *d)
 {
-	bool moves = d->body->kind == EXPR_LOAD, all_maps = true, into_product = false;
-	if (d->reduce != REDUCE_NONE || d->is_output || d->placed->readers.count == 0 || (d->rewrite && !lowered->target->parts))
-		return false;                                 /* what a rewrite made is one kernel's own affair, unless it runs in parts */
-	if (moves || has_no_loads(d->body))
-		return true;
+	bool all_maps = true, into_product = false;
+	const struct ingot_mode_state no = { INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS }, yes = { INGOT_VIRTUAL, 0, INGOT_BY_FEW_VISITS };
+	if (d->reduce != REDUCE_NONE)
+		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REDUCTION };
+	if (d->rewrite && !lowered->target->parts)            /* what a rewrite made is one kernel's own affair, unless it runs in parts */
+		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
+	bool moves = d->body->kind == EXPR_LOAD, number = moves && d->body->of->source == SOURCE_CONSTANT && definition_elements(d->body->of) == 1;
+	if (number || has_no_loads(d->body))
+		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_SCALAR_CONSTANT };
+	if (moves)
+		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
 	for (size_t i = 0; i < d->placed->readers.count; i++) {
 		const struct definition *reader = d->placed->readers.at[i];
 		all_maps &= reader->reduce == REDUCE_NONE;
 		into_product |= (is_product(reader) || reader->rewrite) && sites(reader->body, d) > 0;
 	}
 	if (into_product)
-		return false;
+		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };
 	if (crowds(d))
-		return false;
+		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_CROWD };
 	double reads = reads_of(d), cost = expr_cost(d->body);
 	if (follows_product(d))
-		return all_maps && reads <= 1 && d->placed->readers.count == 1;
-	return reads <= 1 || (reads - 1) * cost <= 1 + reads;
+		return all_maps && reads <= 1 && d->placed->readers.count == 1 ? yes : no;
+	return reads <= 1 || (reads - 1) * cost <= 1 + reads ? yes : no;
+}
+
+/* The user's word about it, if there is one; an output, and what has no other choice, contradict it. */
+static struct mode_choice *choice_of(const struct lowered *lowered, const struct definition *d)
+{
+	for (size_t i = 0; i < lowered->choice_count; i++)
+		if (!strcmp(lowered->choices[i].name, d->name))
+			return &lowered->choices[i];
+	return NULL;
+}
+
+static void update(const struct lowered *lowered, const struct definition *d, struct ingot_mode_state *state, struct ingot_mode_state by)
+{
+	char why[200];
+	if (!ingot_mode_update(state, by.mode, (enum ingot_provenance)by.provenance, why))
+		fail(lowered->program->build, EXIT_INVALID, d->name, "%s", why);
+}
+
+/* Everything that is decided about a computed definition, in the order of strength. */
+static struct ingot_mode_state decide(const struct lowered *lowered, const struct definition *d)
+{
+	struct mode_choice *choice = choice_of(lowered, d);
+	struct ingot_mode_state state = { INGOT_MODE_OPEN, 0, INGOT_BY_NOBODY }, said = verdict(lowered, d);
+	if (choice)
+		choice->used = true;
+	if (d->is_output)
+		update(lowered, d, &state, (struct ingot_mode_state){ INGOT_MATERIALIZED, 0, !choice || !choice->outputs ? INGOT_BY_OUTPUT
+			: choice->lent ? INGOT_BY_OTHER_ROUTINE : INGOT_BY_USER });
+	if (choice && !choice->outputs)
+		update(lowered, d, &state, (struct ingot_mode_state){ choice->mode, 0, INGOT_BY_USER });
+	/* What the cost law says gives way to the user; what cannot be otherwise does not. */
+	bool must = said.provenance == INGOT_BY_REDUCTION || said.provenance == INGOT_BY_REWRITTEN;
+	if (must || (state.mode & said.mode && d->placed->readers.count))
+		update(lowered, d, &state, said);
+	return state;
 }
 
 static void inline_into_readers(struct arena *arena, struct definition *d)
@@ -160,22 +203,30 @@ void place(struct lowered *lowered)
 		struct definition *d = program->all.at[i];
 		d->placed = new(lowered->arena, struct placed);
 		d->placed->first = d->placed->last = -1;
+		d->placed->generic = lowered->target->log;
 		place_row_major(d);
 	}
 	for (size_t i = 0; i < program->all.count; i++)
 		note_readers(lowered->arena, program->all.at[i]);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		if (d->source == SOURCE_INPUT)
+		if (d->source == SOURCE_INPUT) {
 			d->placed->mode = MODE_HOSTED;
-		else if (d->source == SOURCE_CONSTANT)
+			d->placed->provenance = INGOT_BY_INPUT;
+		} else if (d->source == SOURCE_CONSTANT) {
 			d->placed->mode = MODE_CONSTANT;
-		else if (should_be_virtual(lowered, d)) {
-			d->placed->mode = MODE_VIRTUAL;
-			inline_into_readers(lowered->arena, d);
-		} else
-			d->placed->mode = d->is_output ? MODE_HOSTED : MODE_DEVICE;
+			d->placed->provenance = INGOT_BY_LINK_READ_ONLY;
+		} else {
+			struct ingot_mode_state state = decide(lowered, d);
+			d->placed->provenance = (int)state.provenance;
+			d->placed->mode = d->is_output ? MODE_HOSTED : ingot_mode_known_virtual(&state) ? MODE_VIRTUAL : MODE_DEVICE;
+			if (d->placed->mode == MODE_VIRTUAL)
+				inline_into_readers(lowered->arena, d);
+		}
 	}
+	for (size_t i = 0; i < lowered->choice_count; i++)
+		if (!lowered->choices[i].used && !lowered->choices[i].lent)
+			fail(program->build, EXIT_USAGE, NULL, "--mode %s: no tensor of that name is computed once the graph is simplified", lowered->choices[i].name);
 	/* Readers anew: inlining took some away. */
 	for (size_t i = 0; i < program->all.count; i++)
 		program->all.at[i]->placed->readers.count = 0;

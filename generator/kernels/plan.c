@@ -21,33 +21,95 @@ static void lifetimes(struct lowered *lowered)
 	}
 }
 
+struct buffers { VECTOR(struct ingot_plan_buffer) at; VECTOR(struct definition *) owners; };
+
+static enum ingot_plan_status place_in(struct lowered *lowered, struct buffers *buffers, struct ingot_plan_slab *slabs, uint32_t count, uint32_t *bad)
+{
+	struct ingot_plan job = { .buffers = buffers->at.at, .buffer_count = (uint32_t)buffers->at.count, .slabs = slabs, .slab_count = count,
+		.allocate = plan_allocate, .user = lowered->arena };
+	enum ingot_plan_status status = buffers->at.count ? ingot_plan_place(&job) : INGOT_PLAN_OK;
+	*bad = job.bad;
+	return status;
+}
+
+/* The buffers as far as `count`, of one slab alone: the bytes they need. */
+static uint64_t peak_of(struct lowered *lowered, const struct buffers *buffers, size_t count, uint32_t slab)
+{
+	struct buffers some = { 0 };
+	struct ingot_plan_slab peak = { 0 };
+	uint32_t bad;
+	for (size_t i = 0; i < count; i++)
+		if (buffers->at.at[i].slab == slab) {
+			struct ingot_plan_buffer one = buffers->at.at[i];
+			one.slab = 0;
+			push(lowered->arena, &some.at, one);
+		}
+	return place_in(lowered, &some, &peak, 1, &bad) == INGOT_PLAN_OK ? peak.peak : UINT64_MAX;
+}
+
+/* Each buffer goes to the first pool that stays below the cap with it. */
+static uint32_t spread(struct lowered *lowered, struct buffers *buffers)
+{
+	uint32_t pools = 1;
+	for (size_t i = 0; i < buffers->at.count; i++) {
+		buffers->at.at[i].slab = 0;
+		while (peak_of(lowered, buffers, i + 1, buffers->at.at[i].slab) > (uint64_t)lowered->pool_cap)
+			buffers->at.at[i].slab++;             /* ends: no buffer is larger than the cap */
+		pools = buffers->at.at[i].slab + 1 > pools ? buffers->at.at[i].slab + 1 : pools;
+	}
+	return pools;
+}
+
+static void check_sizes(const struct lowered *lowered)
+{
+	for (size_t i = 0; lowered->pool_cap && i < lowered->program->all.count; i++) {
+		const struct definition *d = lowered->program->all.at[i];
+		if (d->placed->mode != MODE_VIRTUAL && d->placed->mode != MODE_LOCAL && d->placed->bytes > lowered->pool_cap)
+			fail(lowered->program->build, EXIT_LIMIT, d->name, "has %lld bytes; a pool holds %lld (--large-models lifts that)",
+				(long long)d->placed->bytes, (long long)lowered->pool_cap);
+	}
+}
+
+static void plan_workspace(struct lowered *lowered, struct buffers *buffers)
+{
+	struct ingot_plan_slab one = { 0 }, *slabs = &one;
+	uint32_t pools = 1, bad = 0;
+	enum ingot_plan_status status = place_in(lowered, buffers, slabs, 1, &bad);
+	if (status == INGOT_PLAN_OK && lowered->pool_cap && one.peak > (uint64_t)lowered->pool_cap) {
+		pools = spread(lowered, buffers);
+		slabs = new_array(lowered->arena, struct ingot_plan_slab, pools);
+		status = place_in(lowered, buffers, slabs, pools, &bad);
+	}
+	if (status != INGOT_PLAN_OK)
+		fail(lowered->program->build, EXIT_LIMIT, buffers->owners.at[bad]->name, "the workspace is larger than can be addressed");
+	for (uint32_t s = 0; s < pools; s++) {
+		push(lowered->arena, &lowered->workspace_pools, (struct workspace_pool){ lowered->workspace_bytes, (int64_t)slabs[s].peak });
+		lowered->workspace_bytes += s + 1 < pools ? ((int64_t)slabs[s].peak + ALIGN - 1) & ~(int64_t)(ALIGN - 1) : (int64_t)slabs[s].peak;
+	}
+	lowered->workspace_bound = (int64_t)one.bound;
+	for (size_t i = 0; i < buffers->at.count; i++)
+		buffers->owners.at[i]->placed->offset = lowered->workspace_pools.at[buffers->at.at[i].slab].at + (int64_t)buffers->at.at[i].offset;
+}
+
 void plan(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	VECTOR(struct ingot_plan_buffer) buffers = { 0 };
-	VECTOR(struct definition *) owners = { 0 };
+	struct buffers buffers = { 0 };
 	lifetimes(lowered);
+	check_sizes(lowered);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->placed->mode != MODE_DEVICE || d->placed->first < 0)
 			continue;
-		push(lowered->arena, &buffers, (struct ingot_plan_buffer){ .bytes = (uint64_t)d->placed->bytes, .align = ALIGN,
+		push(lowered->arena, &buffers.at, (struct ingot_plan_buffer){ .bytes = (uint64_t)d->placed->bytes, .align = ALIGN,
 			.first = (uint32_t)d->placed->first, .last = (uint32_t)d->placed->last, .in_place_of = -1 });
-		push(lowered->arena, &owners, d);
+		push(lowered->arena, &buffers.owners, d);
 	}
-	struct ingot_plan_slab slab = { 0 };
-	struct ingot_plan job = { .buffers = buffers.at, .buffer_count = (uint32_t)buffers.count, .slabs = &slab, .slab_count = 1,
-		.allocate = plan_allocate, .user = lowered->arena };
-	if (buffers.count && ingot_plan_place(&job) != INGOT_PLAN_OK)
-		fail(program->build, EXIT_LIMIT, owners.at[job.bad]->name, "the workspace is larger than can be addressed");
-	for (size_t i = 0; i < buffers.count; i++)
-		owners.at[i]->placed->offset = (int64_t)buffers.at[i].offset;
+	plan_workspace(lowered, &buffers);
 	for (size_t i = 0; i < lowered->views.count; i++) {
 		struct definition *d = lowered->views.at[i];
 		d->placed->offset = d->placed->view_of->placed->offset + (int64_t)dtype_bytes(d->type, (size_t)d->placed->view_offset);
 	}
-	lowered->workspace_bytes = (int64_t)slab.peak;
-	lowered->workspace_bound = (int64_t)slab.bound;
 	lowered->workspace_align = ALIGN;
 	int64_t at = 0;
 	for (size_t i = 0; i < lowered->constants.count; i++) {

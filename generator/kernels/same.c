@@ -118,7 +118,8 @@ void share_code(struct lowered *lowered)
 {
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
-		for (size_t i = lowered->code.count; i-- > 0 && !kernel->same;)         /* the last ones first: steps repeat what was just made */
+		/* The last ones first: steps repeat what was just made.  A log names the tensors, so there each has code of its own. */
+		for (size_t i = lowered->target->log ? 0 : lowered->code.count; i-- > 0 && !kernel->same;)
 			if (same_code(lowered->code.at[i], kernel))
 				kernel->same = lowered->code.at[i];
 		if (kernel->same)

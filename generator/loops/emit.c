@@ -111,6 +111,12 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 	put(store, "value", value);
 	put(store, "type", type_of(cell));
 	value_dict_set(store, "common", value_bool(e->common[cell->of.number]));
+	if (e->loops->target->log && cell->kind == CELL_BUFFER) {
+		const struct definition *owner = e->loops->owners.at[cell->of.number];
+		put(store, "log", emit_literal(e->arena, owner ? owner->name : cell->of.name));
+		put(store, "index", printer_index(p, stmt->at));
+		put(store, "text", emit_literal(e->arena, value));
+	}
 	if (factor > 1 || factor < 0)
 		value_dict_set(store, "step", value_int(factor));
 	if (stmt->left)
@@ -263,6 +269,8 @@ void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 		.held = held_by_cell, .user = &e };
 	struct value globals = value_dict(&arena);
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(globals, "target", emit_target_value(emit));
+	value_dict_set(globals, "logger", value_string(arena_printf(&arena, "%s_log", emit->name)));
 	value_dict_set(globals, "unused", unused_of(&e));
 	value_dict_set(globals, "body", emit_block(&e, &loops->body));
 	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {

@@ -78,6 +78,15 @@ static const char *known_names(struct graph *graph)
 	return *known ? known : "none";
 }
 
+bool graph_has_dim(struct graph *graph, const char *name)
+{
+	for (size_t i = 0; i < graph->inputs.count; i++)
+		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
+			if (!strcmp(name_of_dim(graph->build, graph->inputs.at[i], axis), name))
+				return true;
+	return false;
+}
+
 void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 {
 	struct build *build = graph->build;

@@ -9,6 +9,8 @@ struct binding { const char *name; int64_t extent; };
 struct binding binding_parse(struct build *, const char *option);      /* NAME=VALUE, as --dim has it; EXIT_USAGE where it is not */
 /* EXIT_USAGE: no input has a dim of that name (the known ones are listed), or it is bound to two extents. */
 void pass_bind(struct graph *, const struct binding *, int count);
+/* Whether an input has a dim that --dim calls so. */
+bool graph_has_dim(struct graph *, const char *name);
 /* Binds by the shape of an input's data; EXIT_USAGE where it does not fit the declared one. */
 void pass_bind_input(struct graph *, struct tensor *input, int rank, const int64_t *extents);
 /* EXIT_USAGE where a dim of an input is still unbound: it is named, with --dim. */

@@ -236,6 +236,6 @@ def main():
             return 1
 
 
+INGOT = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "ingot"
 if __name__ == "__main__":
-    INGOT = os.path.abspath(sys.argv[1])
     sys.exit(main())

@@ -27,7 +27,9 @@ def page(results):
              "Written by `tests/runtime/rows_document.py` from a run of `runtime-rows --json`; not by hand. A row is an id of the list of",
              "features, the header symbol that carries it, the test that shows it and the devices on which that test passed. `lazy` is a",
              "third backend in `tests/runtime/rows/lazy.c`, written against `ingot/backend.h` alone: its memory is not the host's, and its",
-             "work runs in random order when somebody waits. Rows marked * have no test that runs here yet, and say why.", ""]
+             "work runs in random order when somebody waits. Rows that live in the generator are shown by generated libraries",
+             "(`tests/managed/rows`): compiled ahead of time on `sync` and `multicore`, and by libtcc on `jit`. Rows marked * have no test",
+             "that runs here yet, and say why.", ""]
     lines += ["`mock` has the shape of a CUDA backend (`tests/runtime/rows/mock.c`): its queues only issue, its device finishes later, from a",
               "thread of its own; rows that need a GPU are shown on it. `faults` counts what `tests/runtime/faults.py` plants for the row.", ""]
     faults = collections.Counter(fault[0] for fault in FAULTS)

@@ -45,30 +45,30 @@ static void run_engine(enum ingot_engine engine, float *scores)
 {
 	struct ingot_model *model;
 	char *bytes = model_text();
-	assert_int_equal(ingot_open_memory(&model, bytes, strlen(bytes), "net.txt"), INGOT_OK);
+	assert_int_equal(ingot_open_memory(&model, bytes, strlen(bytes), "net.txt"), INGOT_MODEL_OK);
 	assert_int_equal(ingot_input_count(model), 1);
 	assert_int_equal(ingot_input(model, 0)->dims[0], -1);
 	assert_string_equal(ingot_input(model, 0)->name, "image");
-	assert_int_equal(ingot_set_dim(model, "N", 2), INGOT_OK);
+	assert_int_equal(ingot_set_dim(model, "N", 2), INGOT_MODEL_OK);
 	assert_int_equal(ingot_input(model, 0)->dims[0], 2);
-	enum ingot_status status = ingot_compile(model, engine);
+	enum ingot_model_status status = ingot_compile(model, engine);
 	if (status)
-		print_message("%s\n", ingot_message(model));
-	assert_int_equal(status, INGOT_OK);
+		print_message("%s\n", ingot_model_message(model));
+	assert_int_equal(status, INGOT_MODEL_OK);
 	assert_int_equal(ingot_input(model, 0)->bytes, sizeof image);
 	assert_int_equal(ingot_output(model, 0)->bytes, 10 * sizeof *scores);
 	assert_int_equal(ingot_output(model, 0)->dims[1], 5);
 	assert_null(ingot_result(model, 0));
-	assert_int_equal(ingot_run(model), INGOT_USAGE);              /* no input yet */
-	assert_int_equal(ingot_set_input(model, 0, image), INGOT_OK);
+	assert_int_equal(ingot_run(model), INGOT_MODEL_USAGE);              /* no input yet */
+	assert_int_equal(ingot_set_input(model, 0, image), INGOT_MODEL_OK);
 	for (int again = 0; again < 3; again++)
-		assert_int_equal(ingot_run(model), INGOT_OK);
-	assert_string_equal(ingot_message(model), "");
+		assert_int_equal(ingot_run(model), INGOT_MODEL_OK);
+	assert_string_equal(ingot_model_message(model), "");
 	memcpy(scores, ingot_result(model, 0), 10 * sizeof *scores);
 	float own[10];
-	assert_int_equal(ingot_set_output(model, 0, own), INGOT_OK);
+	assert_int_equal(ingot_set_output(model, 0, own), INGOT_MODEL_OK);
 	assert_null(ingot_result(model, 0));
-	assert_int_equal(ingot_run(model), INGOT_OK);
+	assert_int_equal(ingot_run(model), INGOT_MODEL_OK);
 	assert_ptr_equal(ingot_result(model, 0), own);
 	assert_memory_equal(own, scores, sizeof own);
 	ingot_close(model);
@@ -80,9 +80,9 @@ static int have_jit(void)
 	char *bytes = model_text();
 	ingot_open_memory(&model, bytes, strlen(bytes), "net.txt");
 	ingot_set_dim(model, "N", 1);
-	enum ingot_status status = ingot_compile(model, INGOT_JIT);
+	enum ingot_model_status status = ingot_compile(model, INGOT_JIT);
 	ingot_close(model);
-	return status == INGOT_OK;
+	return status == INGOT_MODEL_OK;
 }
 
 static void engines_agree(void **state)
@@ -107,36 +107,36 @@ static void refusals(void **state)
 	(void)state;
 	struct ingot_model *model;
 	char *bytes = model_text();
-	assert_int_equal(ingot_open(&model, "/nowhere/net.onnx"), INGOT_USAGE);
-	assert_non_null(strstr(ingot_message(model), "/nowhere/net.onnx"));
-	assert_int_equal(ingot_compile(model, INGOT_JIT), INGOT_USAGE);
-	assert_int_equal(ingot_set_dim(model, "N", 1), INGOT_USAGE);
+	assert_int_equal(ingot_open(&model, "/nowhere/net.onnx"), INGOT_MODEL_USAGE);
+	assert_non_null(strstr(ingot_model_message(model), "/nowhere/net.onnx"));
+	assert_int_equal(ingot_compile(model, INGOT_JIT), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_set_dim(model, "N", 1), INGOT_MODEL_USAGE);
 	assert_null(ingot_input(model, 0));
 	ingot_close(model);
-	assert_int_equal(ingot_open_memory(&model, "<ir_version: 8", 14, "broken"), INGOT_INVALID);
-	assert_non_null(strstr(ingot_message(model), "broken"));
+	assert_int_equal(ingot_open_memory(&model, "<ir_version: 8", 14, "broken"), INGOT_MODEL_INVALID);
+	assert_non_null(strstr(ingot_model_message(model), "broken"));
 	ingot_close(model);
-	assert_int_equal(ingot_open_memory(&model, NULL, 0, "empty"), INGOT_INVALID);
+	assert_int_equal(ingot_open_memory(&model, NULL, 0, "empty"), INGOT_MODEL_INVALID);
 	ingot_close(model);
 	const char *strange = "<ir_version: 8, opset_import: [\"\" : 17]>\nnet (float[2] x) => (float[2] y) { y = Multinomial (x) }";
-	assert_int_equal(ingot_open_memory(&model, strange, strlen(strange), "strange"), INGOT_OK);
-	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_UNSUPPORTED);
-	assert_non_null(strstr(ingot_message(model), "Multinomial"));
-	assert_int_equal(ingot_run(model), INGOT_USAGE);
+	assert_int_equal(ingot_open_memory(&model, strange, strlen(strange), "strange"), INGOT_MODEL_OK);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_UNSUPPORTED);
+	assert_non_null(strstr(ingot_model_message(model), "Multinomial"));
+	assert_int_equal(ingot_run(model), INGOT_MODEL_USAGE);
 	ingot_close(model);
 
-	assert_int_equal(ingot_open_memory(&model, bytes, strlen(bytes), "net"), INGOT_OK);
-	assert_int_equal(ingot_set_dim(model, "M", 1), INGOT_USAGE);
-	assert_non_null(strstr(ingot_message(model), "M"));
-	assert_int_equal(ingot_set_dim(model, "N", -1), INGOT_USAGE);
-	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_USAGE);       /* N is not bound */
-	assert_non_null(strstr(ingot_message(model), "N"));
-	assert_int_equal(ingot_set_dim(model, "N", 1), INGOT_OK);
-	assert_int_equal(ingot_compile(model, (enum ingot_engine)7), INGOT_USAGE);
-	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_OK);
-	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_USAGE);
-	assert_int_equal(ingot_set_input(model, 1, image), INGOT_USAGE);
-	assert_int_equal(ingot_set_output(model, 1, image), INGOT_USAGE);
+	assert_int_equal(ingot_open_memory(&model, bytes, strlen(bytes), "net"), INGOT_MODEL_OK);
+	assert_int_equal(ingot_set_dim(model, "M", 1), INGOT_MODEL_USAGE);
+	assert_non_null(strstr(ingot_model_message(model), "M"));
+	assert_int_equal(ingot_set_dim(model, "N", -1), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_USAGE);       /* N is not bound */
+	assert_non_null(strstr(ingot_model_message(model), "N"));
+	assert_int_equal(ingot_set_dim(model, "N", 1), INGOT_MODEL_OK);
+	assert_int_equal(ingot_compile(model, (enum ingot_engine)7), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_OK);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_set_input(model, 1, image), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_set_output(model, 1, image), INGOT_MODEL_USAGE);
 	assert_null(ingot_result(model, 5));
 	ingot_close(model);
 	ingot_close(NULL);
@@ -198,7 +198,7 @@ static int compile_once(void)
 {
 	struct ingot_model *model;
 	char *bytes = model_text();
-	enum ingot_status status = ingot_open_memory(&model, bytes, strlen(bytes), "net");
+	enum ingot_model_status status = ingot_open_memory(&model, bytes, strlen(bytes), "net");
 	if (!status)
 		status = ingot_set_dim(model, "N", 2);
 	if (!status)
@@ -207,7 +207,7 @@ static int compile_once(void)
 		status = ingot_set_input(model, 0, image);
 	if (!status)
 		status = ingot_run(model);
-	if (status == INGOT_ENVIRONMENT && !strstr(ingot_message(model), "executable memory"))
+	if (status == INGOT_MODEL_ENVIRONMENT && !strstr(ingot_model_message(model), "executable memory"))
 		status = 99;
 	ingot_close(model);
 	return (int)status;
@@ -231,7 +231,7 @@ static void hardened_process(void **state)
 	int got = in_child(hardened);
 	if (got == NO_MDWE)
 		skip();
-	assert_int_equal(got, INGOT_ENVIRONMENT);
+	assert_int_equal(got, INGOT_MODEL_ENVIRONMENT);
 }
 
 static void no_file_opened(void **state)
@@ -240,7 +240,7 @@ static void no_file_opened(void **state)
 	if (!have_jit())
 		skip();
 	set_image();
-	assert_int_equal(in_child(without_files), INGOT_OK);
+	assert_int_equal(in_child(without_files), INGOT_MODEL_OK);
 }
 
 static long resident_pages(void)

@@ -1,16 +1,16 @@
 /* ingot.h: a model, from its file to its results, in one process: libingot's interface in C.
  *
  *     struct ingot_model *model;
- *     enum ingot_status status = ingot_open(&model, "net.onnx");
+ *     enum ingot_model_status status = ingot_open(&model, "net.onnx");
  *     if (!status)  status = ingot_set_dim(model, "batch", 1);           // where the model has dims that are not fixed
  *     if (!status)  status = ingot_compile(model, INGOT_JIT);
  *     if (!status)  status = ingot_set_input(model, 0, pixels);          // ingot_input(model, 0)->bytes of them
  *     if (!status)  status = ingot_run(model);
- *     if (status)   fprintf(stderr, "%s\n", ingot_message(model));
+ *     if (status)   fprintf(stderr, "%s\n", ingot_model_message(model));
  *     else          use(ingot_result(model, 0));                         // ingot_output(model, 0)->bytes of them
  *     ingot_close(model);
  *
- * Nothing here prints or exits: each call returns a status, and ingot_message says more.  A model belongs to one thread at a
+ * Nothing here prints or exits: each call returns a status, and ingot_model_message says more.  A model belongs to one thread at a
  * time.  Several models may be open at once, and be used by several threads at once; libtcc compiles one after the other,
  * under a lock of its own.  Tensors are dense, in C order (the last dim varies fastest), in the machine's byte order.
  *
@@ -25,13 +25,13 @@ extern "C" {
 #endif
 
 /* The values are the exit codes of the program `ingot`. */
-enum ingot_status {
-	INGOT_OK = 0,
-	INGOT_USAGE = 2,                  /* a file is missing, a dim is not bound, a call came too early or with a wrong number */
-	INGOT_INVALID = 3,                /* the model is broken */
-	INGOT_UNSUPPORTED = 4,            /* valid, but ingot cannot run it: the message names op and node */
-	INGOT_ENVIRONMENT = 5,            /* this process lacks something: libtcc, executable memory, a compiler */
-	INGOT_LIMIT = 6,                  /* too large, or out of memory */
+enum ingot_model_status {
+	INGOT_MODEL_OK = 0,
+	INGOT_MODEL_USAGE = 2,                  /* a file is missing, a dim is not bound, a call came too early or with a wrong number */
+	INGOT_MODEL_INVALID = 3,                /* the model is broken */
+	INGOT_MODEL_UNSUPPORTED = 4,            /* valid, but ingot cannot run it: the message names op and node */
+	INGOT_MODEL_ENVIRONMENT = 5,            /* this process lacks something: libtcc, executable memory, a compiler */
+	INGOT_MODEL_LIMIT = 6,                  /* too large, or out of memory */
 };
 
 enum ingot_engine {
@@ -43,7 +43,7 @@ enum ingot_engine {
 enum { INGOT_RANK_MOST = 16 };
 
 /* Element types are ONNX's numbers (TensorProto.DataType). */
-enum ingot_type { INGOT_FLOAT = 1, INGOT_UINT8 = 2, INGOT_INT8 = 3, INGOT_INT32 = 6, INGOT_INT64 = 7, INGOT_BOOL = 9, INGOT_DOUBLE = 11 };
+enum ingot_type { INGOT_TYPE_FLOAT = 1, INGOT_TYPE_UINT8 = 2, INGOT_TYPE_INT8 = 3, INGOT_TYPE_INT32 = 6, INGOT_TYPE_INT64 = 7, INGOT_TYPE_BOOL = 9, INGOT_TYPE_DOUBLE = 11 };
 
 struct ingot_tensor {
 	const char *name;                 /* the model's, any bytes but 0 */
@@ -56,17 +56,17 @@ struct ingot_tensor {
 struct ingot_model;
 
 /* Opens a file: ONNX, or ONNX text, told apart by content.  *model is set whatever comes back, so that its message can be
- * read and it can be closed; it is NULL only where there was no memory for that (INGOT_LIMIT). */
-enum ingot_status ingot_open(struct ingot_model **model, const char *path);
+ * read and it can be closed; it is NULL only where there was no memory for that (INGOT_MODEL_LIMIT). */
+enum ingot_model_status ingot_open(struct ingot_model **model, const char *path);
 
 /* The same from memory, which must stay until ingot_close.  `name` is for messages.  External data is refused. */
-enum ingot_status ingot_open_memory(struct ingot_model **model, const void *bytes, size_t count, const char *name);
+enum ingot_model_status ingot_open_memory(struct ingot_model **model, const void *bytes, size_t count, const char *name);
 
-/* Binds a symbolic dim, or one without a name as INPUT:AXIS.  Before ingot_compile; INGOT_USAGE where no input has such a dim. */
-enum ingot_status ingot_set_dim(struct ingot_model *, const char *name, int64_t extent);
+/* Binds a symbolic dim, or one without a name as INPUT:AXIS.  Before ingot_compile; INGOT_MODEL_USAGE where no input has such a dim. */
+enum ingot_model_status ingot_set_dim(struct ingot_model *, const char *name, int64_t extent);
 
 /* Makes it ready to run; once for a model.  A failure may be followed by another try with another engine. */
-enum ingot_status ingot_compile(struct ingot_model *, enum ingot_engine);
+enum ingot_model_status ingot_compile(struct ingot_model *, enum ingot_engine);
 
 /* Inputs and outputs in the order of the graph; NULL where i is out of range, or the model could not be opened.  What they point
  * to stays until ingot_close; extents that depend on bound dims are there after ingot_compile. */
@@ -76,19 +76,24 @@ const struct ingot_tensor *ingot_input(const struct ingot_model *, size_t i);
 const struct ingot_tensor *ingot_output(const struct ingot_model *, size_t i);
 
 /* Data that ingot_run reads: borrowed, so it must stay until the run is over.  After ingot_compile. */
-enum ingot_status ingot_set_input(struct ingot_model *, size_t i, const void *data);
+enum ingot_model_status ingot_set_input(struct ingot_model *, size_t i, const void *data);
 
 /* Where ingot_run writes output i; NULL, and where this is not called: into memory of the model's. */
-enum ingot_status ingot_set_output(struct ingot_model *, size_t i, void *data);
+enum ingot_model_status ingot_set_output(struct ingot_model *, size_t i, void *data);
 
-/* Runs once; INGOT_USAGE where an input is not set. */
-enum ingot_status ingot_run(struct ingot_model *);
+/* Runs once; INGOT_MODEL_USAGE where an input is not set. */
+enum ingot_model_status ingot_run(struct ingot_model *);
 
 /* What the last run wrote; NULL before.  Stays until the next run, or ingot_close. */
 const void *ingot_result(const struct ingot_model *, size_t i);
 
+/* The model as a module of the runtime (runtime/include/ingot/abi.h, ingot_library_load), compiled in memory by libtcc: after
+ * ingot_compile, with any engine.  It stays until ingot_close, so runtimes that loaded it are closed before. */
+struct ingot_module;
+enum ingot_model_status ingot_model_module(struct ingot_model *, const struct ingot_module **module);
+
 /* What went wrong in the last call, one line; "" where nothing did.  Never NULL, also for NULL. */
-const char *ingot_message(const struct ingot_model *);
+const char *ingot_model_message(const struct ingot_model *);
 
 void ingot_close(struct ingot_model *);                       /* NULL is fine */
 

@@ -33,7 +33,7 @@ struct ingot_parallel {
 extern "C" {
 #endif
 
-#define INGOT_ABI       1          /* raised when a struct below changes its meaning */
+#define INGOT_ABI       2          /* raised when a struct below changes its meaning */
 #define INGOT_MAX_RANK  16
 
 /* Element types, by the numbers ONNX gives them; 100 and above are ours. */
@@ -114,11 +114,26 @@ enum ingot_source {                               /* where an argument of a rout
 	INGOT_FROM_MERGE,                         /* the merge buffer of the stream; index: the node expected in it */
 	INGOT_FROM_WORKSPACE,                     /* scratch of this routine */
 	INGOT_FROM_CONSTANTS,                     /* the module's constants as a whole */
+	INGOT_FROM_KERNEL,                        /* of tensors alone: on the stack of the kernel, or in its registers */
 };
 
 struct ingot_module_argument {
 	uint32_t source;                          /* enum ingot_source */
 	uint32_t index;
+	uint64_t offset;                          /* bytes into the workspace or the constants; else 0 */
+};
+
+/* Where a tensor of a graph came to live, and who decided that: for dumps, tests and people.  Running needs none of it. */
+struct ingot_module_tensor {
+	const char *name;
+	uint32_t routine;                         /* whose it is: index into the module's routines */
+	uint32_t mode, provenance;                /* enum ingot_mode, enum ingot_provenance of mode.h */
+	uint32_t dtype, rank;
+	const int64_t *extents;
+	const int64_t *strides;                   /* elements between neighbours along each axis; NULL: it has no memory */
+	struct ingot_module_argument at;          /* where that memory is; scratch of one kernel: INGOT_FROM_KERNEL */
+	uint64_t bytes;                           /* of the memory; 0: none */
+	int32_t kernel;                           /* that computes it: a position in the routine's order; -1: none */
 };
 
 /* One step of a static schedule.  Steps of a lane run in order; `after` lists earlier steps of other lanes that must
@@ -162,6 +177,9 @@ struct ingot_module_routine {
 	int (*run)(const struct ingot_call *);
 	const struct ingot_module_step *steps;
 	uint32_t step_count, lane_count;
+	/* Workspaces besides: an INGOT_FROM_WORKSPACE of index i > 0 is in more_workspaces[i - 1] bytes, aligned alike. */
+	const uint64_t *more_workspaces;
+	uint32_t more_workspace_count;
 };
 
 struct ingot_module_constants {
@@ -188,6 +206,8 @@ struct ingot_module {
 	const char *(*message)(int code);         /* the text of a routine's code, or NULL */
 	const void *device_code;                  /* an image for the device's loader (cubin, PTX), or NULL */
 	size_t device_code_bytes;
+	const struct ingot_module_tensor *tensors;
+	uint32_t tensor_count;
 };
 
 #ifdef __cplusplus

@@ -41,18 +41,33 @@ enum ingot_mode {
 enum ingot_sharing { INGOT_SHARING_OPEN, INGOT_PER_STREAM, INGOT_SHARED };
 
 /* Who decided.  A default that settles an earlier decision is both: earlier * 1000 + later. */
-#define INGOT_PROVENANCES(P)                                                                                           \
-	P(NOBODY, 0, "nobody")                                                                                         \
-	P(VISITS, 1, "visited more often than inlining allows") P(LOCAL_SIZE, 2, "the size threshold of locals")       \
-	        P(DEFAULT_LOCAL, 3, "default to the most local") P(USER, 10, "the program") P(MODULE, 11,              \
-	                                                                                      "a module's descriptor") \
-	                P(LINK_READ_ONLY, 35, "only read by a routine") P(READ_FIRST, 36, "read before it is written") \
-	                        P(INPUT, 37, "an input of a routine") P(SCALAR_CONSTANT, 40, "a scalar constant")      \
-	                                P(WRAPPED, 49, "wraps an array") P(SET_VALUES, 51, "values set by the host")   \
-	                                        P(TRANSFER, 52, "a transfer") P(OUTPUT, 53, "an output of a routine")  \
-	                                                P(SHARED_CANDIDATE, 54, "read only in unrelated contexts")     \
-	                                                        P(SHARED_WRITER, 55, "written by a stream")            \
-	                                                                P(QUERY, 60, "a query")
+/* clang-format off */
+#define INGOT_PROVENANCES(P) \
+	P(NOBODY, 0, "nobody") \
+	P(VISITS, 1, "visited more often than inlining allows") \
+	P(LOCAL_SIZE, 2, "the size threshold of locals") \
+	P(DEFAULT_LOCAL, 3, "default to the most local") \
+	P(USER, 10, "the program") \
+	P(MODULE, 11, "a module's descriptor") \
+	P(LINK_READ_ONLY, 35, "only read by a routine") \
+	P(READ_FIRST, 36, "read before it is written") \
+	P(INPUT, 37, "an input of a routine") \
+	P(SCALAR_CONSTANT, 40, "a scalar constant") \
+	P(MOVED, 41, "moves elements and computes nothing") \
+	P(FEW_VISITS, 42, "computing it again costs less than a store and a load") \
+	P(REDUCTION, 43, "a reduction") \
+	P(FACTOR, 44, "a factor of a sum of products") \
+	P(REWRITTEN, 45, "part of a rewritten convolution") \
+	P(CROWD, 46, "its reader would read too many tensors") \
+	P(WRAPPED, 49, "wraps an array") \
+	P(SET_VALUES, 51, "values set by the host") \
+	P(TRANSFER, 52, "a transfer") \
+	P(OUTPUT, 53, "an output of a routine") \
+	P(SHARED_CANDIDATE, 54, "read only in unrelated contexts") \
+	P(SHARED_WRITER, 55, "written by a stream") \
+	P(OTHER_ROUTINE, 56, "read by another routine") \
+	P(QUERY, 60, "a query")
+/* clang-format on */
 enum ingot_provenance {
 #define P(name, code, text) INGOT_BY_##name = code,
 	INGOT_PROVENANCES(P)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "rows.h"
 #include "fault.h"
+#include "others.h"
 
 static const struct {
 	const char *name;
@@ -418,6 +419,8 @@ int main(int argc, char **argv)
 		for (const struct row *row = all[table]; row->id; row++) {
 			if (!wanted(only_row, row->id))
 				continue;
+			if (json && others_answer(argv[0], row->skip))
+				continue;
 			if (row->skip) {
 				if (wanted(only_device, "all"))
 					report(row, "all", SKIP, row->skip);
@@ -454,6 +457,10 @@ int main(int argc, char **argv)
 			if (wanted(only_device, "cuda") && !fail_from && (!row->devices || strstr(row->devices, "cuda")))
 				report(row, "cuda", SKIP, "this build has no CUDA backend");
 		}
+	if (json && !fail_from && !here) {
+		int others = others_print(argv[0], begun, only_row, only_device);
+		counts[FAIL] += others;
+	}
 	if (json)
 		printf("]\n");
 	else

@@ -58,7 +58,7 @@ static void d2(struct trial *t)
 	                                                  .view_of = -1,
 	                                                  .flags = INGOT_NODE_HOSTED}};
 	static const uint32_t out[] = { 0 };
-	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0 } };
+	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
 	static const struct ingot_module_routine routines[] = {{.name = "slow",
 	                                                        .outputs = out,
 	                                                        .output_count = 1,
@@ -356,7 +356,7 @@ static void d10(struct trial *t)
 static void d11(struct trial *t)
 {
 	/* A descriptor whose routine reads another node from the merge buffer than it declares is refused at load. */
-	static const struct ingot_module_argument two[] = { { INGOT_FROM_MERGE, 5 }, { INGOT_FROM_MERGE, 6 } };
+	static const struct ingot_module_argument two[] = { { INGOT_FROM_MERGE, 5, 0 }, { INGOT_FROM_MERGE, 6, 0 } };
 	static struct ingot_module_routine routine = {
 	        .name = "two", .arguments = two, .argument_count = 2, .merge_input = 5, .run = slow_fill};
 	static struct ingot_module module;                    /* stays as long as the library */

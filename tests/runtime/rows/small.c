@@ -85,14 +85,14 @@ static const uint32_t dense_in[] = {X, S}, dense_out[] = {Y, S}, dense_symbols[]
                       twice_out[] = {Z};
 static const uint32_t merge_in[] = {SUM}, merge_out[] = {SUM}, steps_in[] = {X}, steps_out[] = {Y, Z},
                       row_out[] = {ROW};
-static const struct ingot_module_argument dense_arguments[] = {{INGOT_FROM_NODE, X},
-                                                               {INGOT_FROM_CONSTANTS, 0},
-                                                               {INGOT_FROM_NODE, S},
-                                                               {INGOT_FROM_NODE, Y},
-                                                               {INGOT_FROM_WORKSPACE, 0}};
-static const struct ingot_module_argument twice_arguments[] = { { INGOT_FROM_NODE, Y }, { INGOT_FROM_NODE, Z } };
-static const struct ingot_module_argument merge_arguments[] = { { INGOT_FROM_MERGE, GRAD }, { INGOT_FROM_NODE, SUM } };
-static const struct ingot_module_argument row_arguments[] = { { INGOT_FROM_NODE, ROW } };
+static const struct ingot_module_argument dense_arguments[] = {{ INGOT_FROM_NODE, X, 0 },
+                                                               { INGOT_FROM_CONSTANTS, 0, 0 },
+                                                               { INGOT_FROM_NODE, S, 0 },
+                                                               { INGOT_FROM_NODE, Y, 0 },
+                                                               { INGOT_FROM_WORKSPACE, 0, 0 }};
+static const struct ingot_module_argument twice_arguments[] = { { INGOT_FROM_NODE, Y, 0 }, { INGOT_FROM_NODE, Z, 0 } };
+static const struct ingot_module_argument merge_arguments[] = { { INGOT_FROM_MERGE, GRAD, 0 }, { INGOT_FROM_NODE, SUM, 0 } };
+static const struct ingot_module_argument row_arguments[] = { { INGOT_FROM_NODE, ROW, 0 } };
 
 /* ---- kernels of a grid: one group an element ---- */
 
@@ -158,8 +158,8 @@ static int (*const hosts[])(const struct ingot_call *) = { host_check };
 /* x, w, y, z, scratch: lane 1 clears scratch, lane 0 multiplies, lane 2 doubles y after that, lane 1 copies x to scratch, and
  * lane 0 checks in the end. */
 static const struct ingot_module_argument steps_arguments[] = {
-        {INGOT_FROM_NODE, X},      {INGOT_FROM_NODE, W}, {INGOT_FROM_NODE, Y}, {INGOT_FROM_NODE, Z},
-        {INGOT_FROM_WORKSPACE, 0}, {INGOT_FROM_NODE, X}, {INGOT_FROM_NODE, Y}, {INGOT_FROM_NODE, Z}};
+        { INGOT_FROM_NODE, X, 0 },      { INGOT_FROM_NODE, W, 0 }, { INGOT_FROM_NODE, Y, 0 }, { INGOT_FROM_NODE, Z, 0 },
+        { INGOT_FROM_WORKSPACE, 0, 0 }, { INGOT_FROM_NODE, X, 0 }, { INGOT_FROM_NODE, Y, 0 }, { INGOT_FROM_NODE, Z, 0 }};
 static const uint32_t after_1[] = { 1 }, after_2_3[] = { 2, 3 };
 static const struct ingot_module_step steps[] = {
         {.kind = INGOT_STEP_CLEAR, .lane = 1, .first_argument = 4, .argument_count = 1, .bytes = BYTES},
@@ -263,12 +263,12 @@ static const struct ingot_module_node pair_nodes[] = {
 static const uint32_t pair_unseen[] = {P_UNSEEN}, pair_w[] = {P_W}, pair_x[] = {P_X}, pair_y[] = {P_Y},
                       pair_shared[] = {P_SHARED};
 static const uint32_t pair_table[] = { P_TABLE };
-static const struct ingot_module_argument pair_unseen_arguments[] = {{INGOT_FROM_NODE, P_UNSEEN}},
-                                          pair_w_arguments[] = {{INGOT_FROM_NODE, P_W}},
-                                          pair_copy_arguments[] = {{INGOT_FROM_NODE, P_X}, {INGOT_FROM_NODE, P_Y}},
-                                          pair_set_arguments[] = {{INGOT_FROM_NODE, P_SHARED}},
-                                          pair_get_arguments[] = {{INGOT_FROM_NODE, P_SHARED}, {INGOT_FROM_NODE, P_Y}},
-                                          pair_table_arguments[] = {{INGOT_FROM_NODE, P_TABLE}, {INGOT_FROM_NODE, P_Y}};
+static const struct ingot_module_argument pair_unseen_arguments[] = {{ INGOT_FROM_NODE, P_UNSEEN, 0 }},
+                                          pair_w_arguments[] = {{ INGOT_FROM_NODE, P_W, 0 }},
+                                          pair_copy_arguments[] = {{ INGOT_FROM_NODE, P_X, 0 }, { INGOT_FROM_NODE, P_Y, 0 }},
+                                          pair_set_arguments[] = {{ INGOT_FROM_NODE, P_SHARED, 0 }},
+                                          pair_get_arguments[] = {{ INGOT_FROM_NODE, P_SHARED, 0 }, { INGOT_FROM_NODE, P_Y, 0 }},
+                                          pair_table_arguments[] = {{ INGOT_FROM_NODE, P_TABLE, 0 }, { INGOT_FROM_NODE, P_Y, 0 }};
 
 static int copy(const struct ingot_call *call)
 {

@@ -1,0 +1,364 @@
+/* batch.c: several graphs in one build: tensors of one name are one tensor, and what an earlier graph left virtual a later one
+ * computes where it reads it. */
+#include "pipeline.h"
+#include "emit/emit.h"
+#include "ingot/mode.h"
+
+enum {
+	COST_MOST = 8,                    /* of a value that is computed again, in vector instructions: a store and a load cost 2, and a
+	                                   * buffer that lives on its place */
+	DEPTH_MOST = 16,                  /* definitions on the way to it */
+};
+
+/* ---- names ---- */
+static struct tensor *own_tensor(const struct model *model, const char *name)
+{
+	struct tensor *tensor = graph_tensor(model->graph, name);
+	return tensor && tensor->graph == model->graph ? tensor : NULL;
+}
+
+static void embed(struct model *model, size_t input, const struct tensor *constant, const char *where)
+{
+	struct tensor *tensor = model->graph->inputs.at[input];
+	bool same = tensor->type == constant->type && (tensor->rank < 0 || tensor->rank == constant->rank);
+	for (int d = 0; same && d < tensor->rank; d++)
+		same = tensor->dims[d].extent < 0 || tensor->dims[d].extent == constant->dims[d].extent;
+	if (!same)
+		fail(model->build, EXIT_INVALID, model->graph->file, "input %s is a constant of another type or shape in %s", tensor->name, where);
+	tensor->rank = constant->rank;
+	memcpy(tensor->dims, constant->dims, sizeof tensor->dims);
+	tensor->data = constant->data;
+	tensor->bytes = constant->bytes;
+	tensor->strings = constant->strings;
+	tensor->is_input = false;
+	tensor->is_initializer = true;
+	memmove(model->graph->inputs.at + input, model->graph->inputs.at + input + 1,
+		(--model->graph->inputs.count - input) * sizeof *model->graph->inputs.at);
+}
+
+static void lend(struct model *from, struct tensor *tensor, struct model *to)
+{
+	push(to->build->arena, &to->borrows, (struct borrow){ tensor->name, from, false });
+	if (tensor->is_output)
+		return;
+	tensor->is_output = true;
+	push(from->build->arena, &from->graph->outputs, tensor);
+	push(from->build->arena, &from->lent, tensor->name);
+	push(from->build->arena, &from->choices, (struct mode_choice){ .name = tensor->name, .mode = INGOT_MATERIALIZED, .outputs = true, .lent = true });
+}
+
+/* True where the input is none any more. */
+static bool share_input(struct model *const *models, int to, size_t input)
+{
+	const char *name = models[to]->graph->inputs.at[input]->name;
+	for (int from = 0; from < to; from++) {
+		struct tensor *tensor = own_tensor(models[from], name);
+		bool lent = false;
+		for (size_t i = 0; tensor && i < models[from]->lent.count; i++)
+			lent |= models[from]->lent.at[i] == name;
+		if (tensor && tensor->is_initializer && !tensor->is_input) {
+			embed(models[to], input, tensor, models[from]->graph->file);
+			return true;
+		}
+		if (tensor && tensor->producer && (lent || !tensor->is_output)) {
+			lend(models[from], tensor, models[to]);
+			return false;
+		}
+	}
+	return false;
+}
+
+void batch_share(struct model *const *models, int count)
+{
+	for (int to = 1; to < count; to++)
+		for (size_t i = 0; i < models[to]->graph->inputs.count;)
+			i += !share_input(models, to, i);
+}
+
+/* ---- virtual tensors ---- */
+struct taking { const struct model *from; int depth, cost; bool can; };
+
+/* The graph's name of an output; NULL where it is none, or only lent. */
+static const char *lasting_name(const struct model *from, const struct definition *d)
+{
+	const struct program *program = from->program;
+	for (size_t i = 0; i < program->outputs.count; i++) {
+		if (program->outputs.at[i] != d)
+			continue;
+		for (size_t k = 0; k < from->lent.count; k++)
+			if (!strcmp(from->lent.at[k], program->output_names.at[i]))
+				return NULL;
+		return program->output_names.at[i];
+	}
+	return NULL;
+}
+
+static bool is_leaf(const struct model *from, const struct definition *d) { return d->source != SOURCE_COMPUTED || lasting_name(from, d); }
+
+static void weigh(struct taking *, const struct definition *);
+static void weigh_load(void *user, const struct expr *load)
+{
+	struct taking *t = user;
+	if (t->can && !is_leaf(t->from, load->of))
+		weigh(t, load->of);
+}
+
+/* Whether the value can be computed from what outlives a run, and what that costs. */
+static void weigh(struct taking *t, const struct definition *d)
+{
+	t->cost += expr_cost(d->body);
+	t->can = t->can && d->reduce == REDUCE_NONE && !d->rewrite && ++t->depth <= DEPTH_MOST && t->cost <= COST_MOST;
+	if (t->can)
+		expr_loads(d->body, weigh_load, t);
+}
+
+static struct definition *known_input(struct program *program, const char *name)
+{
+	for (size_t i = 0; i < program->inputs.count; i++)
+		if (!strcmp(program->inputs.at[i]->name, name))
+			return program->inputs.at[i];
+	return NULL;
+}
+
+struct finding { struct arena *arena; VECTOR(const struct definition *) found; };
+static void find_load(void *user, const struct expr *load)
+{
+	struct finding *f = user;
+	for (size_t i = 0; i < f->found.count; i++)
+		if (f->found.at[i] == load->of)
+			return;
+	push(f->arena, &f->found, load->of);
+}
+
+/* The definition of another program, in this one: what it reads is taken along, up to what outlives a run. */
+static struct definition *take(struct program *to, const struct model *from, const struct definition *d)
+{
+	struct definition *made;
+	for (size_t i = 0; d->source == SOURCE_CONSTANT && i < to->all.count; i++)
+		if (to->all.at[i]->source == SOURCE_CONSTANT && to->all.at[i]->data == d->data && to->all.at[i]->type == d->type
+			&& to->all.at[i]->rank == d->rank && !memcmp(to->all.at[i]->extents, d->extents, (size_t)d->rank * sizeof *d->extents))
+			return to->all.at[i];
+	if (d->source == SOURCE_CONSTANT)
+		return define_constant(to, d->name, d->type, d->rank, d->extents, d->data);
+	if (is_leaf(from, d)) {
+		const char *name = d->source == SOURCE_INPUT ? d->name : lasting_name(from, d);
+		made = known_input(to, name);
+		return made ? made : define_input(to, name, d->type, d->rank, d->extents);
+	}
+	struct finding reads = { .arena = to->arena };
+	const struct expr *body = d->body;
+	expr_loads(body, find_load, &reads);
+	for (size_t i = 0; i < reads.found.count; i++)
+		body = expr_redirect(to->arena, body, reads.found.at[i], take(to, from, reads.found.at[i]));
+	return define_map(to, d->name, d->rank, d->extents, body);
+}
+
+/* What was appended moves up behind the inputs and constants: it stands before its readers then. */
+static void rotate(struct program *program, size_t old)
+{
+	struct definition **order = new_array(program->arena, struct definition *, program->all.count + 1);
+	size_t count = 0;
+	for (size_t i = 0; i < old; i++)
+		if (program->all.at[i]->source != SOURCE_COMPUTED)
+			order[count++] = program->all.at[i];
+	for (size_t i = old; i < program->all.count; i++)
+		order[count++] = program->all.at[i];
+	for (size_t i = 0; i < old; i++)
+		if (program->all.at[i]->source == SOURCE_COMPUTED)
+			order[count++] = program->all.at[i];
+	memcpy(program->all.at, order, program->all.count * sizeof *order);
+	for (size_t i = 0; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
+}
+
+static void forget_input(struct model *model, struct definition *input)
+{
+	struct program *program = model->program;
+	struct graph *graph = model->graph;
+	size_t i = 0;
+	while (program->inputs.at[i] != input)
+		i++;
+	memmove(program->inputs.at + i, program->inputs.at + i + 1, (--program->inputs.count - i) * sizeof *program->inputs.at);
+	memmove(graph->inputs.at + i, graph->inputs.at + i + 1, (--graph->inputs.count - i) * sizeof *graph->inputs.at);
+	i = 0;
+	while (program->all.at[i] != input)
+		i++;
+	memmove(program->all.at + i, program->all.at + i + 1, (--program->all.count - i) * sizeof *program->all.at);
+	for (; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
+}
+
+/* Inputs that came along are the graph's as well. */
+static void add_inputs(struct model *model, const struct model *from, size_t known)
+{
+	for (size_t i = known; i < model->program->inputs.count; i++) {
+		struct tensor *tensor = own_tensor(from, model->program->inputs.at[i]->name);
+		push(model->build->arena, &model->graph->inputs, tensor);
+	}
+}
+
+static void inline_borrow(struct model *model, struct borrow *borrow)
+{
+	struct program *program = model->program;
+	const struct program *from = borrow->from->program;
+	struct definition *input = known_input(program, borrow->name);
+	const struct definition *root = NULL;
+	for (size_t i = 0; i < from->outputs.count; i++)
+		if (!strcmp(from->output_names.at[i], borrow->name))
+			root = from->outputs.at[i];
+	struct taking taking = { .from = borrow->from, .can = root && input };
+	if (!taking.can || root->type != input->type || root->rank != input->rank || memcmp(root->extents, input->extents, (size_t)root->rank * sizeof *root->extents))
+		return;
+	weigh(&taking, root);
+	if (!taking.can)
+		return;
+	size_t old = program->all.count, inputs = program->inputs.count;
+	struct definition *made = take(program, borrow->from, root);
+	add_inputs(model, borrow->from, inputs);
+	rotate(program, old);
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *reader = program->all.at[i];
+		if (reader->source != SOURCE_COMPUTED || reader == made)
+			continue;
+		reader->body = expr_redirect(program->arena, reader->body, input, made);
+		if (reader->start)
+			reader->start = expr_redirect(program->arena, reader->start, input, made);
+	}
+	forget_input(model, input);
+	made->name = input->name;                             /* its own again: the input had taken it */
+	borrow->inlined = true;
+}
+
+void batch_inline(struct model *model)
+{
+	for (size_t i = 0; i < model->borrows.count && !model->options->apart; i++)
+		inline_borrow(model, &model->borrows.at[i]);
+}
+
+static bool is_borrowed(struct model *const *models, int count, const struct model *from, const char *name)
+{
+	for (int m = 0; m < count; m++)
+		for (size_t i = 0; i < models[m]->borrows.count; i++) {
+			const struct borrow *borrow = &models[m]->borrows.at[i];
+			if (borrow->from == from && borrow->name == name && !borrow->inlined)
+				return true;
+		}
+	return false;
+}
+
+static void forget_output(struct model *model, size_t i)
+{
+	struct program *program = model->program;
+	size_t after = program->outputs.count - i - 1;
+	program->outputs.at[i]->is_output = false;
+	memmove(program->outputs.at + i, program->outputs.at + i + 1, after * sizeof *program->outputs.at);
+	memmove(program->output_names.at + i, program->output_names.at + i + 1, after * sizeof *program->output_names.at);
+	memmove(model->output_names + i, model->output_names + i + 1, after * sizeof *model->output_names);
+	memmove(model->graph->outputs.at + i, model->graph->outputs.at + i + 1, after * sizeof *model->graph->outputs.at);
+	program->outputs.count--;
+	program->output_names.count--;
+	model->graph->outputs.count--;
+}
+
+void batch_settle(struct model *const *models, int count)
+{
+	for (int m = 0; m < count; m++) {
+		struct model *model = models[m];
+		for (size_t k = 0; k < model->lent.count; k++)
+			for (size_t i = 0; i < model->program->outputs.count; i++)
+				if (!strcmp(model->output_names[i], model->lent.at[k]) && !is_borrowed(models, count, model, model->lent.at[k]))
+					forget_output(model, i--);
+		program_remove_dead(model->program);
+		program_check(model->program);
+	}
+}
+
+/* ---- all of it ---- */
+/* One model is the library; several are its graphs, each with the library's name before its own. */
+static void name_models(struct build *build, struct options *options, int count)
+{
+	if (count == 1)
+		return;
+	if (!options->name)
+		fail(build, EXIT_USAGE, NULL, "several models need --name: that of the library");
+	const char *library = options->name;
+	for (int m = 0; m < count; m++) {
+		const char *stem = model_stem(build->arena, options[m].model), *name = stem;
+		for (int n = 2, k = 0; k < m; k++)
+			if (!strcmp(options[k].routine, name)) {
+				name = arena_printf(build->arena, "%s_%d", stem, n++);
+				k = -1;
+			}
+		options[m].routine = name;
+		options[m].name = arena_printf(build->arena, "%s_%s", library, name);
+		/* NAME_module.c and NAME_weights.c are the library's. */
+		if (!strcmp(name, "module") || !strcmp(name, "weights"))
+			options[m].name = arena_printf(build->arena, "%s_", options[m].name);
+	}
+}
+
+/* With one graph, reading it has said so already. */
+static void check_names(struct build *build, const struct options *options, struct model *const *models, int count)
+{
+	for (size_t i = 0; i < options->modes.count; i++) {
+		bool known = false;
+		for (int m = 0; m < count; m++)
+			for (size_t k = 0; k < models[m]->choices.count; k++)
+				known |= models[m]->choices.at[k].name == options->modes.at[i].name;
+		if (!known)
+			fail(build, EXIT_USAGE, NULL, "--mode %s: no graph computes a tensor of that name", options->modes.at[i].name);
+	}
+	for (size_t i = 0; i < options->dims.count; i++) {
+		bool known = false;
+		for (int m = 0; m < count; m++)
+			known |= graph_has_dim(models[m]->graph, options->dims.at[i].name);
+		if (!known)
+			fail(build, EXIT_USAGE, NULL, "--dim %s: no graph has an input with a dim of that name", options->dims.at[i].name);
+	}
+}
+
+static void dump(struct model *model, const char *stage)
+{
+	struct text text;
+	text_init(&text, model->build);
+	model_print(model, stage, &text);
+	push(model->build->arena, &model->dumps, (struct dump){ stage, arena_copy(model->build->arena, text.count ? text.at : "", text.count) });
+	text_release(&text);
+}
+
+struct part *batch_lower(struct build *build, const struct options *common, const char *const *files, int count, bool pools_apart)
+{
+	struct options *options = new_array(build->arena, struct options, (size_t)count);
+	struct model **models = new_array(build->arena, struct model *, (size_t)count);
+	struct part *parts = new_array(build->arena, struct part, (size_t)count);
+	for (int m = 0; m < count; m++) {
+		options[m] = *common;
+		options[m].model = files[m];
+		options[m].some = count > 1;
+	}
+	name_models(build, options, count);
+	for (int m = 0; m < count; m++)
+		models[m] = model_read(build, &options[m]);
+	check_names(build, common, models, count);
+	batch_share(models, count);
+	for (int m = 0; m < count; m++)
+		model_prepare(models[m]);
+	for (int m = 0; m < count; m++)
+		model_define(models[m]);
+	batch_settle(models, count);
+	for (int m = 0; m < count; m++) {
+		if (common->dump) {
+			dump(models[m], "graph");
+			dump(models[m], "definitions");
+		}
+		models[m]->pools_apart = pools_apart;
+		model_lower(models[m]);
+		if (common->dump) {
+			dump(models[m], "kernels");
+			dump(models[m], "loops");
+			dump(models[m], "plan");
+		}
+		parts[m] = model_part(models[m]);
+	}
+	return parts;
+}

@@ -1,0 +1,190 @@
+/* compile.c: a package's sources -> libNAME.a, and with the managed profile libingot_runtime.a.
+ *
+ * Objects are made in a folder of their own from the sources by their final names, so .incbin and #include find them. */
+#include "emit/package.h"
+#include "backends/backends.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SOURCES_MOST = 4096, FRAMES_MOST = 16384 };
+
+struct compiling {
+	struct writing *w;
+	const char *folder, *here;        /* the scratch folder; the package's, absolute */
+	VECTOR(const char *) files, folders;      /* to remove whatever happens */
+};
+struct frame { char name[160]; long bytes; };
+
+/* ---- stack use ---- */
+static void read_frames(struct compiling *c, const char *object, struct frame *frames, size_t *count)
+{
+	char *path = arena_printf(c->w->emit->arena, "%s/%.*ssu", c->folder, (int)strlen(object) - 1, object), line[512];
+	FILE *file = fopen(path, "r");
+	while (file && fgets(line, sizeof line, file)) {
+		char *tab = strchr(line, '\t'), *name = tab;
+		if (!tab || *count == FRAMES_MOST)
+			continue;
+		while (name > line && name[-1] != ':')
+			name--;
+		snprintf(frames[*count].name, sizeof frames->name, "%.*s", (int)(tab - name), name);
+		frames[(*count)++].bytes = atol(tab + 1);
+	}
+	if (file)
+		fclose(file);
+}
+
+/* run -> the deepest kernel -> its deepest tile; a return address each. */
+static int64_t deepest(const struct writing *w, const struct frame *frames, size_t count)
+{
+	long run = 0, worst = 0;
+	char run_name[160];
+	snprintf(run_name, sizeof run_name, "%s_run", w->of->name);
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(frames[i].name, run_name))
+			run = frames[i].bytes;
+	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+		const char *symbol = emit_symbol(w->emit, w->lowered->kernels.at[k]);
+		long own = 0, below = 0;
+		size_t n = strlen(symbol);
+		for (size_t i = 0; i < count; i++)
+			if (!strcmp(frames[i].name, symbol))
+				own = frames[i].bytes;
+			else if (!strncmp(frames[i].name, symbol, n) && frames[i].name[n] == '_' && frames[i].bytes > below)
+				below = frames[i].bytes;
+		if (own + below > worst)
+			worst = own + below;
+	}
+	return count ? run + worst + 3 * (int64_t)sizeof(void *) : 0;
+}
+
+/* ---- the scratch folder ---- */
+static void add_folder(struct compiling *c, const char *name)
+{
+	const char *path = arena_printf(c->w->emit->arena, "%s/%s", c->folder, name);
+	for (size_t i = 0; i < c->folders.count; i++)
+		if (!strcmp(c->folders.at[i], path))
+			return;
+	const char *slash = strrchr(name, '/');
+	if (slash)
+		add_folder(c, arena_copy(c->w->emit->arena, name, (size_t)(slash - name)));
+	if (mkdir(path, 0777))
+		fail(c->w->emit->build, EXIT_ENVIRONMENT, path, "cannot be made");
+	push(c->w->emit->arena, &c->folders, path);
+}
+
+/* The file of the package under its final name. */
+static void add_link(struct compiling *c, const char *name)
+{
+	struct arena *arena = c->w->emit->arena;
+	const char *temporary = file_set_path(c->w->files, name), *slash = strrchr(name, '/'), *link = arena_printf(arena, "%s/%s", c->folder, name);
+	if (slash)
+		add_folder(c, arena_copy(arena, name, (size_t)(slash - name)));
+	if (symlink(arena_printf(arena, "%s%s", c->here, temporary + strlen(c->w->directory)), link))
+		fail(c->w->emit->build, EXIT_ENVIRONMENT, link, "cannot be made");
+	push(arena, &c->files, link);
+}
+
+static void clean(struct compiling *c)
+{
+	for (size_t i = 0; i < c->files.count; i++)
+		unlink(c->files.at[i]);
+	while (c->folders.count)
+		rmdir(c->folders.at[--c->folders.count]);
+	rmdir(c->folder);
+}
+
+/* ---- libraries ---- */
+/* file's absolute temporary path */
+static const char *output(struct compiling *c, const char *file)
+{
+	const char *path = file_set_path(c->w->files, file);
+	unlink(path);
+	return arena_printf(c->w->emit->arena, "%s%s", c->here, path + strlen(c->w->directory));
+}
+
+static void add_library(struct compiling *c, const char *const *sources, size_t count, const char *flags, const char *library, const char *shared)
+{
+	struct writing *w = c->w;
+	struct arena *arena = w->emit->arena;
+	const char **objects = new_array(arena, const char *, count + 1), **command = new_array(arena, const char *, count + 8);
+	if (count > SOURCES_MOST)
+		fail(w->emit->build, EXIT_LIMIT, library, "more than %d source files", SOURCES_MOST);
+	for (size_t i = 0; i < count; i++) {
+		objects[i] = arena_printf(arena, "%.*s.o", (int)(strrchr(sources[i], '.') - sources[i]), sources[i]);
+		push(arena, &c->files, arena_printf(arena, "%s/%s", c->folder, objects[i]));
+		push(arena, &c->files, arena_printf(arena, "%s/%.*ssu", c->folder, (int)strlen(objects[i]) - 1, objects[i]));
+	}
+	struct cc_job job = { .cc = w->package->cc, .directory = c->folder, .sources = sources, .objects = objects, .count = (int)count,
+		.jobs = w->package->jobs, .flags = flags };
+	cc_compile(w->emit->build, &job);
+	memcpy(command, (const char *[]){ "ar", "rcsD", output(c, library) }, 3 * sizeof *command);
+	memcpy(command + 3, objects, count * sizeof *command);
+	cc_run(w->emit->build, c->folder, command);
+	if (shared) {
+		memcpy(command, (const char *[]){ w->package->cc, "-shared", "-o", output(c, shared) }, 4 * sizeof *command);
+		memcpy(command + 4, objects, count * sizeof *command);
+		cc_run(w->emit->build, c->folder, command);
+	}
+}
+
+static void stack_bytes(struct compiling *c)
+{
+	struct writing *w = c->w;
+	struct frame *frames = new_array(w->emit->arena, struct frame, FRAMES_MOST);
+	size_t count = 0;
+	for (size_t i = 0; i < w->sources.count; i++)
+		read_frames(c, arena_printf(w->emit->arena, "%.*s.o", (int)(strrchr(w->sources.at[i], '.') - w->sources.at[i]), w->sources.at[i]), frames, &count);
+	for (int p = 0; p < w->package->part_count; p++) {
+		package_part(w, p);
+		w->stack_bytes[p] = deepest(w, frames, count);
+	}
+}
+
+static void compile(struct compiling *c)
+{
+	struct writing *w = c->w;
+	struct arena *arena = w->emit->arena;
+	const char *name = w->package->name, *position = w->emit->target->freestanding ? "-ffreestanding" : "-fPIC";
+	VECTOR(const char *) units = { 0 };
+	for (size_t i = 0; i < w->sources.count; i++)
+		add_link(c, w->sources.at[i]);
+	for (size_t i = 0; i < w->headers.count; i++)
+		add_link(c, w->headers.at[i]);
+	for (size_t i = 0; i < w->runtime.count; i++) {
+		const char *file = w->runtime.at[i];
+		add_link(c, file);
+		if (!strcmp(file + strlen(file) - 2, ".c"))
+			push(arena, &units, file);
+	}
+	if (w->weights_bytes)
+		add_link(c, arena_printf(arena, "%s_weights.bin", name));
+	if (w->package->progress)
+		w->package->progress(w->package->user, "compile", 0, (int)(w->sources.count + units.count));
+	add_library(c, w->sources.at, w->sources.count, arena_printf(arena, "%s %s -fstack-usage%s", w->emit->target->cc_flags, position,
+		w->package->managed ? " -Iruntime/include" : ""), arena_printf(arena, "lib%s.a", name),
+		w->package->shared ? arena_printf(arena, "lib%s.so", name) : NULL);
+	stack_bytes(c);
+	if (units.count && !w->package->shared)               /* who loads a library at once has a runtime */
+		add_library(c, units.at, units.count, arena_printf(arena, "%s -fPIC -Iruntime/include", PACKAGE_RUNTIME_FLAGS), "libingot_runtime.a", NULL);
+}
+
+void package_compile(struct writing *w)
+{
+	struct build *build = w->emit->build;
+	char *folder = arena_printf(w->emit->arena, "%s/ingot-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	if (!mkdtemp(folder))
+		fail(build, EXIT_ENVIRONMENT, folder, "cannot be made");
+	char *here = realpath(w->directory, NULL);
+	struct compiling c = { .w = w, .folder = folder, .here = here };
+	jmp_buf *out = build->out, mine;
+	build->out = &mine;
+	if (setjmp(mine) == 0)
+		compile(&c);
+	build->out = out;
+	clean(&c);
+	free(here);
+	if (build->code)
+		longjmp(*out, 1);
+}

@@ -1,0 +1,403 @@
+/* module.c: the parts of a package -> the values of its module descriptor (runtime/include/ingot/abi.h): nodes by name,
+ * tensors, kernels, routines; and the runtime's sources beside it. */
+#include "emit/package.h"
+#include "emit/embedded.h"
+#include "ingot/abi.h"
+#include "ingot/mode.h"
+#include <ctype.h>
+#include <inttypes.h>
+
+struct module_node {
+	const char *name;
+	const struct definition *of;
+	uint32_t flags;
+	int64_t bytes, offset;
+	int writer, reader;               /* the first part that does; -1: none */
+	bool merged, on_device;           /* read from the merge buffer; the user wants no host array */
+};
+
+struct describing {
+	struct writing *w;
+	struct arena *arena;
+	VECTOR(struct module_node) nodes;
+	struct value tensors, kernels, routines, symbols;
+	int kernel_count;                 /* of all parts so far */
+};
+
+/* ---- C text ---- */
+static struct value literal(struct arena *arena, const char *text) { return value_string(emit_literal(arena, text)); }
+
+static struct value dtype_word(struct arena *arena, enum dtype type)
+{
+	char *word = arena_printf(arena, "INGOT_%s", ingot_dtype_name((enum ingot_dtype)type));
+	for (char *p = word; *p; p++)
+		*p = (char)toupper((unsigned char)*p);
+	return value_string(word);
+}
+
+static struct value numbers(struct arena *arena, const int64_t *at, int count)
+{
+	struct value list = value_list(arena);
+	for (int i = 0; i < count; i++)
+		value_list_add(list, value_int(at[i]));
+	return list;
+}
+
+static struct value place_value(struct arena *arena, const char *source, int64_t index, int64_t offset)
+{
+	struct value value = value_dict(arena);
+	value_dict_set(value, "source", value_string(source));
+	value_dict_set(value, "index", value_int(index));
+	value_dict_set(value, "offset", value_int(offset));
+	return value;
+}
+
+/* ---- nodes: what outlives a run, once for all parts that name it ---- */
+static struct module_node *node_find(struct describing *d, const char *name)
+{
+	for (size_t i = 0; i < d->nodes.count; i++)
+		if (!strcmp(d->nodes.at[i].name, name))
+			return &d->nodes.at[i];
+	return NULL;
+}
+
+static void node_same(struct describing *d, const struct module_node *node, const struct definition *other, const char *file)
+{
+	const struct definition *of = node->of;
+	bool same = of->type == other->type && of->rank == other->rank;
+	for (int v = 0; same && v < of->rank; v++)
+		same = of->extents[v] == other->extents[v];
+	if (!same)
+		fail(d->w->emit->build, EXIT_INVALID, node->name, "is %s of %d dims elsewhere; in %s it has another type or shape", dtypes[of->type].text,
+			of->rank, file);
+}
+
+static void add_node(struct describing *d, const struct definition *of, const char *name, bool written)
+{
+	struct module_node *known = node_find(d, name);
+	if (known)
+		node_same(d, known, of, d->w->of->model);
+	else {
+		push(d->arena, &d->nodes, (struct module_node){ .name = name, .of = of, .bytes = of->placed->bytes, .writer = -1, .reader = -1 });
+		known = &d->nodes.at[d->nodes.count - 1];
+	}
+	for (size_t i = 0; written && i < d->w->lowered->choice_count; i++)
+		known->on_device |= d->w->lowered->choices[i].outputs && d->w->lowered->choices[i].mode == INGOT_ON_DEVICE
+			&& !strcmp(d->w->lowered->choices[i].name, name);
+	int *who = written ? &known->writer : &known->reader;
+	if (*who < 0)
+		*who = d->w->part;
+	else if (written)
+		fail(d->w->emit->build, EXIT_INVALID, name, "is written by %s and by %s", d->w->package->parts[*who].model, d->w->of->model);
+}
+
+static struct module_node *node_needed(struct describing *d, const char *option, const char *name)
+{
+	struct module_node *node = node_find(d, name);
+	if (!node)
+		fail(d->w->emit->build, EXIT_USAGE, NULL, "--%s %s: no graph has an input or output of that name", option, name);
+	return node;
+}
+
+static void add_states(struct describing *d)
+{
+	for (size_t i = 0; i < d->w->package->state_count; i++) {
+		const struct state_pair *pair = d->w->package->states + i;
+		struct module_node *input = node_needed(d, "state", pair->input), *output = node_needed(d, "state", pair->output);
+		if (input->reader < 0 || input->writer >= 0 || output->writer < 0)
+			fail(d->w->emit->build, EXIT_USAGE, NULL, "--state %s=%s: should be an input and an output", pair->input, pair->output);
+		node_same(d, input, output->of, d->w->package->parts[output->writer].model);
+		input->flags |= INGOT_NODE_STATE;
+		input->writer = output->writer;
+	}
+}
+
+static void add_merges(struct describing *d)
+{
+	const struct package *package = d->w->package;
+	for (size_t i = 0; i < package->merge_count; i++) {
+		struct module_node *node = node_needed(d, "merge", package->merges[i]);
+		if (node->reader < 0 || node->flags & INGOT_NODE_STATE)
+			fail(d->w->emit->build, EXIT_USAGE, NULL, "--merge %s: should be an input, and no state", node->name);
+		node->merged = true;
+	}
+}
+
+static void add_nodes(struct describing *d)
+{
+	struct writing *w = d->w;
+	for (int p = 0; p < w->package->part_count; p++) {
+		package_part(w, p);
+		for (size_t i = 0; i < w->lowered->program->inputs.count; i++)
+			add_node(d, w->lowered->program->inputs.at[i], w->of->input_names[i], false);
+		for (size_t i = 0; i < w->lowered->program->outputs.count; i++)
+			add_node(d, w->lowered->program->outputs.at[i], w->of->output_names[i], true);
+	}
+	add_states(d);
+	add_merges(d);
+	/* What one graph writes and another reads stays on the device; the host gives and takes the rest. */
+	for (size_t i = 0; i < d->nodes.count; i++) {
+		struct module_node *node = &d->nodes.at[i];
+		if (node->writer >= 0 && !(node->flags & INGOT_NODE_STATE) && !w->emit->target->log)      /* a log shows the old value: zero */
+			node->flags |= INGOT_NODE_CLEARED;
+		if ((node->writer < 0 || node->reader < 0) && !(node->flags & INGOT_NODE_STATE) && !node->on_device && !w->package->no_hosted)
+			node->flags |= INGOT_NODE_HOSTED;
+	}
+	for (size_t i = 0; i < w->items.count; i++) {
+		const struct blob_item *item = &w->items.at[i];
+		const char *name = item->item->of->name;
+		if (node_find(d, name))
+			name = arena_printf(d->arena, "%s.%s", w->package->parts[item->part].name, name);
+		for (int n = 2; node_find(d, name); n++)
+			name = arena_printf(d->arena, "%s_%d", name, n);
+		push(d->arena, &d->nodes, (struct module_node){ .name = name, .of = item->item->of, .flags = INGOT_NODE_CONSTANT, .bytes = item->bytes,
+			.offset = item->offset, .writer = -1, .reader = -1 });
+	}
+}
+
+static struct value nodes_value(struct describing *d)
+{
+	static const struct { uint32_t bit; const char *word; } words[] = { { INGOT_NODE_CONSTANT, "INGOT_NODE_CONSTANT" }, { INGOT_NODE_STATE, "INGOT_NODE_STATE" },
+		{ INGOT_NODE_CLEARED, "INGOT_NODE_CLEARED" }, { INGOT_NODE_SHARED, "INGOT_NODE_SHARED" }, { INGOT_NODE_HOSTED, "INGOT_NODE_HOSTED" } };
+	struct value list = value_list(d->arena);
+	for (size_t i = 0; i < d->nodes.count; i++) {
+		const struct module_node *node = &d->nodes.at[i];
+		struct value value = value_dict(d->arena);
+		const char *flags = "";
+		for (size_t k = 0; k < COUNT(words); k++)
+			if (node->flags & words[k].bit)
+				flags = arena_printf(d->arena, "%s%s%s", flags, *flags ? " | " : "", words[k].word);
+		value_dict_set(value, "name", literal(d->arena, node->name));
+		value_dict_set(value, "dtype", dtype_word(d->arena, node->of->type));
+		value_dict_set(value, "flags", value_string(*flags ? flags : "0"));
+		value_dict_set(value, "dims", numbers(d->arena, node->of->extents, node->of->rank));
+		value_dict_set(value, "bytes", value_int(node->bytes));
+		value_dict_set(value, "offset", value_int(node->offset));
+		value_list_add(list, value);
+	}
+	return list;
+}
+
+static int64_t node_number(struct describing *d, const char *name) { return node_find(d, name) - d->nodes.at; }
+
+/* ---- a part: its routine, its kernels, its tensors ---- */
+/* An argument of the current part's kernels. */
+static struct value argument_of(struct describing *d, const struct definition *of)
+{
+	const struct writing *w = d->w;
+	struct place place = package_place(w, of);
+	if (place.kind == PLACE_INPUT && node_find(d, w->of->input_names[place.at])->merged)
+		return place_value(d->arena, "INGOT_FROM_MERGE", node_number(d, w->of->input_names[place.at]), 0);
+	switch (place.kind) {
+	case PLACE_WEIGHTS: return place_value(d->arena, "INGOT_FROM_CONSTANTS", 0, place.at);
+	case PLACE_WORKSPACE: {
+		size_t pool = w->lowered->workspace_pools.count;
+		while (w->lowered->workspace_pools.at[--pool].at > place.at)
+			;
+		return place_value(d->arena, "INGOT_FROM_WORKSPACE", (int64_t)pool, place.at - w->lowered->workspace_pools.at[pool].at);
+	}
+	case PLACE_INPUT: return place_value(d->arena, "INGOT_FROM_NODE", node_number(d, w->of->input_names[place.at]), 0);
+	default: return place_value(d->arena, "INGOT_FROM_NODE", node_number(d, w->of->output_names[place.at]), 0);
+	}
+}
+
+static const struct module_node *node_of(struct describing *d, const struct definition *of)
+{
+	struct place place = package_place(d->w, of);
+	return node_find(d, place.kind == PLACE_INPUT ? d->w->of->input_names[place.at] : d->w->of->output_names[place.at]);
+}
+
+static uint32_t node_mode(const struct module_node *node)
+{
+	if (!(node->flags & INGOT_NODE_HOSTED))
+		return INGOT_ON_DEVICE;
+	return node->writer >= 0 ? INGOT_HOSTED_CHANGED : INGOT_HOSTED_VOLATILE;
+}
+
+static void add_tensor(struct describing *d, const struct definition *of)
+{
+	static const uint32_t modes[] = { [MODE_VIRTUAL] = INGOT_VIRTUAL, [MODE_LOCAL] = INGOT_LOCAL, [MODE_DEVICE] = INGOT_LOCAL,
+		[MODE_CONSTANT] = INGOT_HOSTED_CONSTANT };
+	const struct placed *placed = of->placed;
+	const struct module_node *node = placed->mode == MODE_HOSTED ? node_of(d, of) : NULL;
+	struct value value = value_dict(d->arena);
+	bool memory = placed->mode == MODE_DEVICE || placed->mode == MODE_HOSTED || placed->mode == MODE_CONSTANT;
+	value_dict_set(value, "name", literal(d->arena, of->name));
+	value_dict_set(value, "routine", value_int(d->w->part));
+	value_dict_set(value, "mode", value_int(node ? node_mode(node) : modes[placed->mode]));
+	/* Scratch is the default of what is not virtual; the size says whether it may lie on a stack. */
+	value_dict_set(value, "provenance", value_int(node && node->flags & INGOT_NODE_STATE ? INGOT_BY_READ_FIRST
+		: placed->mode == MODE_LOCAL ? placed->provenance * 1000 + INGOT_BY_DEFAULT_LOCAL
+		: placed->mode == MODE_DEVICE ? placed->provenance * 1000 + (placed->bytes > INGOT_LOCAL_BYTES ? INGOT_BY_LOCAL_SIZE : INGOT_BY_DEFAULT_LOCAL)
+		: placed->provenance));
+	value_dict_set(value, "dtype", dtype_word(d->arena, of->type));
+	value_dict_set(value, "extents", numbers(d->arena, of->extents, of->rank));
+	value_dict_set(value, "strides", memory ? numbers(d->arena, placed->stride, of->rank) : value_none());
+	value_dict_set(value, "at", memory ? argument_of(d, of) : place_value(d->arena, "INGOT_FROM_KERNEL", 0, 0));
+	value_dict_set(value, "bytes", value_int(placed->mode == MODE_VIRTUAL ? 0 : placed->bytes));
+	value_dict_set(value, "kernel", value_int(placed->kernel ? placed->kernel->number : -1));
+	value_list_add(d->tensors, value);
+}
+
+/* A constant that no kernel reads has no place. */
+static bool is_there(const struct definition *of)
+{
+	return of->placed && !(of->placed->mode == MODE_CONSTANT && of->placed->offset < 0) && !(of->placed->mode == MODE_DEVICE && of->placed->first < 0);
+}
+
+/* The nodes of the inputs, but for what comes from the merge buffer; or of the outputs. */
+static struct value node_list(struct describing *d, const char *const *names, size_t count)
+{
+	struct value list = value_list(d->arena);
+	for (size_t i = 0; i < count; i++)
+		if (!node_find(d, names[i])->merged)
+			value_list_add(list, value_int(node_number(d, names[i])));
+	return list;
+}
+
+/* The number of the node that the current part reads from the merge buffer; -1: none. */
+static int64_t merge_input(struct describing *d)
+{
+	const char *first = NULL;
+	for (size_t i = 0; i < d->w->lowered->program->inputs.count; i++) {
+		const char *name = d->w->of->input_names[i];
+		if (!node_find(d, name)->merged)
+			continue;
+		if (first)
+			fail(d->w->emit->build, EXIT_INVALID, d->w->of->model, "reads %s and %s from the merge buffer, which holds one tensor at a time", first, name);
+		first = name;
+	}
+	return first ? node_number(d, first) : -1;
+}
+
+/* What the current part writes back: the outputs get the states' nodes besides, and {to, from, bytes} of each is listed. */
+static struct value states_of(struct describing *d, struct value outputs)
+{
+	struct value list = value_list(d->arena);
+	for (size_t i = 0; i < d->w->package->state_count; i++) {
+		const struct state_pair *pair = d->w->package->states + i;
+		const struct module_node *node = node_find(d, pair->output);
+		if (node->writer != d->w->part)
+			continue;
+		struct value state = value_dict(d->arena);
+		value_dict_set(state, "to", value_int(node_number(d, pair->input)));
+		value_dict_set(state, "from", value_int(node_number(d, pair->output)));
+		value_dict_set(state, "bytes", value_int(node->bytes));
+		value_list_add(list, state);
+		value_list_add(outputs, value_dict_get(state, "to"));
+	}
+	return list;
+}
+
+static void add_kernel(struct describing *d, const struct kernel *kernel, struct value steps, struct value arguments)
+{
+	struct value value = value_dict(d->arena), params = value_list(d->arena), step = value_dict(d->arena);
+	int64_t parts = d->w->scratch ? 1 : package_parts(d->w->package, kernel);
+	value_dict_set(step, "kernel", value_int(d->kernel_count++));
+	value_dict_set(step, "first", value_int((int64_t)value_count(arguments)));
+	value_dict_set(step, "count", value_int((int64_t)kernel->params.count + d->w->scratch));
+	value_dict_set(step, "groups", value_int(parts));
+	value_list_add(steps, step);
+	for (size_t i = 0; i < kernel->params.count; i++) {
+		const struct param *param = &kernel->params.at[i];
+		struct value one = value_dict(d->arena);
+		value_dict_set(one, "c", value_printf(d->arena, "%s%s *", param->written ? "" : "const ", dtypes[param->of->type].c));
+		value_dict_set(one, "name", value_string(param->name));
+		value_dict_set(one, "dtype", dtype_word(d->arena, param->of->type));
+		value_list_add(params, one);
+		value_list_add(arguments, argument_of(d, param->of));
+	}
+	value_dict_set(value, "symbol", value_string(emit_symbol(d->w->emit, kernel)));
+	/* Its own name, also where it runs another kernel's code. */
+	value_dict_set(value, "name", literal(d->arena, arena_printf(d->arena, "%s_%s", d->w->of->name, kernel->name)));
+	value_dict_set(value, "params", params);
+	value_dict_set(value, "part", value_int(d->w->part));
+	value_dict_set(value, "extra", value_int(d->w->scratch));
+	if (d->w->scratch)
+		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_WORKSPACE", 0, (d->w->lowered->workspace_pools.at[0].bytes + 63) & ~(int64_t)63));
+	value_dict_set(value, "scalar", value_bool(false));
+	value_dict_set(value, "blocks", value_int(kernel->blocks));
+	value_dict_set(value, "parts", value_int(parts));
+	value_list_add(d->kernels, value);
+}
+
+static void add_routine(struct describing *d)
+{
+	struct writing *w = d->w;
+	const struct program *program = w->lowered->program;
+	struct value routine = value_dict(d->arena), arguments = value_list(d->arena), steps = value_list(d->arena);
+	if (!w->package->steps) {
+		for (size_t i = 0; i < program->inputs.count; i++)
+			value_list_add(arguments, argument_of(d, program->inputs.at[i]));
+		for (size_t i = 0; i < program->outputs.count; i++)
+			value_list_add(arguments, argument_of(d, program->outputs.at[i]));
+		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_WORKSPACE", 0, 0));
+		if (w->weights_bytes)
+			value_list_add(arguments, place_value(d->arena, "INGOT_FROM_CONSTANTS", 0, 0));
+	} else
+		for (size_t k = 0; k < w->lowered->kernels.count; k++)
+			add_kernel(d, w->lowered->kernels.at[k], steps, arguments);
+	struct value outputs = node_list(d, w->of->output_names, program->outputs.count), states = states_of(d, outputs);
+	for (size_t i = 0; i < value_count(states); i++) {
+		struct value state = value_at(states, i);
+		value_dict_set(state, "first", value_int((int64_t)value_count(arguments)));
+		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "to").integer, 0));
+		value_list_add(arguments, place_value(d->arena, "INGOT_FROM_NODE", value_dict_get(state, "from").integer, 0));
+	}
+	value_dict_set(routine, "states", states);
+	value_dict_set(routine, "merge", value_int(merge_input(d)));
+	value_dict_set(routine, "name", literal(d->arena, w->of->routine));
+	value_dict_set(routine, "prefix", value_string(w->of->name));
+	value_dict_set(routine, "inputs", node_list(d, w->of->input_names, program->inputs.count));
+	value_dict_set(routine, "outputs", outputs);
+	value_dict_set(routine, "ins", value_dict_get(w->globals, "inputs"));
+	value_dict_set(routine, "outs", value_dict_get(w->globals, "outputs"));
+	value_dict_set(routine, "arguments", arguments);
+	value_dict_set(routine, "steps", steps);
+	struct value more = value_list(d->arena);
+	for (size_t i = 1; i < w->lowered->workspace_pools.count; i++)
+		value_list_add(more, value_int(w->lowered->workspace_pools.at[i].bytes));
+	if (value_count(more) && !w->package->steps)
+		fail(w->emit->build, EXIT_LIMIT, w->of->model, "its workspace has %" PRId64 " bytes, and one call needs it in one pool: --schedule steps, or --large-models",
+			w->lowered->workspace_bytes);
+	value_dict_set(routine, "more_workspaces", more);
+	value_dict_set(routine, "workspace_bytes", value_int(w->lowered->workspace_pools.at[0].bytes));
+	value_dict_set(routine, "workspace_align", value_int(w->lowered->workspace_align));
+	value_list_add(d->routines, routine);
+}
+
+void package_describe(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	struct describing d = { .w = w, .arena = arena, .tensors = value_list(arena), .kernels = value_list(arena), .routines = value_list(arena) };
+	add_nodes(&d);
+	for (int p = 0; p < w->package->part_count; p++) {
+		package_part(w, p);
+		for (size_t i = 0; i < w->lowered->program->all.count; i++)
+			if (is_there(w->lowered->program->all.at[i]))
+				add_tensor(&d, w->lowered->program->all.at[i]);
+		add_routine(&d);
+	}
+	value_dict_set(w->globals, "jit", value_bool(false));
+	value_dict_set(w->globals, "library_literal", literal(arena, w->package->name));
+	value_dict_set(w->globals, "nodes", nodes_value(&d));
+	value_dict_set(w->globals, "tensors", d.tensors);
+	value_dict_set(w->globals, "kernels", d.kernels);
+	value_dict_set(w->globals, "routines", d.routines);
+	value_dict_set(w->globals, "steps", value_bool(w->package->steps));
+	value_dict_set(w->globals, "hash", value_string(arena_printf(arena, "0x%016" PRIx64, w->weights_hash)));
+}
+
+void package_module(struct writing *w)
+{
+	const char *file = arena_printf(w->emit->arena, "%s_module.c", w->package->name);
+	package_describe(w);
+	package_render(w, "package/module.jinja", file);
+	push(w->emit->arena, &w->sources, file);
+	for (size_t i = 0; i < embedded_runtime_count; i++) {
+		const struct embedded_file *one = &embedded_runtime_files[i];
+		const char *name = arena_printf(w->emit->arena, "runtime/%s", one->name);
+		file_set_add(w->files, name, one->at, one->bytes);
+		push(w->emit->arena, &w->runtime, name);
+	}
+}

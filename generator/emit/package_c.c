@@ -1,0 +1,220 @@
+/* package_c.c: the files of a C library: header, schedule, kernels, weights, build files. */
+#include "emit/package.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { KERNELS_IN_A_FILE = 8, PORTABLE_BYTES = 1 << 20 };
+
+/* ---- the schedule ---- */
+static const char *argument_of(struct writing *w, const struct param *param)
+{
+	struct arena *arena = w->emit->arena;
+	struct place place = package_place(w, param->of);
+	const char *type = dtypes[param->of->type].c, *qualifier = param->written ? "" : "const ";
+	switch (place.kind) {
+	case PLACE_WEIGHTS: return arena_printf(arena, "(const %s *)(const void *)(call->weights + %" PRId64 ")", type, place.at);
+	case PLACE_WORKSPACE: return arena_printf(arena, "(%s%s *)(void *)(call->workspace + %" PRId64 ")", qualifier, type, place.at);
+	case PLACE_INPUT: return arena_printf(arena, "call->in->%s", w->input_fields[place.at]);
+	default: return arena_printf(arena, "call->out->%s", w->output_fields[place.at]);
+	}
+}
+
+static const char *joined(struct writing *w, const struct kernel *kernel, bool types)
+{
+	struct text text;
+	text_init(&text, w->emit->build);
+	for (size_t i = 0; i < kernel->params.count; i++) {
+		const struct param *param = &kernel->params.at[i];
+		text_adds(&text, i ? ", " : "");
+		if (types)
+			text_printf(&text, "%s%s *%s", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
+		else
+			text_adds(&text, argument_of(w, param));
+	}
+	const char *kept = arena_copy(w->emit->arena, text.count ? text.at : "", text.count);
+	text_release(&text);
+	return kept;
+}
+
+/* Sharing costs a fork and a join, about 0.3 us with a spinning pool: worth it from some microseconds of work on. */
+int package_parts(const struct package *package, const struct kernel *kernel)
+{
+	double work = kernel->flops + 4 * kernel->bytes;
+	if (package->threads < 2 || kernel->blocks < 2 || work < 200e3)
+		return 1;
+	return kernel->blocks < package->threads ? (int)kernel->blocks : package->threads;
+}
+
+static struct value kernels_value(struct writing *w)
+{
+	struct value list = value_list(w->emit->arena);
+	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+		const struct kernel *kernel = w->lowered->kernels.at[k];
+		struct value value = value_dict(w->emit->arena);
+		value_dict_set(value, "number", value_int(kernel->number));
+		value_dict_set(value, "symbol", value_string(emit_symbol(w->emit, kernel)));
+		value_dict_set(value, "types", value_string(joined(w, kernel, true)));
+		value_dict_set(value, "arguments", value_string(joined(w, kernel, false)));
+		value_dict_set(value, "blocks", value_int(kernel->blocks));
+		value_dict_set(value, "parts", value_int(package_parts(w->package, kernel)));
+		value_list_add(list, value);
+	}
+	return list;
+}
+
+/* ---- files ---- */
+static void add_kernels(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	const struct lowered *lowered = w->lowered;
+	size_t count = lowered->code.count, files = (count + KERNELS_IN_A_FILE - 1) / KERNELS_IN_A_FILE;
+	for (size_t f = 0; f < files; f++) {
+		struct text kernels, prelude;
+		struct value symbols = value_list(arena);
+		text_init(&kernels, w->emit->build);
+		text_init(&prelude, w->emit->build);
+		for (size_t k = count * f / files; k < count * (f + 1) / files; k++) {
+			struct value symbol = value_dict(arena);
+			value_dict_set(symbol, "name", value_string(emit_symbol(w->emit, lowered->code.at[k])));
+			value_dict_set(symbol, "types", value_string(joined(w, lowered->code.at[k], true)));
+			value_list_add(symbols, symbol);
+			emit_kernel(w->emit, lowered->code.at[k], &kernels);
+			text_addc(&kernels, '\n');
+		}
+		emit_prelude(w->emit, kernels.at, kernels.count, &prelude);
+		const char *part = files > 1 ? arena_printf(arena, "_%zu", f) : "";
+		const char *file = arena_printf(arena, "%s_kernels%s.c", w->of->name, part);
+		value_dict_set(w->globals, "part", value_string(part));
+		value_dict_set(w->globals, "symbols", symbols);
+		value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
+		value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
+		package_render(w, "package/kernels.jinja", file);
+		push(arena, &w->sources, file);
+		text_release(&kernels);
+		text_release(&prelude);
+	}
+	value_dict_set(w->globals, "kernels", kernels_value(w));
+}
+
+/* For ingot bench: marks between kernels, and the limits. */
+static void add_profile(struct writing *w)
+{
+	static const char words[] = "vec_set vec_fma vec_load vec_lane0";
+	struct text prelude;
+	const char *file = arena_printf(w->emit->arena, "%s_profile.c", w->of->name);
+	text_init(&prelude, w->emit->build);
+	emit_prelude(w->emit, words, sizeof words - 1, &prelude);
+	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
+	package_render(w, "package/profile.jinja", file);
+	push(w->emit->arena, &w->sources, file);
+	text_release(&prelude);
+}
+
+static unsigned char *blob_of(struct writing *w)
+{
+	size_t bytes = (size_t)w->weights_bytes;
+	unsigned char *blob = calloc(1, bytes);
+	if (!blob)
+		fail(w->emit->build, EXIT_LIMIT, NULL, "out of memory: %zu bytes of weights", bytes);
+	for (size_t i = 0; i < w->items.count; i++)
+		w->items.at[i].item->fill(w->items.at[i].item, blob + w->items.at[i].offset);
+	return blob;
+}
+
+static void add_weights(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	size_t bytes = (size_t)w->weights_bytes;
+	if (!bytes)
+		return;
+	package_add_blob(w);
+	if (bytes <= PORTABLE_BYTES) {
+		unsigned char *blob = blob_of(w);
+		struct text rows;
+		text_init(&rows, w->emit->build);
+		for (size_t i = 0; i < bytes; i++)
+			text_printf(&rows, "%s%u,%s", i % 24 ? "" : "\t", blob[i], i % 24 == 23 && i + 1 < bytes ? "\n" : "");
+		free(blob);
+		value_dict_set(w->globals, "bytes", value_int((int64_t)bytes));
+		value_dict_set(w->globals, "rows", value_string_of(rows.at, rows.count));
+		package_render(w, "package/weights_c.jinja", arena_printf(arena, "%s_weights.c", w->package->name));
+		text_release(&rows);
+	}
+	const char *file = arena_printf(arena, "%s_weights.S", w->package->name);
+	package_render(w, "package/weights_s.jinja", file);
+	push(arena, &w->sources, file);
+}
+
+static void add_part(struct writing *w, int part)
+{
+	struct arena *arena = w->emit->arena;
+	const char *file;
+	package_part(w, part);
+	file = arena_printf(arena, "%s.c", w->of->name);
+	push(arena, &w->sources, file);
+	push(arena, &w->headers, arena_printf(arena, "%s.h", w->of->name));
+	add_kernels(w);
+	package_render(w, "package/run.jinja", file);
+	package_render(w, "package/header.jinja", w->headers.at[w->headers.count - 1]);
+	if (w->package->profile)
+		add_profile(w);
+	if (w->emit->target->log) {
+		file = arena_printf(arena, "%s_log.c", w->of->name);
+		package_render(w, "package/log.jinja", file);
+		push(arena, &w->sources, file);
+	}
+}
+
+/* Several graphs: NAME.h includes the header of each. */
+static void add_umbrella(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	const char *file = arena_printf(arena, "%s.h", w->package->name);
+	struct value headers = value_list(arena);
+	for (size_t i = 0; i < w->headers.count; i++)
+		value_list_add(headers, value_string(w->headers.at[i]));
+	value_dict_set(w->globals, "headers", headers);
+	value_dict_set(w->globals, "LIBRARY", value_string(package_upper(arena, w->package->name)));
+	package_render(w, "package/umbrella.jinja", file);
+	push(arena, &w->headers, file);
+}
+
+static struct value strings(struct arena *arena, const char *const *at, size_t count)
+{
+	struct value list = value_list(arena);
+	for (size_t i = 0; i < count; i++)
+		value_list_add(list, value_string(at[i]));
+	return list;
+}
+
+void package_c(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	const struct package *package = w->package;
+	for (int p = 0; p < package->part_count; p++)
+		add_part(w, p);
+	if (package->part_count > 1)
+		add_umbrella(w);
+	add_weights(w);
+	if (package->managed)
+		package_module(w);
+	if (package->cc) {
+		package_compile(w);
+		for (int p = 0; p < package->part_count; p++)
+			if (w->stack_bytes[p]) {
+				package_part(w, p);
+				package_render(w, "package/header.jinja", arena_printf(arena, "%s.h", w->of->name));
+			}
+	}
+	package_part(w, 0);
+	value_dict_set(w->globals, "runtime_flags", value_string(PACKAGE_RUNTIME_FLAGS));
+	value_dict_set(w->globals, "sources", strings(arena, w->sources.at, w->sources.count));
+	VECTOR(const char *) units = { 0 };
+	for (size_t i = 0; i < w->runtime.count; i++)
+		if (!strcmp(w->runtime.at[i] + strlen(w->runtime.at[i]) - 2, ".c"))
+			push(arena, &units, w->runtime.at[i]);
+	value_dict_set(w->globals, "runtime", strings(arena, units.at, units.count));
+	package_render(w, "package/cmake.jinja", "CMakeLists.txt");
+	package_render(w, "package/pc.jinja", arena_printf(arena, "%s.pc", package->name));
+	package_add_manifest(w, package_manifest(w));
+}
