@@ -17,7 +17,8 @@ static void see_index(struct using *u, const struct index *index)
 		int var;
 		if (atom->kind == ATOM_DIV && index_is_var(atom->of, &var) && var == u->var && (!u->by || u->by == atom->by))
 			u->by = atom->by;
-		else if (atom->kind == ATOM_VAR ? atom->var == u->var : atom->kind == ATOM_VALUE ? expr_uses(atom->value, u->var) : index_uses(atom->of, u->var))
+		else if (atom->kind == ATOM_VAR ? atom->var == u->var
+			: atom->kind == ATOM_VALUE ? expr_uses(atom->value, u->var) : index_uses(atom->of, u->var))
 			u->otherwise = true;
 	}
 }
@@ -83,8 +84,9 @@ static bool split_group(struct program *program, struct definition *d)
 	d->start = NULL;
 	d->body = expr_load(arena, sum, at);
 	/* It was added at the end; it belongs before its only reader. */
-	memmove(program->all.at + d->number + 1, program->all.at + d->number, (program->all.count - 1 - (size_t)d->number) * sizeof *program->all.at);
-	program->all.at[d->number] = sum;
+	struct definition **place = program->all.at + d->number;
+	memmove(place + 1, place, (program->all.count - 1 - (size_t)d->number) * sizeof *place);
+	*place = sum;
 	for (size_t i = 0; i < program->all.count; i++)
 		program->all.at[i]->number = (int)i;
 	return true;

@@ -86,7 +86,8 @@ static bool same_member(const struct pair *p, const struct definition *x, const 
 	for (int d = 0; d < x->reduced; d++)
 		if (x->reduced_extents[d] != y->reduced_extents[d])
 			return false;
-	if (x->rewrite && (x->rewrite->m != y->rewrite->m || x->rewrite->pad_top != y->rewrite->pad_top || x->rewrite->pad_left != y->rewrite->pad_left))
+	if (x->rewrite && (x->rewrite->m != y->rewrite->m || x->rewrite->pad_top != y->rewrite->pad_top
+		|| x->rewrite->pad_left != y->rewrite->pad_left))
 		return false;
 	return same_expr(p, x->start, y->start) && same_expr(p, x->body, y->body);
 }

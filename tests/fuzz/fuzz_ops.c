@@ -1,8 +1,10 @@
-/* fuzz_ops.c: graphs in text through inference, folding, simplification and definition; small ones are interpreted too.
+/* fuzz_ops.c: graphs in text through inference, folding, simplification and definition; small ones are interpreted and become kernels
+ * too, every checker on.
  * Every input ends in a program that keeps its promises or in a message; nothing else. */
 #include <stdlib.h>
 #include "definitions/definitions.h"
 #include "frontends/frontends.h"
+#include "kernels/kernels.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
 
@@ -56,8 +58,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		graph_check(graph);
 		struct program *program = define_graph(graph);
 		program_check(program);
-		if (is_small(program))
+		if (is_small(program)) {
 			run(&build, program);
+			/* by the input's length one CPU and one way, since lowering takes the program apart */
+			const struct target *target = target_find(size % 3 ? "x86-64-v3" : "generic");
+			build.check = true;
+			choose_algorithms(program, size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE);
+			program_remove_dead(program);
+			lower(program, size % 2 ? target : target_small(build.arena, target), size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE, size % 5 != 0);
+		}
 	}
 	build_release(&build);
 	free(text);
