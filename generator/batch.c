@@ -207,7 +207,8 @@ static void inline_borrow(struct model *model, struct borrow *borrow)
 		if (!strcmp(from->output_names.at[i], borrow->name))
 			root = from->outputs.at[i];
 	struct taking taking = { .from = borrow->from, .can = root && input };
-	if (!taking.can || root->type != input->type || root->rank != input->rank || memcmp(root->extents, input->extents, (size_t)root->rank * sizeof *root->extents))
+	if (!taking.can || root->type != input->type || root->rank != input->rank
+		|| memcmp(root->extents, input->extents, (size_t)root->rank * sizeof *root->extents))
 		return;
 	weigh(&taking, root);
 	if (!taking.can)

@@ -130,8 +130,12 @@ bool model_print(struct model *model, const char *stage, struct text *out)
 struct part model_part(const struct model *model)
 {
 	const char *slash = strrchr(model->options->model, '/');
-	return (struct part){ .lowered = model->lowered, .name = model->name, .dumps = model->dumps.at, .dump_count = model->dumps.count, .routine = model->options->routine ? model->options->routine : model->name, .model = slash ? slash + 1 : model->options->model,
-		.input_names = model->input_names, .output_names = model->output_names };
+	return (struct part){
+		.lowered = model->lowered, .name = model->name, .model = slash ? slash + 1 : model->options->model,
+		.routine = model->options->routine ? model->options->routine : model->name,
+		.input_names = model->input_names, .output_names = model->output_names,
+		.dumps = model->dumps.at, .dump_count = model->dumps.count,
+	};
 }
 
 struct environment *options_templates(struct build *build, const struct options *options)

@@ -37,7 +37,8 @@ static const char *words_of(struct build *build, const struct cli *cli, bool cud
 	const char *optimise = cli->options.optimise == OPTIMISE_SIZE ? "size" : "speed";
 	if (cuda)
 		return arena_printf(build->arena, "--target cuda --optimise %s", optimise);
-	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s%s", cli->options.target->name, cli->options.threads, optimise, cli->log ? " --log" : "");
+	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s%s", cli->options.target->name,
+		cli->options.threads, optimise, cli->log ? " --log" : "");
 }
 
 static void report(const struct cli *cli, const struct package *package, const char *directory)
@@ -65,8 +66,8 @@ static void report(const struct cli *cli, const struct package *package, const c
 static void body(struct build *build, int argc, char **argv)
 {
 	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_OUTPUT | TAKES_NAME | TAKES_NO_COMPILE | TAKES_CC | TAKES_JSON | TAKES_TARGET | TAKES_PROFILE
-		| TAKES_MODE,
+	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_OUTPUT | TAKES_NAME | TAKES_NO_COMPILE | TAKES_CC | TAKES_JSON
+		| TAKES_TARGET | TAKES_PROFILE | TAKES_MODE,
 		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
 		"--target cuda writes NAME.cu, NAME.h and the weights: sources, for NVRTC or nvcc -fmad=false.\n"
 		"Several models become one library, NAME: tensors of one name are one tensor, equal weights are there once.", argc, argv, 1, 64);
@@ -89,11 +90,15 @@ static void body(struct build *build, int argc, char **argv)
 	struct state_pair *states = new_array(build->arena, struct state_pair, cli.states.count + 1);
 	for (size_t i = 0; i < cli.states.count; i++)
 		states[i] = (struct state_pair){ cli.states.at[i].name, cli.states.at[i].path };
-	struct emit emit = { .build = build, .arena = build->arena, .target = cli.options.target, .templates = options_templates(build, &cli.options), .name = name };
+	struct emit emit = { .build = build, .arena = build->arena, .target = cli.options.target, .name = name,
+		.templates = options_templates(build, &cli.options) };
 	int64_t weights_bytes = 0;
-	struct package package = { .parts = parts, .part_count = cli.argument_count, .name = name, .threads = cli.options.threads, .options = words_of(build, &cli, cuda),
-		.managed = managed, .steps = cli.schedule && !strcmp(cli.schedule, "steps"), .no_hosted = cli.no_hosted, .large = cli.large, .merges = cli.merges.at,
-		.merge_count = cli.merges.count, .states = states, .state_count = cli.states.count, .jobs = 2, .progress = progress, .weights_bytes = &weights_bytes };
+	struct package package = {
+		.parts = parts, .part_count = cli.argument_count, .name = name, .threads = cli.options.threads,
+		.options = words_of(build, &cli, cuda), .managed = managed, .no_hosted = cli.no_hosted, .large = cli.large,
+		.steps = cli.schedule && !strcmp(cli.schedule, "steps"), .merges = cli.merges.at, .merge_count = cli.merges.count,
+		.states = states, .state_count = cli.states.count, .jobs = 2, .progress = progress, .weights_bytes = &weights_bytes,
+	};
 	if (!cli.no_compile && !cuda)
 		package.cc = cc_for_target(build, cli.options.target, cli.cc);
 	package_write(&emit, &package, directory);

@@ -157,8 +157,10 @@ static void add_nodes(struct describing *d)
 
 static struct value nodes_value(struct describing *d)
 {
-	static const struct { uint32_t bit; const char *word; } words[] = { { INGOT_NODE_CONSTANT, "INGOT_NODE_CONSTANT" }, { INGOT_NODE_STATE, "INGOT_NODE_STATE" },
-		{ INGOT_NODE_CLEARED, "INGOT_NODE_CLEARED" }, { INGOT_NODE_SHARED, "INGOT_NODE_SHARED" }, { INGOT_NODE_HOSTED, "INGOT_NODE_HOSTED" } };
+	static const struct { uint32_t bit; const char *word; } words[] = {
+		{ INGOT_NODE_CONSTANT, "INGOT_NODE_CONSTANT" }, { INGOT_NODE_STATE, "INGOT_NODE_STATE" },
+		{ INGOT_NODE_CLEARED, "INGOT_NODE_CLEARED" }, { INGOT_NODE_HOSTED, "INGOT_NODE_HOSTED" },
+	};
 	struct value list = value_list(d->arena);
 	for (size_t i = 0; i < d->nodes.count; i++) {
 		const struct module_node *node = &d->nodes.at[i];
@@ -358,8 +360,8 @@ static void add_routine(struct describing *d)
 	for (size_t i = 1; i < w->lowered->workspace_pools.count; i++)
 		value_list_add(more, value_int(w->lowered->workspace_pools.at[i].bytes));
 	if (value_count(more) && !w->package->steps)
-		fail(w->emit->build, EXIT_LIMIT, w->of->model, "its workspace has %" PRId64 " bytes, and one call needs it in one pool: --schedule steps, or --large-models",
-			w->lowered->workspace_bytes);
+		fail(w->emit->build, EXIT_LIMIT, w->of->model, "its workspace has %" PRId64 " bytes, and one call needs it in one pool: "
+			"--schedule steps, or --large-models", w->lowered->workspace_bytes);
 	value_dict_set(routine, "more_workspaces", more);
 	value_dict_set(routine, "workspace_bytes", value_int(w->lowered->workspace_pools.at[0].bytes));
 	value_dict_set(routine, "workspace_align", value_int(w->lowered->workspace_align));

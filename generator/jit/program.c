@@ -212,7 +212,8 @@ void jit_texts(struct jit_program *program, struct build *build, struct jit_part
 	text_release(&w.kernels);
 }
 
-void jit_text(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates, const char *name, struct text *out)
+void jit_text(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates,
+	const char *name, struct text *out)
 {
 	struct jit_part part = { .lowered = lowered, .name = name, .run = "run" };
 	jit_texts(program, build, &part, 1, templates, out);
@@ -245,7 +246,8 @@ static struct jit_symbol *bind(struct build *build, const char *cpu, const char 
 	return bound.at;
 }
 
-void jit_compile_text(struct jit_program *program, struct build *build, const char *cpu, const struct text *text, const struct jit_symbol *more, size_t more_count)
+void jit_compile_text(struct jit_program *program, struct build *build, const char *cpu, const struct text *text,
+	const struct jit_symbol *more, size_t more_count)
 {
 	size_t count;
 	char message[512] = "";

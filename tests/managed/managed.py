@@ -2,7 +2,8 @@
 """managed.py: what `ingot build --profile managed` makes, against the bare profile.
 
     managed.py INGOT PART       exit 0: right, 1: wrong, 77: a tool that the part needs is not there
-PART: bits, contexts, folder.  Networks: those of tests/generated/packages.py."""
+PART: bits, contexts, folder.  Networks: those of tests/generated/packages.py, with INGOT_LONG=1 also the transformer of examples/ and
+resnet50, as tests/models makes them."""
 import json
 import os
 import shutil
@@ -38,9 +39,21 @@ def program_of(manifest, folder, library=None, routine=None, name=None):
     return program
 
 
+def made():
+    """The networks of the bench that are no files; those that cannot be made here are named."""
+    sys.path.insert(0, os.path.join(packages.ROOT, "tests", "models"))
+    import models
+    for name in models.MADE:
+        case = models.case_of(name)
+        if isinstance(case, str):
+            print("%s is left out: %s" % (name, case))
+        else:
+            yield name, case[0], case[1]
+
+
 def bits(scratch):
     """The bare profile's bits: on sync, on multicore, on several threads, as one call and as a schedule of kernels."""
-    for name, model, case in networks(3):
+    for name, model, case in networks(3) + (list(made()) if LONG else []):
         bare = os.path.join(scratch, name)
         manifest = build(model, name, bare, "--cpu", "native")
         inputs_to(case, manifest, bare)

@@ -43,7 +43,10 @@ enum ingot_engine {
 enum { INGOT_RANK_MOST = 16 };
 
 /* Element types are ONNX's numbers (TensorProto.DataType). */
-enum ingot_type { INGOT_TYPE_FLOAT = 1, INGOT_TYPE_UINT8 = 2, INGOT_TYPE_INT8 = 3, INGOT_TYPE_INT32 = 6, INGOT_TYPE_INT64 = 7, INGOT_TYPE_BOOL = 9, INGOT_TYPE_DOUBLE = 11 };
+enum ingot_type {
+	INGOT_TYPE_FLOAT = 1, INGOT_TYPE_UINT8 = 2, INGOT_TYPE_INT8 = 3, INGOT_TYPE_INT32 = 6, INGOT_TYPE_INT64 = 7, INGOT_TYPE_BOOL = 9,
+	INGOT_TYPE_DOUBLE = 11
+};
 
 struct ingot_tensor {
 	const char *name;                 /* the model's, any bytes but 0 */
