@@ -3,6 +3,7 @@
  * memory may not become executable or runs out, so both are asked for before it is let in. */
 #include "backends/cpu/jit.h"
 #include <libtcc.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,20 @@ static enum jit_status place(struct jit_code *code)
 	return mprotect(code->at, code->bytes, PROT_READ | PROT_EXEC) ? JIT_FORBIDDEN : JIT_OK;
 }
 
-enum jit_status jit_compile(struct jit_code **out, const char *source, const struct jit_symbol *symbols, size_t count, char *message, size_t room)
+/* libtcc has a lock for what is global in it, but not around all of that: a refusal in one thread while another relocates
+ * ended in a crash.  So no two threads are inside at once. */
+static pthread_mutex_t inside = PTHREAD_MUTEX_INITIALIZER;
+
+static void release(struct jit_code *code)
+{
+	if (code->at)
+		munmap(code->at, code->bytes);
+	if (code->state)
+		tcc_delete(code->state);
+	free(code);
+}
+
+static enum jit_status compile(struct jit_code **out, const char *source, const struct jit_symbol *symbols, size_t count, char *message, size_t room)
 {
 	struct telling telling = { message, room };
 	enum jit_status status = jit_probe();
@@ -105,14 +119,28 @@ enum jit_status jit_compile(struct jit_code **out, const char *source, const str
 	if (!status)
 		status = place(code);
 	if (status) {
-		jit_release(code);
+		release(code);
 		return status;
 	}
 	*out = code;
 	return JIT_OK;
 }
 
-void *jit_function(const struct jit_code *code, const char *name) { return tcc_get_symbol(code->state, name); }
+enum jit_status jit_compile(struct jit_code **out, const char *source, const struct jit_symbol *symbols, size_t count, char *message, size_t room)
+{
+	pthread_mutex_lock(&inside);
+	enum jit_status status = compile(out, source, symbols, count, message, room);
+	pthread_mutex_unlock(&inside);
+	return status;
+}
+
+void *jit_function(const struct jit_code *code, const char *name)
+{
+	pthread_mutex_lock(&inside);
+	void *at = tcc_get_symbol(code->state, name);
+	pthread_mutex_unlock(&inside);
+	return at;
+}
 
 size_t jit_bytes(const struct jit_code *code) { return code->bytes; }
 
@@ -120,9 +148,7 @@ void jit_release(struct jit_code *code)
 {
 	if (!code)
 		return;
-	if (code->at)
-		munmap(code->at, code->bytes);
-	if (code->state)
-		tcc_delete(code->state);
-	free(code);
+	pthread_mutex_lock(&inside);
+	release(code);
+	pthread_mutex_unlock(&inside);
 }

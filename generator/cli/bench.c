@@ -109,6 +109,20 @@ static double measure_calls(struct engine *engine, const void **inputs, void **o
 	return median(whole, count);
 }
 
+/* What a look at the clock takes; the best of some, as others may take the core meanwhile. */
+static double measure_clock(void)
+{
+	double best = 1e9;
+	for (int i = 0; i < 25; i++) {
+		double t = now();
+		for (int k = 0; k < 100; k++)
+			(void)now();
+		t = (now() - t) / 100;
+		best = t < best ? t : best;
+	}
+	return best;
+}
+
 struct limits { double fma; float (*read)(const float *, long); };          /* fma a microsecond */
 
 /* One kernel's line: its median beside the limit that binds it. */
@@ -143,10 +157,7 @@ static json_t *report_kernels(const struct cli *cli, struct engine *engine, cons
 	*(void **)&fma = engine->kind->limit(engine, "limit_fma");
 	*(void **)&limits.read = engine->kind->limit(engine, "limit_read");
 	*fma_rate = limits.fma = measure_fma(fma, engine->model->options->target->lanes);
-	double overhead = now();
-	for (int i = 0; i < 1000; i++)
-		(void)now();
-	overhead = (now() - overhead) / 1000;
+	double overhead = measure_clock();
 	if (!cli->json)
 		printf("%-22s %-12s %10s %9s %9s %9s  %s\n", "kernel", "tile", "us", "GFLOP/s", "GB/s", "of limit", "bound by");
 	for (size_t k = 0; k < lowered->kernels.count; k++) {

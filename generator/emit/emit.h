@@ -66,7 +66,8 @@ const char *print_number(struct arena *, enum dtype, double number, int64_t inte
 
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
 struct value emit_kernel_value(struct emit *, const struct kernel *);
-const char  *emit_symbol(struct emit *, const struct kernel *);            /* "mnist_k3_convolution" */
+/* "mnist_k3_convolution": of the kernel whose code it runs. */
+const char  *emit_symbol(struct emit *, const struct kernel *);
 
 struct value emit_target_value(struct emit *);
 struct value emit_lets(struct arena *, const struct printer *);           /* [{type, name, value}] of what must stand before a text */
@@ -75,6 +76,7 @@ const char  *emit_buffer(void *kernel, const struct definition *);        /* a p
 /* ---- one file a shape: appends the kernel's functions ---- */
 void contraction_emit(struct emit *, const struct kernel *, struct text *out);
 void winograd_emit(struct emit *, const struct kernel *, struct text *out);
+/* Nothing where it runs another kernel's code. */
 void emit_kernel(struct emit *, const struct kernel *, struct text *out);
 
 /* ---- words.c: a prelude, with the words that `text` needs and those that they need ---- */

@@ -5,7 +5,7 @@
 
 const char *emit_symbol(struct emit *emit, const struct kernel *kernel)
 {
-	return arena_printf(emit->arena, "%s_%s", emit->name, kernel->name);
+	return arena_printf(emit->arena, "%s_%s", emit->name, (kernel->same ? kernel->same : kernel)->name);
 }
 
 /* A name from the model inside a C comment: no end of comment, nothing unprintable. */
@@ -37,6 +37,8 @@ static const char *comment_of(struct emit *emit, const struct kernel *kernel)
 	}
 	text_printf(&text, ".  %s%s%s; blocks: %s\n", kernel->template_name ? kernel->template_name : "", kernel->tile ? ", tile " : "",
 		kernel->tile ? kernel->tile : "", kernel->blocks_of ? kernel->blocks_of : "one");
+	if (kernel->times > 1)
+		text_printf(&text, " * The same code runs for %d kernels; the tensors are those of the first.\n", kernel->times);
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct param *param = &kernel->params.at[i];
 		text_printf(&text, " * %s %s ", param->name, param->written ? "=>" : "<=");
@@ -91,6 +93,8 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 
 void emit_kernel(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
+	if (kernel->same)
+		return;
 	if (kernel->shape == SHAPE_LOOPS)
 		loops_emit(emit, kernel, out);
 	else if (kernel->shape == SHAPE_WINOGRAD)

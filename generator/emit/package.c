@@ -155,7 +155,7 @@ static void add_kernels(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
 	const struct lowered *lowered = w->lowered;
-	size_t count = lowered->kernels.count, files = (count + KERNELS_IN_A_FILE - 1) / KERNELS_IN_A_FILE;
+	size_t count = lowered->code.count, files = (count + KERNELS_IN_A_FILE - 1) / KERNELS_IN_A_FILE;
 	for (size_t f = 0; f < files; f++) {
 		struct text kernels, prelude;
 		struct value symbols = value_list(arena);
@@ -163,10 +163,10 @@ static void add_kernels(struct writing *w)
 		text_init(&prelude, w->emit->build);
 		for (size_t k = count * f / files; k < count * (f + 1) / files; k++) {
 			struct value symbol = value_dict(arena);
-			value_dict_set(symbol, "name", value_string(emit_symbol(w->emit, lowered->kernels.at[k])));
-			value_dict_set(symbol, "types", value_string(joined(w, lowered->kernels.at[k], true)));
+			value_dict_set(symbol, "name", value_string(emit_symbol(w->emit, lowered->code.at[k])));
+			value_dict_set(symbol, "types", value_string(joined(w, lowered->code.at[k], true)));
 			value_list_add(symbols, symbol);
-			emit_kernel(w->emit, lowered->kernels.at[k], &kernels);
+			emit_kernel(w->emit, lowered->code.at[k], &kernels);
 			text_addc(&kernels, '\n');
 		}
 		emit_prelude(w->emit, kernels.at, kernels.count, &prelude);

@@ -108,7 +108,7 @@ void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, cons
 				arguments[i] = outputs[k];
 	}
 	arguments[kernel->params.count] = state->scratch + JIT_LANES_MOST;
-	return jit_function(state->program.code, arena_printf(engine->model->build->arena, "%s_%s", engine->model->name, kernel->name));
+	return jit_function(state->program.code, arena_printf(engine->model->build->arena, "%s_%s", engine->model->name, (kernel->same ? kernel->same : kernel)->name));
 }
 
 const struct engine_kind engine_jit = { .name = "jit", .open = jit_open, .run = jit_engine_run, .close = jit_close, .profile = jit_profile_run,

@@ -14,6 +14,7 @@ enum {
 	JIT_BLOCK = 2048,                 /* values of a block, about: some of these fit L1 */
 	JIT_LANES_MOST = 1024,            /* of a block whose loop is longer */
 	JIT_TERMS_MOST = 256,             /* of one chain */
+	JIT_PARAMS_MOST = 240,            /* of one kernel */
 	JIT_SCRATCH_MOST = 1 << 20,       /* floats of one kernel */
 };
 

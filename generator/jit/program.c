@@ -14,6 +14,7 @@ struct writing {
 	struct text kernels, words;       /* words: of the kernels of scalar loops */
 	VECTOR(struct used) used;
 	struct value schedule;
+	int64_t *blocks;                  /* of each kernel's function, by number */
 	int64_t scratch;
 };
 
@@ -51,10 +52,11 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 {
 	struct arena *arena = w->build->arena;
 	struct value entry = value_dict(arena);
-	const char *arguments = "";
+	const char *arguments = "", *code = (kernel->same ? kernel->same : kernel)->name;
+	w->blocks[kernel->number] = blocks;
 	for (size_t i = 0; i < kernel->params.count; i++)
 		arguments = arena_printf(arena, "%s%s%s", arguments, i ? ", " : "", argument_of(w, &kernel->params.at[i]));
-	value_dict_set(entry, "name", value_string(arena_printf(arena, "%s_%s", w->name, kernel->name)));
+	value_dict_set(entry, "name", value_string(arena_printf(arena, "%s_%s", w->name, code)));
 	value_dict_set(entry, "number", value_int(kernel->number));
 	value_dict_set(entry, "arguments", value_string(arguments));
 	value_dict_set(entry, "blocks", value_int(blocks));
@@ -78,6 +80,9 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, const cha
 	struct jit_kernel made = { .value = value_dict(&w->arena) };
 	const char *template = "c/jit_kernel.jinja";
 	bool can = false;
+	if (kernel->params.count > JIT_PARAMS_MOST)           /* libtcc's own limit is a little higher */
+		fail(w->build, EXIT_LIMIT, place_of(w->build->arena, kernel), "the JIT cannot run it: it reads and writes %zu tensors, %d at most",
+			kernel->params.count, JIT_PARAMS_MOST);
 	if (kernel->shape == SHAPE_LOOPS) {
 		can = jit_window(&blocks, w->lowered->target, &made);
 		template = can ? "c/jit_window.jinja" : template;
@@ -137,6 +142,7 @@ void jit_text(struct jit_program *program, struct build *build, const struct low
 		.plain = *lowered->target, .schedule = value_list(build->arena) };
 	struct text prelude;
 	struct value globals = value_dict(build->arena), entries = value_list(build->arena);
+	w.blocks = new_array(build->arena, int64_t, lowered->kernels.count + 1);
 	program->scalar = new_array(build->arena, bool, lowered->kernels.count + 1);
 	w.plain.lanes = 1;
 	w.plain.prelude = "c/prelude_scalar.jinja";
@@ -144,10 +150,17 @@ void jit_text(struct jit_program *program, struct build *build, const struct low
 	text_init(&w.words, build);
 	text_init(&prelude, build);
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		const struct kernel *kernel = lowered->kernels.at[k], *same = kernel->same;
 		const char *why = NULL;
+		if (same) {
+			program->scalar[kernel->number] = program->scalar[same->number];
+			program->scalar_kernels += program->scalar[same->number];
+			add_schedule(&w, kernel, w.blocks[same->number], program->scalar[same->number]);
+			continue;
+		}
 		arena_init(&w.arena, build);
-		if (!add_blocks(&w, lowered->kernels.at[k], &why))
-			add_scalar(&w, lowered->kernels.at[k], why);
+		if (!add_blocks(&w, kernel, &why))
+			add_scalar(&w, kernel, why);
 		arena_release(&w.arena);
 		text_addc(&w.kernels, '\n');
 	}

@@ -50,6 +50,8 @@ struct placed {
 	struct kernel *kernel;            /* that computes it; NULL: input or constant */
 	int first, last;                  /* numbers of the kernels that write and last read it */
 	struct contraction *contraction;  /* found by its indices; NULL: a map, or generic loops */
+	struct definition *view_of;       /* a slice of that one's memory, this many elements behind its first; NULL: memory of its own */
+	int64_t view_offset;
 	bool generic;                     /* barred from every shape but loops */
 	VECTOR(struct definition *) readers;
 };
@@ -76,6 +78,8 @@ struct kernel {
 	double flops, bytes;              /* for cost, bench and the manifest */
 	const char *tile;                 /* for people: "6 x 64" */
 	const char *template_name;        /* "c/contraction.jinja" */
+	struct kernel *same;              /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
+	int times;                        /* … and serves this many kernels */
 	void *detail;                     /* what its shape keeps: struct contraction … */
 };
 
@@ -94,7 +98,9 @@ struct lowered {
 	enum optimise optimise;
 	bool pools;
 	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
+	VECTOR(struct kernel *) code;     /* those of them whose code is their own */
 	VECTOR(struct constant_item) constants;
+	VECTOR(struct definition *) views;
 	int64_t workspace_bytes, workspace_bound;     /* the plan's peak; the largest live set */
 	int64_t workspace_align, weights_bytes;
 };
@@ -112,6 +118,8 @@ void place(struct lowered *);                 /* place.c: virtual definitions ar
 void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
+void view(struct lowered *);                  /* views.c: slices at constant offsets */
+void share_code(struct lowered *);            /* same.c: kernels of equal code */
 void choose(struct lowered *);                /* choose.c: shape, tile, parameters, packed constants */
 void plan(struct lowered *);                  /* plan.c: offsets in workspace and blob */
 void placed_check(const struct lowered *);    /* check.c: after place, after layout */

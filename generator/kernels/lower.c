@@ -61,8 +61,10 @@ struct lowered *lower(struct program *program, const struct target *target, enum
 		layout(lowered);
 		check_step(lowered, placed_check);
 	} while (!arrange(lowered));
+	view(lowered);
 	choose(lowered);
 	plan(lowered);
+	share_code(lowered);
 	lowered_check(lowered);
 	return lowered;
 }

@@ -86,6 +86,31 @@ static bool follows_product(const struct definition *d)
 	return l.found;
 }
 
+/* Would a reader have more tensors than a function should have parameters?  A gather of many goes in groups. */
+enum { TENSORS_MOST = 64 };
+struct tensors { const struct definition *of[2 * TENSORS_MOST]; int count; };
+static void count_tensor(void *user, const struct expr *load)
+{
+	struct tensors *t = user;
+	for (int i = 0; i < t->count; i++)
+		if (t->of[i] == load->of)
+			return;
+	if (t->count < (int)COUNT(t->of))
+		t->of[t->count++] = load->of;
+}
+static bool crowds(const struct definition *d)
+{
+	struct tensors own = { .count = 0 };
+	expr_loads(d->body, count_tensor, &own);
+	for (size_t i = 0; own.count > 1 && i < d->placed->readers.count; i++) {
+		struct tensors all = own;
+		expr_loads(d->placed->readers.at[i]->body, count_tensor, &all);
+		if (all.count - 1 > TENSORS_MOST)             /* d itself goes */
+			return true;
+	}
+	return false;
+}
+
 static bool should_be_virtual(const struct lowered *lowered, const struct definition *d)
 {
 	bool moves = d->body->kind == EXPR_LOAD, all_maps = true, into_product = false;
@@ -99,6 +124,8 @@ static bool should_be_virtual(const struct lowered *lowered, const struct defini
 		into_product |= (is_product(reader) || reader->rewrite) && sites(reader->body, d) > 0;
 	}
 	if (into_product)
+		return false;
+	if (crowds(d))
 		return false;
 	double reads = reads_of(d), cost = expr_cost(d->body);
 	if (follows_product(d))

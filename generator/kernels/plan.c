@@ -12,7 +12,8 @@ static void lifetimes(struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		for (size_t p = 0; p < kernel->params.count; p++) {
-			struct placed *placed = kernel->params.at[p].of->placed;
+			const struct definition *of = kernel->params.at[p].of;
+			struct placed *placed = of->placed->view_of ? of->placed->view_of->placed : of->placed;
 			if (placed->first < 0)
 				placed->first = kernel->number;
 			placed->last = kernel->number;
@@ -41,6 +42,10 @@ void plan(struct lowered *lowered)
 		fail(program->build, EXIT_LIMIT, owners.at[job.bad]->name, "the workspace is larger than can be addressed");
 	for (size_t i = 0; i < buffers.count; i++)
 		owners.at[i]->placed->offset = (int64_t)buffers.at[i].offset;
+	for (size_t i = 0; i < lowered->views.count; i++) {
+		struct definition *d = lowered->views.at[i];
+		d->placed->offset = d->placed->view_of->placed->offset + (int64_t)dtype_bytes(d->type, (size_t)d->placed->view_offset);
+	}
 	lowered->workspace_bytes = (int64_t)slab.peak;
 	lowered->workspace_bound = (int64_t)slab.bound;
 	lowered->workspace_align = ALIGN;

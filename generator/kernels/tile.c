@@ -171,6 +171,30 @@ static void fill_packed(const struct constant_item *item, void *out)
 		pack_any(p, from, out);
 }
 
+/* What an earlier kernel packed from the same constant in the same way: the steps of a recurrence share their weights. */
+static struct definition *packed_alike(const struct lowered *lowered, const struct contraction *c)
+{
+	for (size_t i = 0; i < lowered->constants.count; i++) {
+		const struct constant_item *item = &lowered->constants.at[i];
+		const struct contraction *other = item->fill == fill_packed ? ((const struct packing *)item->detail)->c : NULL;
+		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms || other->column - other->batches - other->rows
+			|| c->column - c->batches - c->rows || other->panels != c->panels)
+			continue;
+		/* b knows no rows: its variables are batches, then the column and the terms */
+		bool same = true;
+		const struct index *with[MAX_VARS] = { 0 };
+		for (int b = 0; b < c->batches; b++)
+			same &= other->extents[b] == c->extents[b];
+		for (int v = 0; v <= c->terms; v++) {
+			same &= other->extents[other->column + v] == c->extents[c->column + v];
+			with[other->column + v] = index_var(lowered->arena, c->column + v, c->extents[c->column + v]);
+		}
+		if (same && index_equal(index_substitute(lowered->arena, other->b_at, with), c->b_at))
+			return item->of;
+	}
+	return NULL;
+}
+
 /* Floats of the part of a that a tile of `rows` reads, with its padding: as many as the terms, and the rows' window where they share one. */
 static double patch_floats(const struct contraction *c, int64_t rows)
 {
@@ -274,8 +298,9 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		int64_t bytes = batches * vecs * target->lanes * terms * 4, blocks = c->group < outer * c->row_blocks ? c->group : outer * c->row_blocks;
 		if (!target->workers && bytes > target->l2_bytes && rows * outer > 2)
 			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), blocks);
-		c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
-			batches * vecs * target->lanes * terms, fill_packed, packing);
+		if (!(c->packed = packed_alike(lowered, c)))
+			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
+				batches * vecs * target->lanes * terms, fill_packed, packing);
 	} else
 		c->b_mode = index_factor(c->b_at, c->column) == 1 || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12)
 			? B_DIRECT : B_GATHERED;                      /* too long for scratch: lanes read b where it is */

@@ -296,7 +296,7 @@ static const char *names_of(struct loops *loops, const struct definition *d, con
 	return names ? names : "all";
 }
 
-/* The loops order[0 … count-1] over blocks of `together` rounds, which run side by side.  `named`: each variable is computed by an INDEX, else it is a quotient inside the
+/* The loops order[0 … count-1] over blocks of `together` rounds of the last of them, which run side by side.  `named`: each variable is computed by an INDEX, else it is a quotient inside the
  * addresses, which add up again where the buffers are dense. */
 static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count, int64_t together, bool named,
 	const struct index **with)
@@ -308,20 +308,11 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 		extents[n] = d->extents[order[n]];
 		blocks *= extents[n];
 	}
+	if (count)
+		extents[count - 1] /= together;
 	struct stmt *loop = block_loop(loops, blocks / together);
-	const struct index *flat = index_scale(loops->arena, index_var(loops->arena, loop->var, blocks / together), together);
 	loops->blocks_of = names_of(loops, d, order, count);
-	if (together > 1) {
-		struct stmt *rows = for_new(loops, var_new(loops, "r", together), together, ROLE_MAP);
-		rows->together = true;
-		loops->beside = (int)together;
-		loops->beside_var = rows->var;
-		block_add(loops, &loop->body, rows);
-		flat = index_add(loops->arena, flat, index_var(loops->arena, rows->var, together));
-		loops->blocks_of = arena_printf(loops->arena, "%lld of %s", (long long)together, loops->blocks_of);
-		loop = rows;
-	}
-	index_unflatten(loops->arena, flat, count, extents, at);
+	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks / together), count, extents, at);
 	for (int n = 0; n < count; n++) {
 		int64_t value;
 		if (named && !index_is_constant(at[n], &value) && !index_is_var(at[n], &(int){ 0 })) {
@@ -331,8 +322,19 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 			block_add(loops, &loop->body, is);
 			at[n] = index_var(loops->arena, is->var, extents[n]);
 		}
-		with[order[n]] = at[n];
 	}
+	if (together > 1) {
+		struct stmt *rows = for_new(loops, var_new(loops, "r", together), together, ROLE_MAP);
+		rows->together = true;
+		loops->beside = (int)together;
+		loops->beside_var = rows->var;
+		block_add(loops, &loop->body, rows);
+		at[count - 1] = index_add(loops->arena, index_scale(loops->arena, at[count - 1], together), index_var(loops->arena, rows->var, together));
+		loops->blocks_of = arena_printf(loops->arena, "%lld of %s", (long long)together, loops->blocks_of);
+		loop = rows;
+	}
+	for (int n = 0; n < count; n++)
+		with[order[n]] = at[n];
 	return &loop->body;
 }
 
@@ -373,7 +375,7 @@ static int64_t rows_together(const struct building *b, int64_t rows)
 	return most < 1 ? 1 : most;
 }
 
-/* Windows that slide by one element share most of what neighbouring rows load: some rows side by side load it once.  A
+/* Windows that overlap share part of what neighbouring rows load: some rows side by side load it once.  A
  * straight line of them must fit, and enough blocks must be left to share out. */
 enum { WINDOW_TERMS = 16, BLOCKS_LEAST = 4 };
 struct sliding { struct arena *arena; const struct definition *d; int row; bool shares; };
@@ -382,8 +384,17 @@ static void see_sliding(void *user, const struct expr *load)
 	struct sliding *s = user;
 	const struct index *address = placed_address(s->arena, load->of, load->at);
 	int64_t factor = index_factor(address, s->row);
-	for (int r = 0; r < s->d->reduced && factor; r++)
-		s->shares |= s->d->reduced_extents[r] > 2 && index_factor(address, s->d->rank + r) == factor;
+	for (int r = 0; r < s->d->reduced && factor; r++) {
+		int64_t tap = index_factor(address, s->d->rank + r), step = tap > 0 && factor % tap == 0 ? factor / tap : 0;
+		s->shares |= step && s->d->reduced_extents[r] > 2 && s->d->reduced_extents[r] > step;
+	}
+}
+
+static bool slides_along(const struct building *b, const struct definition *d, int row)
+{
+	struct sliding s = { b->loops->arena, d, row, false };
+	expr_loads(d->body, see_sliding, &s);
+	return s.shares;
 }
 
 static int64_t windows_together(const struct building *b, const struct definition *last, const int *order, int taken)
@@ -398,13 +409,18 @@ static int64_t windows_together(const struct building *b, const struct definitio
 	for (size_t i = 1; i < b->kernel->members.count; i++)
 		if (b->kernel->members.at[i]->reduce != REDUCE_NONE)
 			return 1;
-	struct sliding s = { b->loops->arena, first, order[taken - 1], false };
-	expr_loads(first->body, see_sliding, &s);
-	int64_t rows = last->extents[order[taken - 1]];
-	for (size_t i = 0; s.shares && i < COUNT(many) && best[i]; i++)
+	int64_t rows = slides_along(b, first, order[taken - 1]) ? last->extents[order[taken - 1]] : 0;
+	for (size_t i = 0; rows && i < COUNT(many) && best[i]; i++)
 		if (rows % best[i] == 0 && rows / best[i] >= BLOCKS_LEAST)
 			return best[i];
 	return 1;
+}
+
+/* One loop more where its rows are windows to run side by side, and lanes lie along such windows too: planes of channels, each by rows. */
+static int windows_taken(const struct building *b, const struct definition *last, const int *order, int taken, int count)
+{
+	return taken == count - 2 && slides_along(b, b->kernel->members.at[0], order[count - 1]) && windows_together(b, last, order, taken) == 1
+		&& windows_together(b, last, order, taken + 1) > 1 ? taken + 1 : taken;
 }
 
 /* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones. */
@@ -425,10 +441,10 @@ static struct loops *build_members(struct building *b, bool named)
 			inside = d->order == ORDER_CHAIN ? 2 : inside;
 	}
 	count = by_stride(last, 0, kernel->outer, order);
-	int taken = own ? count : outer_count(loops, last, work, order, count, inside);
+	int taken = own ? count : windows_taken(b, last, order, outer_count(loops, last, work, order, count, inside), count);
 	const struct index *with[MAX_VARS] = { 0 };
 	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]])
-		: own || named ? 1 : windows_together(b, last, order, taken);
+		: own ? 1 : windows_together(b, last, order, taken);
 	struct block *out = outer_loops(b, last, order, taken, together, named, with);
 	for (int n = taken; n < count; n++)
 		out = add_map(b, last, order[n], with, out);
@@ -522,8 +538,8 @@ static struct loops *build_alone(struct building *b, bool named)
 	if (across >= 0 && !named)
 		return build_crossed(b, across, order, count);
 	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
-	int taken = outer_count(b->loops, d, work_of(d), order, count, inside);
-	struct block *out = outer_loops(b, d, order, taken, named ? 1 : windows_together(b, d, order, taken), named, with);
+	int taken = windows_taken(b, d, order, outer_count(b->loops, d, work_of(d), order, count, inside), count);
+	struct block *out = outer_loops(b, d, order, taken, windows_together(b, d, order, taken), named, with);
 	define(b, d, with, out);
 	return b->loops;
 }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <strings.h>
 
-enum { STEPS_MOST = 4096 };
+enum { STEPS_MOST = 4096, STEPS_TOGETHER = 64 };
 enum { GATE_INPUT, GATE_OUTPUT, GATE_FORGET, GATE_CELL, GATES };
 
 /* ---- activations by name ---- */
@@ -207,6 +207,7 @@ struct unrolling {
 	int64_t steps, batch, inputs;
 	struct definition **h[2];         /* [direction][step]: the hidden state after it */
 	struct definition *c[2];          /* [direction]: the cell after the last step */
+	struct definition **groups[2];    /* [direction][n]: the hidden states after many steps, side by side; NULL: not made */
 };
 
 static const char *name_at(struct unrolling *u, const char *part, int direction, int64_t step)
@@ -354,16 +355,43 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	*cell = (struct state){ new_cell, false, direction };
 }
 
-/* Step `at` of [from, to): a balanced tree of selects. */
-static const struct expr *choose_step(struct unrolling *u, struct definition **h, const struct index *at, int64_t from,
-                                      int64_t to, const struct index *const *place)
+/* Step `at` of [from, to): a balanced tree of selects.  h[i] holds `each` steps from i * each on, [step, b, h]; where
+ * each is 1, [b, h]. */
+static const struct expr *choose_step(struct unrolling *u, struct definition **h, int64_t each, const struct index *at,
+                                      int64_t from, int64_t to, const struct index *const *place)
 {
-	if (to - from == 1)
+	int64_t count = (to - from + each - 1) / each, middle = from + count / 2 * each;
+	if (count == 1 && each == 1)
 		return expr_load(u->arena, h[from], place);
-	int64_t middle = from + (to - from) / 2;
+	if (count == 1)
+		return expr_load(u->arena, h[from / each],
+		                 (const struct index *[]){ index_plus(u->arena, at, -from), place[0], place[1] });
 	struct range first = { at, from, middle };
-	return expr_select(u->arena, &first, 1, choose_step(u, h, at, from, middle, place),
-	                   choose_step(u, h, at, middle, to, place));
+	return expr_select(u->arena, &first, 1, choose_step(u, h, each, at, from, middle, place),
+	                   choose_step(u, h, each, at, middle, to, place));
+}
+
+/* Many steps are gathered in groups first, so that nothing reads more tensors than a function should have parameters. */
+static const struct expr *choose_of_all(struct unrolling *u, int direction, const struct index *at,
+                                        const struct index *const *place)
+{
+	struct definition **h = u->h[direction];
+	int64_t groups = (u->steps + STEPS_TOGETHER - 1) / STEPS_TOGETHER;
+	if (u->steps <= STEPS_TOGETHER)
+		return choose_step(u, h, 1, at, 0, u->steps, place);
+	if (!u->groups[direction]) {
+		u->groups[direction] = new_array(u->arena, struct definition *, (size_t)groups);
+		for (int64_t g = 0; g < groups; g++) {
+			int64_t from = g * STEPS_TOGETHER, left = u->steps - from;
+			int64_t extents[3] = { left < STEPS_TOGETHER ? left : STEPS_TOGETHER, u->batch, u->lstm.hidden };
+			const struct index *own[3];
+			for (int d = 0; d < 3; d++)
+				own[d] = index_var(u->arena, d, extents[d]);
+			u->groups[direction][g] = definer_map(u->definer, name_at(u, "states", direction, from), 3, extents,
+				choose_step(u, h + from, 1, own[0], 0, extents[0], own + 1));
+		}
+	}
+	return choose_step(u, u->groups[direction], STEPS_TOGETHER, at, 0, u->steps, place);
 }
 
 static const struct expr *output_at(struct unrolling *u, int direction, const struct index *t, const struct index *b,
@@ -373,7 +401,7 @@ static const struct expr *output_at(struct unrolling *u, int direction, const st
 	struct arena *arena = u->arena;
 	if (!u->lstm.reverse[direction] || !u->lengths) {
 		const struct index *s = u->lstm.reverse[direction] ? reversed(u, t, b) : t;
-		const struct expr *y = choose_step(u, u->h[direction], s, 0, u->steps, place);
+		const struct expr *y = choose_of_all(u, direction, s, place);
 		return while_running(u, t, b, y, expr_number(arena, y->type, 0));
 	}
 	/* the step is data: all steps into one tensor, read at the step's number */
@@ -382,7 +410,7 @@ static const struct expr *output_at(struct unrolling *u, int direction, const st
 	for (int d = 0; d < 3; d++)
 		own[d] = index_var(arena, d, extents[d]);
 	struct definition *all = definer_map(u->definer, name_at(u, "all", direction, -1), 3, extents,
-		choose_step(u, u->h[direction], own[0], 0, u->steps, own + 1));
+		choose_of_all(u, direction, own[0], own + 1));
 	const struct expr *y = expr_load(arena, all, (const struct index *[]){ reversed(u, t, b), b, h });
 	return while_running(u, t, b, y, expr_number(arena, y->type, 0));
 }

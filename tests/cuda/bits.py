@@ -35,7 +35,8 @@ def main():
     asan = None if own else sanitizer()
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="cuda.") as folder:
-        for name, case in networks.cases(folder):
+        for name, data in networks.cases(folder):
+            case = os.path.join(data, "model.onnx"), data
             runs = [(order, {"INGOT_EMULATOR_ORDER": order}) for order in (["forward", "backward", "random"] if everything or name != "mlperf_ic_f32"
                                                                            else ["random"])]
             if asan and (everything or name in ("mlperf_ad_f32", "mlperf_kws_f32")):

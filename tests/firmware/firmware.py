@@ -151,7 +151,7 @@ def one_network(ingot, folder, name, case, optimise):
         mine = sum(n for s, n in instructions.items() if s == named or s.startswith(named + "_"))
         alike = (kernel["template"], kernel["tile"], kernel["flops"])
         first = next((row for row in reversed(rows) if row["alike"] == alike and row["mine"] > 1), None)
-        if mine == 1 and first:            # gcc folds kernels of equal code into one: the copies jump to it, and it counts for all
+        if mine <= 1 and first:            # kernels of equal code have one: it counts for all
             first["flops"] += kernel["flops"]
             first["name"] += " + " + kernel["name"].split("_")[0]
         else:

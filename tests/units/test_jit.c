@@ -2,6 +2,7 @@
  * fails, and the menus. */
 #include "unit.h"
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 #include "backends/cpu/jit.h"
 #include "jit/jit.h"
@@ -176,11 +177,55 @@ static void lives(void **state)
 	}
 }
 
+/* Several threads compile, refuse and run at once: libtcc has one lock, everything of ours belongs to one of them. */
+enum { THREADS = 6, TIMES = 60 };
+struct job { pthread_t thread; int number, wrong; };
+
+static void *compile_and_run(void *argument)
+{
+	struct job *job = argument;
+	for (int i = 0; i < TIMES; i++) {
+		char source[256], said[256];
+		struct jit_code *code;
+		snprintf(source, sizeof source, "static long table[64]; long f(long x) { table[x & 63] = %d; return table[x & 63] + x; }%s", 1000 * job->number + i,
+			i % 3 == 2 ? " long g(void) { return nothing_" : "");
+		enum jit_status status = jit_compile(&code, source, NULL, 0, said, sizeof said);
+		if (i % 3 == 2) {
+			job->wrong += status != JIT_REFUSED || code || !*said;
+			continue;
+		}
+		long (*f)(long) = NULL;
+		if (status == JIT_OK)
+			*(void **)&f = jit_function(code, "f");
+		for (long x = 0; f && x < 100; x++)
+			job->wrong += f(x) != 1000 * job->number + i + x;
+		job->wrong += !f;
+		jit_release(code);
+	}
+	return NULL;
+}
+
+static void threads(void **state)
+{
+	static struct job jobs[THREADS];
+	(void)state;
+	if (absent())
+		skip();
+	for (int i = 0; i < THREADS; i++) {
+		jobs[i].number = i;
+		assert_int_equal(pthread_create(&jobs[i].thread, NULL, compile_and_run, &jobs[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(jobs[i].thread, NULL);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(jobs[i].wrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dialect), cmocka_unit_test(failures), cmocka_unit_test(binding), cmocka_unit_test(menus), cmocka_unit_test(entries),
-		cmocka_unit_test(lives),
+		cmocka_unit_test(lives), cmocka_unit_test(threads),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

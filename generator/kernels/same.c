@@ -1,0 +1,130 @@
+/* same.c: kernels that differ in nothing but where their tensors lie share their code: blocks of a residual network, steps of an unrolled
+ * recurrence.  Compared is what code is made of: the members over their own variables, strides, extents, the tile. */
+#include "kernels/kernels.h"
+
+struct pair { const struct kernel *a, *b; };
+static bool same_expr(const struct pair *, const struct expr *, const struct expr *);
+
+static int param_of(const struct kernel *kernel, const struct definition *d)
+{
+	for (size_t i = 0; i < kernel->params.count; i++)
+		if (kernel->params.at[i].of == d)
+			return (int)i;
+	return -1;
+}
+
+static int member_of(const struct kernel *kernel, const struct definition *d)
+{
+	for (size_t i = 0; i < kernel->members.count; i++)
+		if (kernel->members.at[i] == d)
+			return (int)i;
+	return -1;
+}
+
+static bool same_extents(const struct definition *x, const struct definition *y)
+{
+	if (x->type != y->type || x->rank != y->rank)
+		return false;
+	for (int d = 0; d < x->rank; d++)
+		if (x->extents[d] != y->extents[d] || x->placed->stride[d] != y->placed->stride[d])
+			return false;
+	return true;
+}
+
+/* Two tensors that play the same part: the same parameter or member, or constants that are packed into one. */
+static bool same_part(const struct pair *p, const struct definition *x, const struct definition *y)
+{
+	if (!same_extents(x, y) || x->source != y->source || (x->placed->mode == MODE_LOCAL) != (y->placed->mode == MODE_LOCAL))
+		return false;
+	return param_of(p->a, x) == param_of(p->b, y) && member_of(p->a, x) == member_of(p->b, y);
+}
+
+static bool same_index(const struct pair *p, const struct index *x, const struct index *y)
+{
+	if (x->constant != y->constant || x->count != y->count)
+		return false;
+	for (int i = 0; i < x->count; i++) {
+		const struct atom *a = x->terms[i].atom, *b = y->terms[i].atom;
+		if (x->terms[i].factor != y->terms[i].factor || a->kind != b->kind || a->low != b->low || a->high != b->high)
+			return false;
+		if (a->kind == ATOM_VAR ? a->var != b->var : a->kind == ATOM_VALUE ? !same_expr(p, a->value, b->value)
+			: a->by != b->by || !same_index(p, a->of, b->of))
+			return false;
+	}
+	return true;
+}
+
+static bool same_expr(const struct pair *p, const struct expr *x, const struct expr *y)
+{
+	if (!x || !y)
+		return x == y;
+	if (x->kind != y->kind || x->type != y->type || x->row != y->row || x->integer != y->integer || x->range_count != y->range_count
+		|| memcmp(&x->number, &y->number, sizeof x->number))
+		return false;
+	if (x->kind == EXPR_LOAD) {
+		if (!same_part(p, x->of, y->of))
+			return false;
+		for (int d = 0; d < x->of->rank; d++)
+			if (!same_index(p, x->at[d], y->at[d]))
+				return false;
+	}
+	if (x->kind == EXPR_INDEX && !same_index(p, x->index, y->index))
+		return false;
+	for (int i = 0; i < x->range_count; i++)
+		if (x->ranges[i].from != y->ranges[i].from || x->ranges[i].to != y->ranges[i].to || !same_index(p, x->ranges[i].at, y->ranges[i].at))
+			return false;
+	for (int i = 0; i < 3; i++)
+		if (!same_expr(p, x->arg[i], y->arg[i]))
+			return false;
+	return true;
+}
+
+static bool same_member(const struct pair *p, const struct definition *x, const struct definition *y)
+{
+	if (!same_part(p, x, y) || x->reduce != y->reduce || x->order != y->order || x->reduced != y->reduced || !x->rewrite != !y->rewrite)
+		return false;
+	for (int d = 0; d < x->reduced; d++)
+		if (x->reduced_extents[d] != y->reduced_extents[d])
+			return false;
+	if (x->rewrite && (x->rewrite->m != y->rewrite->m || x->rewrite->pad_top != y->rewrite->pad_top || x->rewrite->pad_left != y->rewrite->pad_left))
+		return false;
+	return same_expr(p, x->start, y->start) && same_expr(p, x->body, y->body);
+}
+
+static bool same_tile(const struct contraction *x, const struct contraction *y)
+{
+	return x->swapped == y->swapped && x->b_mode == y->b_mode && x->tile_rows == y->tile_rows && x->tile_vecs == y->tile_vecs
+		&& x->row_blocks == y->row_blocks && x->panels == y->panels && x->group == y->group && x->next_lines == y->next_lines
+		&& x->split_panels == y->split_panels && x->prefetch == y->prefetch && !x->pool.d == !y->pool.d && x->pool.by_panel == y->pool.by_panel;
+}
+
+static bool same_code(const struct kernel *a, const struct kernel *b)
+{
+	struct pair p = { a, b };
+	if (a->shape != b->shape || a->outer != b->outer || a->blocks != b->blocks || a->flops != b->flops || a->members.count != b->members.count
+		|| a->params.count != b->params.count || member_of(a, a->root) != member_of(b, b->root) || strcmp(a->tile, b->tile))
+		return false;
+	for (size_t i = 0; i < a->params.count; i++)
+		if (a->params.at[i].written != b->params.at[i].written || strcmp(a->params.at[i].name, b->params.at[i].name)
+			|| !same_extents(a->params.at[i].of, b->params.at[i].of))
+			return false;
+	for (size_t m = 0; m < a->members.count; m++)
+		if (!same_member(&p, a->members.at[m], b->members.at[m]))
+			return false;
+	return a->shape == SHAPE_LOOPS || same_tile(a->detail, b->detail);
+}
+
+void share_code(struct lowered *lowered)
+{
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		struct kernel *kernel = lowered->kernels.at[k];
+		for (size_t i = lowered->code.count; i-- > 0 && !kernel->same;)         /* the last ones first: steps repeat what was just made */
+			if (same_code(lowered->code.at[i], kernel))
+				kernel->same = lowered->code.at[i];
+		if (kernel->same)
+			kernel->same->times++;
+		else
+			push(lowered->arena, &lowered->code, kernel);
+		kernel->times += !kernel->same;
+	}
+}

@@ -1,0 +1,119 @@
+/* views.c: what a kernel reads of a tensor at one constant index becomes a tensor of its own at an offset: the pointer says which slice
+ * it is, the code no longer does.  So the steps of an unrolled recurrence have one code (same.c). */
+#include "kernels/kernels.h"
+
+struct viewing {
+	struct lowered *lowered;
+	VECTOR(struct definition *) bases;            /* of this kernel: seen so far, with the least offset of any load */
+	VECTOR(int64_t) offsets;
+	VECTOR(struct definition *) views;            /* NULL: it stays as it is */
+};
+
+/* Elements before the first that the load may reach, over the dims whose index is constant. */
+static int64_t offset_of(const struct expr *load)
+{
+	int64_t offset = 0, at;
+	for (int d = 0; d < load->of->rank; d++)
+		if (index_is_constant(load->at[d], &at))
+			offset += at * load->of->placed->stride[d];
+	return offset;
+}
+
+static void see_load(void *user, const struct expr *load)
+{
+	struct viewing *v = user;
+	if (load->of->source != SOURCE_COMPUTED || load->of->placed->mode != MODE_DEVICE)
+		return;
+	for (size_t i = 0; i < v->bases.count; i++)
+		if (v->bases.at[i] == load->of) {
+			if (offset_of(load) != v->offsets.at[i])
+				v->offsets.at[i] = 0;         /* more than one slice: where they lie to each other is code */
+			return;
+		}
+	push(v->lowered->arena, &v->bases, load->of);
+	push(v->lowered->arena, &v->offsets, offset_of(load));
+}
+
+static struct definition *view_of(struct lowered *lowered, struct definition *base, int64_t offset)
+{
+	for (size_t i = 0; i < lowered->views.count; i++)
+		if (lowered->views.at[i]->placed->view_of == base && lowered->views.at[i]->placed->view_offset == offset)
+			return lowered->views.at[i];
+	struct definition *view = new(lowered->arena, struct definition);
+	*view = *base;
+	view->placed = new(lowered->arena, struct placed);
+	*view->placed = *base->placed;
+	view->placed->view_of = base;
+	view->placed->view_offset = offset;
+	view->placed->bytes -= (int64_t)dtype_bytes(base->type, (size_t)offset);
+	view->name = arena_printf(lowered->arena, "%s + %lld", base->name, (long long)offset);
+	push(lowered->arena, &lowered->views, view);
+	return view;
+}
+
+/* The loads of viewed tensors, from their views: constant indices become 0. */
+static const struct expr *through(struct viewing *v, const struct expr *expr)
+{
+	struct arena *arena = v->lowered->arena;
+	const struct expr *arg[3] = { 0 };
+	bool same = true;
+	if (expr->kind == EXPR_LOAD)
+		for (size_t i = 0; i < v->bases.count; i++)
+			if (v->views.at[i] && v->bases.at[i] == expr->of) {
+				const struct index *at[MAX_RANK];
+				int64_t constant;
+				for (int d = 0; d < expr->of->rank; d++)
+					at[d] = index_is_constant(expr->at[d], &constant) ? index_constant(arena, 0) : expr->at[d];
+				return expr_load(arena, v->views.at[i], at);
+			}
+	if (expr->kind != EXPR_SCALAR && expr->kind != EXPR_CAST && expr->kind != EXPR_SELECT)
+		return expr;
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i]) {
+			arg[i] = through(v, expr->arg[i]);
+			same &= arg[i] == expr->arg[i];
+		}
+	if (same)
+		return expr;
+	return expr->kind == EXPR_SCALAR ? expr_scalar(arena, expr->row, arg[0], arg[1], arg[2])
+		: expr->kind == EXPR_CAST ? expr_cast(arena, expr->type, arg[0])
+		: expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
+}
+
+static void view_kernel(struct lowered *lowered, struct kernel *kernel)
+{
+	struct viewing v = { .lowered = lowered };
+	struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
+	bool any = false;
+	for (size_t m = 0; m < kernel->members.count; m++) {
+		expr_loads(kernel->members.at[m]->body, see_load, &v);
+		if (kernel->members.at[m]->start)
+			expr_loads(kernel->members.at[m]->start, see_load, &v);
+	}
+	for (size_t i = 0; i < v.bases.count; i++) {
+		/* the factors of a contraction are found already; what it writes is not a slice */
+		bool stays = !v.offsets.at[i] || (c && (c->a->of == v.bases.at[i] || c->b->of == v.bases.at[i]));
+		for (size_t m = 0; m < kernel->members.count; m++)
+			stays |= kernel->members.at[m] == v.bases.at[i];
+		push(lowered->arena, &v.views, stays ? NULL : view_of(lowered, v.bases.at[i], v.offsets.at[i]));
+		any |= !stays;
+	}
+	if (!any)
+		return;
+	for (size_t m = 0; m < kernel->members.count; m++) {
+		struct definition *d = kernel->members.at[m];
+		d->body = c && d == c->root ? d->body : through(&v, d->body);
+		d->start = d->start ? through(&v, d->start) : NULL;
+	}
+	if (c) {
+		c->epilogue = c->epilogue ? through(&v, c->epilogue) : NULL;
+		contraction_arrange(lowered->arena, c);
+	}
+}
+
+void view(struct lowered *lowered)
+{
+	for (size_t k = 0; k < lowered->kernels.count; k++)
+		if (lowered->kernels.at[k]->shape != SHAPE_WINOGRAD)
+			view_kernel(lowered, lowered->kernels.at[k]);
+}
