@@ -146,17 +146,9 @@ void command_wait(struct ingot_command *command)
 			enter(runtime);
 			continue;
 		}
-		runtime->waiting++;
-		pthread_cond_wait(&runtime->change, &runtime->lock);
-		runtime->waiting--;
+		change_wait(runtime);
 	}
 	command_drop(command);
-}
-
-static void changed(struct ingot_runtime *runtime)
-{
-	if (runtime->waiting)
-		pthread_cond_broadcast(&runtime->change);
 }
 
 static void wake(struct stream *stream)

@@ -313,12 +313,12 @@ struct handle_entry {
 struct ingot_runtime {
 	/* Written by each submit and each end, so close together: a cache line that another core wrote last costs more
 	 * than the work. */
-	pthread_mutex_t lock;
+	_Atomic uint32_t lock;            /* a futex */
+	uint32_t waiting;                 /* for a change */
 	struct stream *to_wake;           /* their backends are woken when the lock is given up, not under it */
 	struct spare *spares;             /* blocks of finished commands */
 	uint32_t spare_count;
-	uint32_t waiting;
-	pthread_cond_t change;            /* something finished or was signalled */
+	_Atomic uint32_t change;          /* a futex: something finished or was signalled */
 	uint32_t in_place_queued;         /* commands on streams that run in place */
 	struct ingot_runtime_options options;
 	struct backend *backends;
@@ -349,6 +349,8 @@ char *memory_copy(struct ingot_runtime *, const char *text);
 bool  memory_grow(struct ingot_runtime *, void *array, uint32_t count, uint32_t *room, size_t bytes);
 void  enter(struct ingot_runtime *);
 void  leave(struct ingot_runtime *);
+void  change_wait(struct ingot_runtime *);             /* until the next `changed`; gives the lock up meanwhile */
+void  changed(struct ingot_runtime *);
 enum ingot_status handle_new(struct ingot_runtime *, struct object *, enum kind);    /* takes one reference */
 void handle_close(struct object *); /* ends the handle, drops its reference */
 void  object_keep(struct object *);

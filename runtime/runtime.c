@@ -1,5 +1,6 @@
 /* runtime.c: memory, handles and backends of one isolated runtime. */
 #include <stdlib.h>
+#include "futex.h"
 #include "inside.h"
 
 /* ---- memory: every block is counted, so that a test can see that all came back ---- */
@@ -98,21 +99,55 @@ static const char *const kind_names[KIND_COUNT] = {
 	"", "device", "stream", "event", "context", "node", "library", "routine",
 };
 
-/* The lock is held for tens of nanoseconds, so who meets it taken looks again before sleeping, where the libc can. */
-static void lock_init(pthread_mutex_t *lock)
+/* ---- the lock: free, taken, or taken with others asleep for it ---- */
+
+enum { FREE, TAKEN, WANTED };
+#define MOST_PAUSES 256           /* before sleeping; longer each time, so that whoever has the lock can work in peace */
+
+static void lock_wait(_Atomic uint32_t *lock)
 {
-	pthread_mutexattr_t how;
-	pthread_mutexattr_init(&how);
-#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
-	pthread_mutexattr_settype(&how, PTHREAD_MUTEX_ADAPTIVE_NP);
-#endif
-	pthread_mutex_init(lock, &how);
-	pthread_mutexattr_destroy(&how);
+	for (int pauses = 1; pauses <= MOST_PAUSES; pauses *= 2) {
+		for (int i = 0; i < pauses; i++)
+			pause_briefly();
+		uint32_t seen = atomic_load_explicit(lock, memory_order_relaxed);
+		if (seen == FREE && atomic_compare_exchange_weak_explicit(lock, &seen, TAKEN, memory_order_acquire,
+		                                                          memory_order_relaxed))
+			return;
+	}
+	while (atomic_exchange_explicit(lock, WANTED, memory_order_acquire) != FREE)
+		futex_wait(lock, WANTED);
 }
 
 void enter(struct ingot_runtime *runtime)
 {
-	pthread_mutex_lock(&runtime->lock);
+	uint32_t seen = FREE;
+	if (!atomic_compare_exchange_strong_explicit(&runtime->lock, &seen, TAKEN, memory_order_acquire,
+	                                             memory_order_relaxed))
+		lock_wait(&runtime->lock);
+}
+
+static void unlock(struct ingot_runtime *runtime)
+{
+	if (atomic_exchange_explicit(&runtime->lock, FREE, memory_order_release) == WANTED)
+		futex_wake(&runtime->lock, 1);
+}
+
+void change_wait(struct ingot_runtime *runtime)
+{
+	uint32_t seen = atomic_load(&runtime->change);
+	runtime->waiting++;
+	leave(runtime);
+	futex_wait(&runtime->change, seen);
+	enter(runtime);
+	runtime->waiting--;
+}
+
+void changed(struct ingot_runtime *runtime)
+{
+	if (!runtime->waiting)
+		return;
+	atomic_fetch_add(&runtime->change, 1);
+	futex_wake(&runtime->change, INT_MAX);
 }
 
 /* A worker that is woken under the lock would only wait for it.  `wakers` keeps the queue until it was woken. */
@@ -125,7 +160,7 @@ void leave(struct ingot_runtime *runtime)
 		atomic_fetch_add(&stream->wakers, 1);
 	}
 	if (!list) {
-		pthread_mutex_unlock(&runtime->lock);
+		unlock(runtime);
 		return;
 	}
 	struct stream *few[8];
@@ -139,7 +174,7 @@ void leave(struct ingot_runtime *runtime)
 		list->device->backend->table->wake(list->raw);
 		atomic_fetch_sub(&list->wakers, 1);
 	}
-	pthread_mutex_unlock(&runtime->lock);
+	unlock(runtime);
 	for (uint32_t i = 0; i < count; i++) {
 		few[i]->device->backend->table->wake(few[i]->raw);
 		atomic_fetch_sub(&few[i]->wakers, 1);
@@ -258,8 +293,6 @@ enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct in
 	atomic_store(&runtime->live, 0);               /* the runtime itself does not count */
 	runtime->no_memory =
 	        (struct failure){.refs = 1, .status = INGOT_MEMORY, .text = "no memory to say what failed"};
-	lock_init(&runtime->lock);
-	pthread_cond_init(&runtime->change, NULL);
 	*out = runtime;
 	return INGOT_OK;
 }
@@ -314,8 +347,6 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 	memory_free(runtime, runtime->trace);
 	memory_free(runtime, runtime->handles);
 	leave(runtime);
-	pthread_mutex_destroy(&runtime->lock);
-	pthread_cond_destroy(&runtime->change);
 	uint64_t live = atomic_load(&runtime->live);
 	struct ingot_runtime_options options = runtime->options;
 	if (options.release)

@@ -73,7 +73,7 @@ FAULTS = [
     ("C13", "runtime/routine.c", "if (!status && runtime->options.automatic_transfers)", "if (0)"),
     ("C13", "runtime/command.c", "if (hazard->writer)\n\t\t\tedge_add(command, hazard->writer, access->read);", "if (hazard->writer && access->read)\n\t\t\tedge_add(command, hazard->writer, access->read);"),
     ("C14", "runtime/device.c", "enum ingot_status one = ingot_stream_await(stream);", "enum ingot_status one = INGOT_OK;\n\t\t(void)stream;"),
-    ("C15", "runtime/runtime.c", "\tpthread_mutex_lock(&runtime->lock);", "\t(void)runtime;"),
+    ("C15", "runtime/runtime.c", "if (!atomic_compare_exchange_strong_explicit(&runtime->lock, &seen, TAKEN, memory_order_acquire, memory_order_relaxed))", "if (0 * seen)"),
     ("C16", "runtime/command.c", "finish(command, status);\n\twake(stream);", "finish(command, status);"),
     ("C17", "runtime/sync.c", ".waits_inline = true", ".waits_inline = false"),
     ("D1", "runtime/transfer.c", "*present = context_find(context, node, &entry) != NULL;", "context_find(context, node, &entry);\n\t*present = true;"),
