@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			build.check = true;
 			choose_algorithms(program, size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE);
 			program_remove_dead(program);
-			lower(program, size % 2 ? target : target_small(build.arena, target), size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE, size % 5 != 0);
+			lower(program, size % 2 ? target : target_small(build.arena, target), size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE, size % 5 != 0, NULL);
 		}
 	}
 	build_release(&build);
