@@ -21,11 +21,13 @@ KERNELS = [
 	("gemm_128x3072x768",
 	 "(float[128,768] x, float[768,3072] weight) => (float[128,3072] y) { y = MatMul (x, weight) }",
 	 ["weight"], "matmul 128 3072 768", []),
-	("conv3x3_direct_nhwc", """(float[1,56,56,64] x, float[64,64,3,3] weight, float[64] bias) => (float[1,56,56,64] y) {
-		image = Transpose <perm = [0, 3, 1, 2]> (x)
-		sum = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (image, weight, bias)
-		y = Transpose <perm = [0, 2, 3, 1]> (sum) }""",
-	 ["weight", "bias"], "conv 64 56 56 64 3 1 1 1 direct nhwc", ["--optimise", "size"]),
+	# of three dimensions, the first of extent 1: the same sums, but no case for Winograd
+	("conv3x3_direct_nhwc",
+	 """(float[1,1,56,56,64] x, float[64,64,1,3,3] weight, float[64] bias) => (float[1,1,56,56,64] y) {
+		image = Transpose <perm = [0, 4, 1, 2, 3]> (x)
+		sum = Conv <kernel_shape = [1, 3, 3], pads = [0, 1, 1, 0, 1, 1]> (image, weight, bias)
+		y = Transpose <perm = [0, 2, 3, 4, 1]> (sum) }""",
+	 ["weight", "bias"], "conv 64 56 56 64 3 1 1 1 direct nhwc", []),
 	("conv3x3_winograd_nhwc",
 	 """(float[1,56,56,64] x, float[64,64,3,3] weight, float[64] bias) => (float[1,56,56,64] y) {
 		image = Transpose <perm = [0, 3, 1, 2]> (x)
