@@ -236,7 +236,10 @@ json_t *package_manifest(struct writing *w)
 		manifest_part(w, manifest);
 	json_decref(graphs);
 	json_object_set_new(manifest, "weights_bytes", json_integer(w->weights_bytes));
-	json_object_set_new(manifest, "libm", json_array());
+	json_t *libm = json_array();
+	for (size_t i = 0; i < w->libm.count; i++)
+		json_array_append_new(libm, json_string(w->libm.at[i]));
+	json_object_set_new(manifest, "libm", libm);
 	return manifest;
 }
 

@@ -36,6 +36,7 @@ struct writing {
 	VECTOR(const char *) sources;     /* that are compiled into the library */
 	VECTOR(const char *) headers;     /* that they include */
 	VECTOR(const char *) runtime;     /* the runtime's files, below runtime/ */
+	VECTOR(const char *) libm;        /* the C library's functions that the kernels call: those of double tensors */
 	bool scratch;                     /* the module's kernels take the JIT's scratch, behind the workspace, as a last argument */
 	const char *directory;
 	int64_t *stack_bytes;             /* of each part */

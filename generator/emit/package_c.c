@@ -62,6 +62,25 @@ static struct value kernels_value(struct writing *w)
 	return list;
 }
 
+/* ---- what the C library computes: words of double tensors, templates/common/doubles.jinja ---- */
+static void note_libm(struct writing *w, const struct text *prelude)
+{
+	static const struct { const char *word, *function; } words[] = {
+		{ "d_sqrt(", "sqrt" }, { "d_exp(", "exp" }, { "d_exp_below(", "exp" }, { "d_sigmoid(", "exp" }, { "d_log(", "log" }, { "d_tanh(", "tanh" },
+		{ "d_erf(", "erf" }, { "d_gelu(", "erfc" }, { "d_sin(", "sin" }, { "d_cos(", "cos" }, { "d_pow(", "pow" }, { "d_fma(", "fma" },
+		{ "d_round(", "nearbyint" }, { "d_floor(", "floor" }, { "d_ceil(", "ceil" },
+	};
+	for (size_t i = 0; i < COUNT(words); i++) {
+		bool known = false;
+		if (!memmem(prelude->at, prelude->count, words[i].word, strlen(words[i].word)))
+			continue;
+		for (size_t k = 0; k < w->libm.count; k++)
+			known |= !strcmp(w->libm.at[k], words[i].function);
+		if (!known)
+			push(w->emit->arena, &w->libm, words[i].function);
+	}
+}
+
 /* ---- files ---- */
 static void add_kernels(struct writing *w)
 {
@@ -82,6 +101,7 @@ static void add_kernels(struct writing *w)
 			text_addc(&kernels, '\n');
 		}
 		emit_prelude(w->emit, kernels.at, kernels.count, &prelude);
+		note_libm(w, &prelude);
 		const char *part = files > 1 ? arena_printf(arena, "_%zu", f) : "";
 		const char *file = arena_printf(arena, "%s_kernels%s.c", w->of->name, part);
 		value_dict_set(w->globals, "part", value_string(part));
@@ -214,6 +234,7 @@ void package_c(struct writing *w)
 		if (!strcmp(w->runtime.at[i] + strlen(w->runtime.at[i]) - 2, ".c"))
 			push(arena, &units, w->runtime.at[i]);
 	value_dict_set(w->globals, "runtime", strings(arena, units.at, units.count));
+	value_dict_set(w->globals, "libm", value_bool(w->libm.count > 0));
 	package_render(w, "package/cmake.jinja", "CMakeLists.txt");
 	package_render(w, "package/pc.jinja", arena_printf(arena, "%s.pc", package->name));
 	package_add_manifest(w, package_manifest(w));

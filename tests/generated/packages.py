@@ -226,8 +226,23 @@ def aarch64(scratch):
             assert got == want, "%s: armv8-a has other bits than native" % name
 
 
+def libm(scratch):
+    """What the C library computes (double tensors) is in the manifest, and only then the program links it."""
+    for element, functions in (("double", {"exp", "tanh", "erf", "pow"}), ("float", set())):
+        model, folder = os.path.join(scratch, element + ".onnxtxt"), os.path.join(scratch, element)
+        with open(model, "w") as file:
+            file.write('<ir_version: 8, opset_import: ["" : 17]>\ng (%s[4,8] x) => (%s[4,8] y)\n'
+                       "{ a = Sigmoid (x)  b = Tanh (a)  c = Erf (b)  y = Pow (c, b) }\n" % (element, element))
+        manifest = build(model, element + "s", folder)
+        needed = {line.split()[1] for line in call(["nm", "-u", manifest["library"]], cwd=folder).splitlines() if line.startswith(" ")}
+        assert set(manifest["libm"]) == functions, "%s: manifest names %s" % (element, manifest["libm"])
+        assert functions <= needed and (functions or not {"exp", "tanh", "erf", "pow"} & needed), "%s: needs %s" % (element, needed)
+        links = "-lm" in open(os.path.join(folder, element + "s.pc")).read().split()
+        assert links == bool(functions), "%s: %s -lm in the .pc" % (element, "a" if links else "no")
+
+
 def main():
-    parts = {one.__name__: one for one in (warnings, bits, whole, consumer, aarch64)}
+    parts = {one.__name__: one for one in (warnings, bits, whole, consumer, aarch64, libm)}
     with tempfile.TemporaryDirectory(prefix="generated.") as scratch:
         try:
             return parts[sys.argv[2]](scratch) or 0
