@@ -296,8 +296,8 @@ static const char *names_of(struct loops *loops, const struct definition *d, con
 	return names ? names : "all";
 }
 
-/* The loops order[0 … count-1] over blocks of `together` rounds of the last of them, which run side by side.  `named`: each variable is computed by an INDEX, else it is a quotient inside the
- * addresses, which add up again where the buffers are dense. */
+/* The loops order[0 … count-1] over blocks of `together` rounds of the last of them, which run side by side.  `named`: each variable is
+ * computed by an INDEX, else it is a quotient inside the addresses, which add up again where the buffers are dense. */
 static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count, int64_t together, bool named,
 	const struct index **with)
 {
