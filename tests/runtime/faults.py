@@ -7,7 +7,9 @@ Spaces and line ends of the text do not count.  `program` is a key of PROGRAMS, 
 """
 
 # What answers for a row: what has to be built, and the command, in the build folder.  It must fail with the fault.
-PROGRAMS = {"runtime": ("runtime-rows", ["./runtime-rows", "--row", "{row}"])}
+# What the generator's rows are shown by is made anew from what ingot has become: ingot, its libraries of tests/managed, their tests.
+PROGRAMS = {"runtime": ("runtime-rows", ["./runtime-rows", "--row", "{row}"]),
+            "generator": ("generator-rows", ["./generator-rows", "--row", "{row}"])}
 
 FAULTS = [
     ("A1", "runtime/device.c", "properties.id = runtime->next_device++", "properties.id = 0"),
@@ -161,4 +163,39 @@ FAULTS = [
     ("H16", "runtime/schedule.c", "scheduling->after[after++] = scheduling->commands[step->after[i]];", "scheduling->after[after] = scheduling->commands[step->after[i]];"),
     ("H18", "runtime/library.c", "module->symbols[i].least > module->symbols[i].most", "0"),
     ("H19", "runtime/mode.c", '{ INGOT_BOOL, "bool", 8,', '{ INGOT_BOOL, "bool", 1,'),
+    # ---- the generator's ----
+    ("A16", "generator/batch.c", "inline_borrow(model, &model->borrows.at[i]);", ";", "generator"),
+    ("A16", "generator/batch.c", "i < model->borrows.count && !model->options->apart", "i < model->borrows.count", "generator"),
+    ("B8", "generator/cli/build.c", "cli.options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;", "cli.options.pool_cap = 0;", "generator"),
+    ("B8", "generator/emit/package.c", '"large", value_bool(package->large)', '"large", value_bool(false)', "generator"),
+    ("F1", "generator/kernels/place.c", "return reads <= 1 || (reads - 1) * cost <= 1 + reads ? yes : no;", "return reads * cost < 0 ? yes : no;", "generator"),
+    ("F1", "generator/emit/module.c", "value_int(placed->mode == MODE_VIRTUAL ? 0 : placed->bytes)", "value_int(placed->bytes)", "generator"),
+    ("F2", "generator/kernels/fuse.c", "ROW_BYTES = INGOT_LOCAL_BYTES }", "ROW_BYTES = 64 * INGOT_LOCAL_BYTES }", "generator"),
+    ("F2", "generator/emit/module.c", "[MODE_LOCAL] = INGOT_LOCAL,", "[MODE_LOCAL] = INGOT_ON_DEVICE,", "generator"),
+    ("F13", "generator/kernels/place.c", "if (number || has_no_loads(d->body))", "if (0 && (number || has_no_loads(d->body)))", "generator"),
+    ("F13", "generator/kernels/place.c", "if (into_product)", "if (0 && into_product)", "generator"),
+    ("F13", "generator/kernels/place.c", "return reads <= 1 || (reads - 1) * cost <= 1 + reads ? yes : no;", "return reads * cost < 0 ? no : yes;", "generator"),
+    ("F13", "generator/emit/module.c", "input->flags |= INGOT_NODE_STATE;", ";", "generator"),
+    ("F38", "generator/emit/module.c", "&& !w->package->no_hosted", "", "generator"),
+    ("F38", "generator/emit/module.c", "if (!(node->flags & INGOT_NODE_HOSTED))", "if (0)", "generator"),
+    ("G5", "generator/emit/module.c", '"name", literal(d->arena, w->of->routine)', '"name", literal(d->arena, w->package->name)', "generator"),
+    ("G5", "generator/emit/package.c", "&& same_bytes(w, &w->items.at[k], item)", "&& 0 * same_bytes(w, &w->items.at[k], item)", "generator"),
+    ("G8", "generator/emit/module.c", "(int64_t)pool, place.at - w->lowered->workspace_pools.at[pool].at)", "(int64_t)pool, 0)", "generator"),
+    ("G8", "generator/emit/module.c", "if (place.kind == PLACE_INPUT && node_find(d, w->of->input_names[place.at])->merged)", "if (0)", "generator"),
+    ("G9", "templates/package/log.jinja", "tensor, index, before, now, text);\n}", "tensor, index, now, now, text);\n}", "generator"),
+    ("G9", "templates/package/module.jinja", "context.log = call->log;", "context.log = 0;", "generator"),
+    ("G10", "generator/batch.c", 'dump(models[m], "graph");', ";", "generator"),
+    ("G10", "generator/batch.c", 'if (common->dump) {\n\t\t\tdump(models[m], "graph");', 'if (1) {\n\t\t\tdump(models[m], "graph");', "generator"),
+    ("G11", "generator/emit/module.c", 'if (node_find(d, name))\n\t\t\tname = arena_printf(d->arena, "%s.%s"', 'if (0)\n\t\t\tname = arena_printf(d->arena, "%s.%s"', "generator"),
+    ("G11", "generator/emit/package.c", "if (!strcmp(fields[k], fields[i])) {", "if (0) {", "generator"),
+    ("G12", "generator/batch.c", "if (tensor && tensor->is_initializer && !tensor->is_input) {", "if (0) {", "generator"),
+    ("G12", "generator/emit/module.c", ".flags = INGOT_NODE_CONSTANT, .bytes = item->bytes", ".flags = 0, .bytes = item->bytes", "generator"),
+    ("H6", "backends/cuda/target.c", '.barrier = "__syncwarp()"', '.barrier = "__syncthreads()"', "generator"),
+    ("H6", "generator/emit/words.c", 'value_string(emit->target->shared ? emit->target->shared : "")', 'value_string("")', "generator"),
+    ("H7", "generator/emit/kernel.c", 'text_printf(&text, "/* %s:", kernel->name);', 'static int times;\n\ttext_printf(&text, "/* %s %d:", kernel->name, ++times);', "generator"),
+    ("H8", "backends/cpu/cc.c", '"refused the generated code: %s", *first ? first : "it cannot be started"', '"refused the generated code"', "generator"),
+    ("H8", "backends/cpu/cc.c", "return WIFEXITED(status) && WEXITSTATUS(status) == 0;", "return WIFEXITED(status);", "generator"),
+    ("H8", "backends/cpu/tcc.c", "if (telling->room && !*telling->message && ", "if (0 && ", "generator"),
+    ("H15", "generator/emit/module.c", "for (size_t k = 0; k < w->lowered->kernels.count; k++)\n\t\t\tadd_kernel(", "for (size_t k = w->lowered->kernels.count; k-- > 0;)\n\t\t\tadd_kernel(", "generator"),
+    ("H17", "generator/emit/expression.c", '"(unsigned char)(%s != 0)"', '"(unsigned char)(%s)"', "generator"),
 ]
