@@ -71,14 +71,6 @@ void engine_remove_folder(const char *folder)
 	rmdir(folder);
 }
 
-char *engine_folder(struct build *build)
-{
-	char *folder = arena_printf(build->arena, "%s/ingot-run-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	if (!mkdtemp(folder))
-		fail(build, EXIT_ENVIRONMENT, folder, "cannot be made");
-	return folder;
-}
-
 static void c_close(struct engine *engine)
 {
 	struct loaded *loaded = engine->state;
@@ -122,7 +114,7 @@ static void c_open(struct engine *engine)
 	jmp_buf *out = build->out, mine;
 	if (!engine->model->lowered)
 		model_lower(engine->model);
-	loaded->folder = engine_folder(build);
+	loaded->folder = folder_temporary(build, build->arena);
 	engine->state = loaded;
 	build->out = &mine;
 	if (setjmp(mine) == 0)

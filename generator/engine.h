@@ -33,7 +33,6 @@ void engine_run(struct engine *, const void *const *inputs, void *const *outputs
 void engine_close(struct engine *);
 
 /* For engines that load files of their own: a fresh folder below $TMPDIR, and its end with all that it holds. */
-char *engine_folder(struct build *);
 void engine_remove_folder(const char *);
 
 /* The C engine's loaded library, for benches: calls of NAME_run without anything around. */

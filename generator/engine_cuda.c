@@ -89,7 +89,7 @@ static void emulated_open(struct engine *engine)
 	struct emulated *emulated = new(build->arena, struct emulated);
 	jmp_buf *out = build->out, mine;
 	model->lowered = lower(model->program, &target_cuda, model->options->optimise, false, NULL);
-	emulated->folder = engine_folder(build);
+	emulated->folder = folder_temporary(build, build->arena);
 	engine->state = emulated;
 	build->out = &mine;
 	if (setjmp(mine) == 0)

@@ -124,6 +124,9 @@ void          file_unmap(struct mapped);
 void          file_keep(struct build *, struct mapped);
 void          files_release(struct build *);                               /* build_release does */
 
+/* Makes an empty folder of its own below $TMPDIR, or /tmp; its path.  Who asks for it removes it. */
+char *folder_temporary(struct build *, struct arena *);
+
 /* A set of files that appear all or not at all.  Each is written to a temporary name beside its place and synced;
  * commit renames them; a set that is dropped (also by a failing build: call file_set_drop) leaves nothing behind.  What a killed process left is
  * removed by the next set of that directory. */

@@ -177,3 +177,12 @@ void file_set_drop(struct file_set *set)
 	while (set && !set->done && set->folders.count)
 		rmdir(set->folders.at[--set->folders.count]);
 }
+
+char *folder_temporary(struct build *build, struct arena *arena)
+{
+	const char *below = getenv("TMPDIR");
+	char *folder = arena_printf(arena, "%s/ingot-XXXXXX", below ? below : "/tmp");
+	if (!mkdtemp(folder))
+		fail(build, EXIT_ENVIRONMENT, folder, "cannot be made");
+	return folder;
+}

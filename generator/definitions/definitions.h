@@ -91,6 +91,8 @@ const struct expr *expr_substitute(struct arena *, const struct expr *, const st
 const struct expr *expr_inline(struct arena *, const struct expr *, const struct definition *of);
 /* Every load of `of` becomes one of `to`, of the same shape. */
 const struct expr *expr_redirect(struct arena *, const struct expr *, const struct definition *of, struct definition *to);
+/* Each load, but those inside indices, becomes what `map` says of it; the expression itself where nothing changes. */
+const struct expr *expr_map_loads(struct arena *, const struct expr *, const struct expr *(*map)(void *user, const struct expr *load), void *user);
 bool expr_equal(const struct expr *, const struct expr *);
 bool expr_uses(const struct expr *, int var);
 int  expr_cost(const struct expr *);                               /* vector instructions for one vector of elements, loads 1 each */

@@ -163,6 +163,24 @@ const struct expr *expr_redirect(struct arena *arena, const struct expr *expr, c
 	return rewrite(&(struct rewriting){ arena, NULL, of, to }, expr);
 }
 
+const struct expr *expr_map_loads(struct arena *arena, const struct expr *expr, const struct expr *(*map)(void *user, const struct expr *load), void *user)
+{
+	const struct expr *arg[3] = { 0 };
+	bool same = true;
+	if (expr->kind == EXPR_LOAD)
+		return map(user, expr);
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i]) {
+			arg[i] = expr_map_loads(arena, expr->arg[i], map, user);
+			same &= arg[i] == expr->arg[i];
+		}
+	if (same)
+		return expr;
+	return expr->kind == EXPR_SCALAR ? expr_scalar(arena, expr->row, arg[0], arg[1], arg[2])
+		: expr->kind == EXPR_CAST ? expr_cast(arena, expr->type, arg[0])
+		: expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
+}
+
 bool expr_equal(const struct expr *a, const struct expr *b)
 {
 	if (a == b)

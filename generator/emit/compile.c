@@ -173,9 +173,7 @@ static void compile(struct compiling *c)
 void package_compile(struct writing *w)
 {
 	struct build *build = w->emit->build;
-	char *folder = arena_printf(w->emit->arena, "%s/ingot-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	if (!mkdtemp(folder))
-		fail(build, EXIT_ENVIRONMENT, folder, "cannot be made");
+	char *folder = folder_temporary(build, w->emit->arena);
 	char *here = realpath(w->directory, NULL);
 	struct compiling c = { .w = w, .folder = folder, .here = here };
 	jmp_buf *out = build->out, mine;

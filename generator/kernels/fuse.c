@@ -2,7 +2,7 @@
  *
  * A sum of products keeps the map behind it in registers (its epilogue) where that map reads each element once and nothing else
  * reads the sum.  Generic definitions join the kernel before them where they read it at the same outer indices and the
- * rest fits into L1: softmax and layer norm become one kernel over rows. */
+ * rest fits into L1: softmax and layer norm become one kernel over rows; for that a reduction takes the order of its one reader. */
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
@@ -160,20 +160,17 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 		*turned->placed = *d->placed;
 		take_space(arena, turned, d, reader, uses.first);
 		own_variables(arena, turned, own);
-		/* d becomes a load of it for as long as the reader's loads are replaced */
-		struct definition moved = *d;
-		d->reduce = REDUCE_NONE;
+		d->reduce = REDUCE_NONE;                      /* d itself only moves it, and is inlined as such */
 		d->body = expr_substitute(arena, expr_load(arena, turned, own), with);
 		reader->body = expr_inline(arena, reader->body, d);
-		*d = moved;
 		lowered->program->all.at[d->number] = turned;
 		now = turned;
 	} else
 		take_space(arena, reader, d, reader, uses.first);
 	struct replacing r = { d, now };
-	expr_loads(d->body, see_replace, &r);
-	if (d->start)
-		expr_loads(d->start, see_replace, &r);
+	expr_loads(now->body, see_replace, &r);
+	if (now->start)
+		expr_loads(now->start, see_replace, &r);
 	now->placed->generic = true;
 	d->placed->mode = MODE_VIRTUAL;
 	d->placed->readers.count = 0;

@@ -51,33 +51,25 @@ static struct definition *view_of(struct lowered *lowered, struct definition *ba
 	return view;
 }
 
-/* The loads of viewed tensors, from their views: constant indices become 0. */
+/* A load of a viewed tensor, from its view: constant indices become 0. */
+static const struct expr *from_view(void *user, const struct expr *load)
+{
+	struct viewing *v = user;
+	struct arena *arena = v->lowered->arena;
+	for (size_t i = 0; i < v->bases.count; i++)
+		if (v->views.at[i] && v->bases.at[i] == load->of) {
+			const struct index *at[MAX_RANK];
+			int64_t constant;
+			for (int d = 0; d < load->of->rank; d++)
+				at[d] = index_is_constant(load->at[d], &constant) ? index_constant(arena, 0) : load->at[d];
+			return expr_load(arena, v->views.at[i], at);
+		}
+	return load;
+}
+
 static const struct expr *through(struct viewing *v, const struct expr *expr)
 {
-	struct arena *arena = v->lowered->arena;
-	const struct expr *arg[3] = { 0 };
-	bool same = true;
-	if (expr->kind == EXPR_LOAD)
-		for (size_t i = 0; i < v->bases.count; i++)
-			if (v->views.at[i] && v->bases.at[i] == expr->of) {
-				const struct index *at[MAX_RANK];
-				int64_t constant;
-				for (int d = 0; d < expr->of->rank; d++)
-					at[d] = index_is_constant(expr->at[d], &constant) ? index_constant(arena, 0) : expr->at[d];
-				return expr_load(arena, v->views.at[i], at);
-			}
-	if (expr->kind != EXPR_SCALAR && expr->kind != EXPR_CAST && expr->kind != EXPR_SELECT)
-		return expr;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i]) {
-			arg[i] = through(v, expr->arg[i]);
-			same &= arg[i] == expr->arg[i];
-		}
-	if (same)
-		return expr;
-	return expr->kind == EXPR_SCALAR ? expr_scalar(arena, expr->row, arg[0], arg[1], arg[2])
-		: expr->kind == EXPR_CAST ? expr_cast(arena, expr->type, arg[0])
-		: expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
+	return expr_map_loads(v->lowered->arena, expr, from_view, v);
 }
 
 static void view_kernel(struct lowered *lowered, struct kernel *kernel)

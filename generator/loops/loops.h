@@ -74,7 +74,7 @@ struct stmt {
 	bool declare;                     /* SET: the register begins here */
 	int lane, left;                   /* SET, STORE: vector along variable `lane` (-1: scalar), of which `left` lanes count (0: all) */
 	bool keep;                        /* SET: lanes past `left` stay as they were */
-	int64_t square;                   /* STORE of a load: stands for as many neighbours as a vector has lanes, one round after the other,
+	int64_t square;                   /* STORE to a buffer of a load from another: stands for as many neighbours as a vector has lanes, one round after the other,
 	                                   * `square` elements apart where they are stored, 1 where they are loaded; 0: for itself */
 };
 

@@ -253,7 +253,7 @@ static struct stmt *square_of(struct loops *loops, const struct stmt *loop)
 		return NULL;
 	const struct cell *from = cell_of_load(store->value);
 	const struct index *at = store->value->at ? store->value->at[0] : NULL;
-	if (!at || store->cell->kind == CELL_REGISTER || from->kind == CELL_REGISTER || from->vector || store->cell->vector || from == store->cell
+	if (!at || store->cell->kind != CELL_BUFFER || from->kind != CELL_BUFFER || from == store->cell
 		|| index_factor(store->at, store->lane) != 1 || index_factor(at, loop->var) != 1 || index_factor(at, store->lane) <= 1
 		|| index_factor(store->at, loop->var) <= 1 || index_bends(at, loop->var) || index_bends(store->at, loop->var))
 		return NULL;

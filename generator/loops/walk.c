@@ -85,39 +85,17 @@ static struct cell *begin_cell(struct copying *c, struct cell *cell)
 	return made;
 }
 
-static const struct expr *rename_cells(struct copying *c, const struct expr *expr)
+static const struct expr *rename_cell(void *user, const struct expr *load)
 {
-	struct arena *arena = c->loops->arena;
-	switch (expr->kind) {
-	case EXPR_LOAD: {
-		struct cell *cell = copy_cell(c, cell_of_load(expr));
-		return &cell->of == expr->of ? expr : expr_load(arena, &cell->of, expr->at);
-	}
-	case EXPR_SCALAR:
-	case EXPR_CAST:
-	case EXPR_SELECT: {
-		const struct expr *arg[3] = { 0 };
-		bool same = true;
-		for (int i = 0; i < 3; i++)
-			if (expr->arg[i]) {
-				arg[i] = rename_cells(c, expr->arg[i]);
-				same &= arg[i] == expr->arg[i];
-			}
-		if (same)
-			return expr;
-		return expr->kind == EXPR_SCALAR ? expr_scalar(arena, expr->row, arg[0], arg[1], arg[2])
-			: expr->kind == EXPR_CAST ? expr_cast(arena, expr->type, arg[0])
-			: expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
-	}
-	default:
-		return expr;
-	}
+	struct copying *c = user;
+	struct cell *cell = copy_cell(c, cell_of_load(load));
+	return &cell->of == load->of ? load : expr_load(c->loops->arena, &cell->of, load->at);
 }
 
 const struct expr *copy_expr(struct copying *c, const struct expr *expr)
 {
 	expr = expr_substitute(c->loops->arena, expr, c->with);
-	return c->old_cells.count ? rename_cells(c, expr) : expr;
+	return c->old_cells.count ? expr_map_loads(c->loops->arena, expr, rename_cell, c) : expr;
 }
 
 struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
