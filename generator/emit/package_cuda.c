@@ -13,7 +13,8 @@ static int64_t blocks_of(struct writing *w, const struct kernel *kernel)
 	if (kernel->shape == SHAPE_CONTRACTION) {
 		const struct contraction *c = kernel->detail;
 		blocks = (double)c->row_blocks * (double)c->panels;
-		for (int v = 0; v < c->batches + c->rows - 1; v++)        /* batches, and rows around the innermost */
+		int around = c->batches + (c->rows ? c->rows - 1 : 0);    /* batches, and rows around the innermost */
+		for (int v = 0; v < around; v++)
 			blocks *= (double)c->extents[v];
 	}
 	if (blocks > INT32_MAX)
