@@ -327,7 +327,7 @@ static void dump(struct model *model, const char *stage)
 	text_release(&text);
 }
 
-struct part *batch_lower(struct build *build, const struct options *common, const char *const *files, int count, bool pools_apart)
+struct part *batch_lower(struct build *build, const struct options *common, const char *const *files, int count, bool kernels_apart)
 {
 	struct options *options = new_array(build->arena, struct options, (size_t)count);
 	struct model **models = new_array(build->arena, struct model *, (size_t)count);
@@ -352,7 +352,7 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 			dump(models[m], "graph");
 			dump(models[m], "definitions");
 		}
-		models[m]->pools_apart = pools_apart;
+		models[m]->kernels_apart = kernels_apart;
 		model_lower(models[m]);
 		if (common->dump) {
 			dump(models[m], "kernels");

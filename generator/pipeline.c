@@ -99,15 +99,19 @@ void model_define(struct model *model)
 
 void model_lower(struct model *model)
 {
-	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->pools_apart,
+	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->kernels_apart,
 		&(struct placing_options){ model->choices.at, model->choices.count, model->options->pool_cap });
 }
 
-static void print_loops(const struct model *model, struct text *out)
+static void print_loops(const struct model *model, const struct lowered *lowered, struct text *out)
 {
-	for (size_t k = 0; k < model->lowered->kernels.count; k++)
-		if (model->lowered->kernels.at[k]->shape == SHAPE_LOOPS)
-			loops_print(loops_lower(model->build, model->build->arena, model->options->target, model->lowered->kernels.at[k]), out);
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		const struct kernel *kernel = lowered->kernels.at[k];
+		if (kernel->shape == SHAPE_LOOPS)
+			loops_print(loops_lower(model->build, model->build->arena, lowered->target, kernel), out);
+		else if (kernel->shape == SHAPE_CHAIN)
+			print_loops(model, ((const struct chain *)kernel->detail)->body, out);
+	}
 }
 
 bool model_print(struct model *model, const char *stage, struct text *out)
@@ -119,7 +123,7 @@ bool model_print(struct model *model, const char *stage, struct text *out)
 	else if (!strcmp(stage, "kernels"))
 		kernels_print(model->lowered, out);
 	else if (!strcmp(stage, "loops"))
-		print_loops(model, out);
+		print_loops(model, model->lowered, out);
 	else if (!strcmp(stage, "plan"))
 		plan_print(model->lowered, out);
 	else

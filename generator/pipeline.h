@@ -38,7 +38,7 @@ struct model {
 	struct lowered *lowered;
 	const char *name;                 /* identifier */
 	const char **input_names, **output_names;
-	bool pools_apart;                 /* set before model_lower by an engine without pooled kernels */
+	bool kernels_apart;               /* set before model_lower by an engine whose kernels hold no others */
 	VECTOR(struct mode_choice) choices;       /* the options' that name tensors of this model */
 	VECTOR(struct borrow) borrows;    /* batch.c */
 	VECTOR(const char *) lent;
@@ -62,7 +62,7 @@ void          batch_inline(struct model *);
 void          batch_settle(struct model *const *, int count);
 
 /* All of it: files -> the parts of a library.  Of several, options->name is the library's and each part's begins with it. */
-struct part  *batch_lower(struct build *, const struct options *, const char *const *files, int count, bool pools_apart);
+struct part  *batch_lower(struct build *, const struct options *, const char *const *files, int count, bool kernels_apart);
 
 /* Of a lowered model: what emit/package.c makes files of. */
 struct part   model_part(const struct model *);

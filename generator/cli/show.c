@@ -38,7 +38,7 @@ static void body(struct build *build, int argc, char **argv)
 	if (cuda && s == 6)
 		fail(build, EXIT_USAGE, NULL, "--stage glue is not for --target cuda");
 	struct model *model = model_read(build, &cli.options);
-	model->pools_apart = cuda;
+	model->kernels_apart = cuda;
 	model_prepare(model);
 	text_init(&out, build);
 	if (s > 0)

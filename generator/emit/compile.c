@@ -35,6 +35,25 @@ static void read_frames(struct compiling *c, const char *object, struct frame *f
 		fclose(file);
 }
 
+/* A kernel and the deepest of its tiles, or of its steps. */
+static long depth_of(const struct writing *w, const struct kernel *kernel, const struct frame *frames, size_t count)
+{
+	const char *symbol = emit_symbol(w->emit, kernel);
+	const struct chain *chain = kernel->shape == SHAPE_CHAIN ? (kernel->same ? kernel->same : kernel)->detail : NULL;
+	long own = 0, below = 0;
+	size_t n = strlen(symbol);
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(frames[i].name, symbol))
+			own = frames[i].bytes;
+		else if (!chain && !strncmp(frames[i].name, symbol, n) && frames[i].name[n] == '_' && frames[i].bytes > below)
+			below = frames[i].bytes;
+	for (size_t s = 0; chain && s < chain->body->kernels.count; s++) {
+		long step = depth_of(w, chain->body->kernels.at[s], frames, count) + (long)sizeof(void *);
+		below = step > below ? step : below;
+	}
+	return own + below;
+}
+
 /* run -> the deepest kernel -> its deepest tile; a return address each. */
 static int64_t deepest(const struct writing *w, const struct frame *frames, size_t count)
 {
@@ -45,16 +64,8 @@ static int64_t deepest(const struct writing *w, const struct frame *frames, size
 		if (!strcmp(frames[i].name, run_name))
 			run = frames[i].bytes;
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
-		const char *symbol = emit_symbol(w->emit, w->lowered->kernels.at[k]);
-		long own = 0, below = 0;
-		size_t n = strlen(symbol);
-		for (size_t i = 0; i < count; i++)
-			if (!strcmp(frames[i].name, symbol))
-				own = frames[i].bytes;
-			else if (!strncmp(frames[i].name, symbol, n) && frames[i].name[n] == '_' && frames[i].bytes > below)
-				below = frames[i].bytes;
-		if (own + below > worst)
-			worst = own + below;
+		long depth = depth_of(w, w->lowered->kernels.at[k], frames, count);
+		worst = depth > worst ? depth : worst;
 	}
 	return count ? run + worst + 3 * (int64_t)sizeof(void *) : 0;
 }

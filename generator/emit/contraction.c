@@ -595,6 +595,21 @@ static struct value pool_value(struct printing *p)
 	return pool;
 }
 
+/* Where neighbours along the last term lie side by side, squares of lanes by lanes are turned in registers. */
+static struct value gathered_square(struct printing *p, struct printer *printer, const struct index *element)
+{
+	const struct contraction *c = p->c;
+	int lanes = p->emit->target->lanes, term = c->column + c->terms;
+	if (lanes == 1 || !c->terms || index_factor(c->b_at, term) != 1 || c->extents[term] < lanes || c->extents[c->column] < lanes)
+		return value_none();
+	struct value square = value_dict(p->arena);
+	value_dict_set(square, "from", value_string(printer_address(printer, c->b->of, element)));
+	value_dict_set(square, "from_row", value_int(index_factor(c->b_at, c->column)));
+	value_dict_set(square, "term", value_string(p->names[term]));
+	value_dict_set(square, "squares", value_int(c->extents[term] / lanes * lanes));
+	return square;
+}
+
 /* b that is no constant and whose columns are apart: packed panel by panel into scratch. */
 static struct value gathered_value(struct printing *p, int64_t terms)
 {
@@ -611,7 +626,9 @@ static struct value gathered_value(struct printing *p, int64_t terms)
 	value_dict_set(gathered, "width", value_int(c->tile_vecs));
 	value_dict_set(gathered, "terms", extents_of(p, c->column + 1, c->terms));
 	value_dict_set(gathered, "columns", value_int(c->extents[c->column]));
-	value_dict_set(gathered, "element", value_string(printer_element(&printer, c->b->of, index_substitute(p->arena, c->b_at, with))));
+	const struct index *element = index_substitute(p->arena, c->b_at, with);
+	value_dict_set(gathered, "element", value_string(printer_element(&printer, c->b->of, element)));
+	value_dict_set(gathered, "square", gathered_square(p, &printer, element));
 	p->names[SPARE_VEC] = "v";
 	return gathered;
 }

@@ -78,6 +78,9 @@ const char  *emit_buffer(void *kernel, const struct definition *);        /* a p
 /* ---- one file a shape: appends the kernel's functions ---- */
 void contraction_emit(struct emit *, const struct kernel *, struct text *out);
 void winograd_emit(struct emit *, const struct kernel *, struct text *out);
+void chain_emit(struct emit *, const struct kernel *, struct text *out);
+/* The values of c/chain.jinja; more: what each step is called with at last, NULL: all of its blocks. */
+struct value chain_values(struct emit *, const struct kernel *, const char *const *more);
 /* Nothing where it runs another kernel's code. */
 void emit_kernel(struct emit *, const struct kernel *, struct text *out);
 

@@ -101,6 +101,7 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 	}
 	value_dict_set(value, "name", value_string(emit_symbol(emit, kernel)));
 	value_dict_set(value, "number", value_int(kernel->number));
+	value_dict_set(value, "inner", value_bool(kernel->inner));
 	value_dict_set(value, "params", value_copy(emit->arena, params.at, params.count));
 	value_dict_set(value, "comment", value_string(comment_of(emit, kernel)));
 	text_release(&params);
@@ -115,6 +116,8 @@ void emit_kernel(struct emit *emit, const struct kernel *kernel, struct text *ou
 		loops_emit(emit, kernel, out);
 	else if (kernel->shape == SHAPE_WINOGRAD)
 		winograd_emit(emit, kernel, out);
+	else if (kernel->shape == SHAPE_CHAIN)
+		chain_emit(emit, kernel, out);
 	else
 		contraction_emit(emit, kernel, out);
 }

@@ -73,7 +73,8 @@ static struct value constants_of(struct blocks *b)
 	return list;
 }
 
-static bool add_blocks(struct writing *w, const struct kernel *kernel, const char **why)
+/* The kernel's function made of calls of the menu, after `below` floats of scratch that somebody else holds.  False: it has no such form. */
+static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t below, const char **why)
 {
 	struct blocks blocks = { .build = w->build, .arena = &w->arena, .kernel = kernel };
 	struct emit emit = { .build = w->build, .arena = &w->arena, .target = w->lowered->target, .templates = w->templates, .name = w->name };
@@ -117,12 +118,12 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, const cha
 			push(w->build->arena, &w->used, (struct used){ arena_copy(w->build->arena, blocks.used.at[i].name, strlen(blocks.used.at[i].name)),
 				blocks.used.at[i].signature });
 	}
-	w->scratch = made.scratch > w->scratch ? made.scratch : w->scratch;
-	add_schedule(w, kernel, kernel->blocks, false);
+	w->scratch = below + made.scratch > w->scratch ? below + made.scratch : w->scratch;
 	return true;
 }
 
-static void add_scalar(struct writing *w, const struct kernel *kernel, const char *why)
+/* Its function as scalar loops: how many blocks they have. */
+static int64_t add_scalar(struct writing *w, const struct kernel *kernel, const char *why)
 {
 	struct emit emit = { .build = w->build, .arena = &w->arena, .target = &w->plain, .templates = w->templates, .name = w->name };
 	if (kernel->shape != SHAPE_LOOPS)
@@ -131,9 +132,39 @@ static void add_scalar(struct writing *w, const struct kernel *kernel, const cha
 	struct loops *loops = loops_lower(w->build, &w->arena, &w->plain, kernel);
 	loops_emit(&emit, kernel, &w->kernels);
 	text_add(&w->words, w->kernels.at + from, w->kernels.count - from);
-	add_schedule(w, kernel, loops->blocks, true);
-	w->program->scalar[kernel->number] = true;
-	w->program->scalar_kernels++;
+	return loops->blocks;
+}
+
+/* Steps over blocks of rows: their functions, and one that calls them.  True: one of them is scalar loops. */
+static bool add_chain(struct writing *w, const struct kernel *kernel)
+{
+	const struct chain *chain = kernel->detail;
+	struct emit emit = { .build = w->build, .arena = &w->arena, .target = w->lowered->target, .templates = w->templates, .name = w->name };
+	const char **more = new_array(&w->arena, const char *, chain->body->kernels.count);
+	int64_t scratch = chain_scratch(chain);
+	bool any = false;
+	for (size_t s = 0; s < chain->body->kernels.count; s++) {
+		const struct kernel *step = chain->body->kernels.at[s];
+		const char *why = NULL;
+		bool scalar = !add_blocks(w, step, scratch, &why);
+		more[s] = scalar ? arena_printf(&w->arena, "0, %" PRId64, add_scalar(w, step, why)) : arena_printf(&w->arena, "scratch + %" PRId64, scratch);
+		any |= scalar;
+	}
+	w->scratch = scratch > w->scratch ? scratch : w->scratch;
+	struct value values = chain_values(&emit, kernel, more);
+	value_dict_set(values, "place", value_string(place_of(&w->arena, kernel)));
+	value_dict_set(values, "blocks", value_int(kernel->blocks));
+	template_render(w->templates, "c/jit_chain.jinja", values, &w->kernels);
+	return any;
+}
+
+static void add_kernel(struct writing *w, const struct kernel *kernel)
+{
+	const char *why = NULL;
+	bool is_chain = kernel->shape == SHAPE_CHAIN, scalar = is_chain ? add_chain(w, kernel) : !add_blocks(w, kernel, 0, &why);
+	add_schedule(w, kernel, scalar && !is_chain ? add_scalar(w, kernel, why) : kernel->blocks, scalar && !is_chain);
+	w->program->scalar[kernel->number] = scalar;
+	w->program->scalar_kernels += scalar;
 }
 
 /* The kernels of one graph, and their order. */
@@ -150,16 +181,14 @@ static void add_part(struct writing *w, const struct jit_part *part)
 	w->program->scalar = new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct kernel *kernel = w->lowered->kernels.at[k], *same = kernel->same;
-		const char *why = NULL;
 		if (same) {
 			w->program->scalar[kernel->number] = w->program->scalar[same->number];
 			w->program->scalar_kernels += w->program->scalar[same->number];
-			add_schedule(w, kernel, w->blocks[same->number], w->program->scalar[same->number]);
+			add_schedule(w, kernel, w->blocks[same->number], w->program->scalar[same->number] && same->shape != SHAPE_CHAIN);
 			continue;
 		}
 		arena_init(&w->arena, w->build);
-		if (!add_blocks(w, kernel, &why))
-			add_scalar(w, kernel, why);
+		add_kernel(w, kernel);
 		arena_release(&w->arena);
 		text_addc(&w->kernels, '\n');
 	}

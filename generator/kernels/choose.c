@@ -83,7 +83,7 @@ static void list_expr(struct lowered *lowered, struct kernel *kernel, const stru
 
 static void list_params(struct lowered *lowered, struct kernel *kernel)
 {
-	struct contraction *c = kernel->shape == SHAPE_LOOPS ? NULL : kernel->detail;
+	struct contraction *c = kernel->shape == SHAPE_CONTRACTION || kernel->shape == SHAPE_WINOGRAD ? kernel->detail : NULL;
 	if (c) {
 		if (c->rewrite)
 			kernel_add_param(lowered->arena, kernel, c->x, false);
@@ -129,6 +129,8 @@ static const char *word_of(const struct kernel *kernel)
 		return ((struct contraction *)kernel->detail)->pad_count || kernel->root->reduced > 1 ? "convolution" : "contraction";
 	case SHAPE_WINOGRAD:
 		return "winograd";
+	case SHAPE_CHAIN:
+		return "attention";
 	default:
 		return kernel->members.count > 1 ? "rows" : kernel->root->reduce == REDUCE_MAX ? "maximum"
 			: kernel->root->reduce == REDUCE_SUM ? "sum" : kernel->root->body->kind == EXPR_LOAD ? "copy" : "map";
@@ -144,6 +146,8 @@ void choose(struct lowered *lowered)
 			winograd_choose(lowered, kernel);
 		else if (kernel->shape == SHAPE_CONTRACTION)
 			contraction_choose(lowered, kernel);
+		else if (kernel->shape == SHAPE_CHAIN)
+			chain_choose(lowered, kernel);
 		list_params(lowered, kernel);
 		if (kernel->shape == SHAPE_LOOPS)
 			loops_prepare(lowered->arena, kernel, lowered->target);

@@ -365,7 +365,7 @@ void fuse(struct lowered *lowered)
 			follow_reader(lowered, d);
 	}
 	fuse_epilogues(lowered);
-	if (lowered->pools)
+	if (lowered->nested)
 		fuse_pools(lowered);
 	make_kernels(lowered);
 	settle(lowered);

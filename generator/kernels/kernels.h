@@ -62,7 +62,7 @@ struct placed {
 };
 
 /* ---- kernels ---- */
-enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_COUNT };
+enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_CHAIN, SHAPE_COUNT };
 
 struct param { struct definition *of; const char *name; bool written; };     /* C name of the pointer inside the kernel */
 
@@ -85,7 +85,8 @@ struct kernel {
 	const char *template_name;        /* "c/contraction.jinja" */
 	struct kernel *same;              /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
 	int times;                        /* … and serves this many kernels */
-	void *detail;                     /* what its shape keeps: struct contraction … */
+	void *detail;                     /* what its shape keeps: struct contraction, struct chain */
+	bool inner;                       /* a step of a chain: only that calls it */
 };
 
 /* A constant as the blob holds it: packed for the kernel that reads it. */
@@ -119,7 +120,7 @@ struct lowered {
 	struct arena *arena;
 	const struct target *target;
 	enum optimise optimise;
-	bool pools;
+	bool nested;                      /* as lower() is told */
 	struct mode_choice *choices;
 	size_t choice_count;
 	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
@@ -137,15 +138,18 @@ void choose_algorithms(struct program *, enum optimise);
 
 /* Program -> kernels: place, contract, fuse, layout, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
  * are inlined), their meaning does not. */
-/* `pools`: maxima may stand in the kernel of the convolution before them; not for engines that have no such kernel. */
-struct lowered *lower(struct program *, const struct target *, enum optimise, bool pools, const struct placing_options *);      /* NULL: none */
+/* `nested`: a kernel may hold others (maxima behind a convolution, the steps of an attention); not for engines that have no such kernel. */
+struct lowered *lower(struct program *, const struct target *, enum optimise, bool nested, const struct placing_options *);      /* NULL: none */
 
 void split_groups(struct program *);          /* groups.c: grouped sums get the group as a variable of its own */
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
 void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
+void place_readers(struct lowered *);         /* who reads what, anew */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
 void view(struct lowered *);                  /* views.c: slices at constant offsets */
+void make_chains(struct lowered *);                 /* chain.c: product, rows, product become one kernel */
+bool arrange(struct lowered *);               /* lower.c: false where an address is not affine: that sum is then barred from its shape */
 void share_code(struct lowered *);            /* same.c: kernels of equal code */
 void choose(struct lowered *);                /* choose.c: shape, tile, parameters, packed constants */
 void plan(struct lowered *);                  /* plan.c: offsets in workspace and blob */
@@ -215,6 +219,22 @@ bool contraction_arrange(struct arena *, struct contraction *);
 /* pool.c: finds such a maximum; only where each value is read once */
 void fuse_pools(struct lowered *);
 struct definition *contraction_output(const struct contraction *);        /* what its kernel writes */
+
+/* ---- chain.c: kernels over the same rows, one after the other on a block of them: what lies between stands in scratch ----
+ * Its body is a program of its own, of one block: outside tensors are its inputs and its output, pointers that move from block to block; the
+ * others are its workspace, which is the chain's scratch. */
+struct chain_tensor { struct definition *inside, *outside; int64_t step[MAX_RANK]; };     /* elements by which it moves with each axis */
+struct chain {
+	struct lowered *body;
+	int axes;                             /* those that all steps share; the last one is cut into blocks of `rows` */
+	int64_t extents[MAX_RANK], rows;
+	VECTOR(struct chain_tensor) tensors;
+};
+const struct chain_tensor *chain_tensor(const struct chain *, const struct definition *inside);   /* NULL: it lies in scratch */
+/* Blocks of rows that one block of the kernel runs: where rows are left over, the last two, which then share some. */
+int64_t chain_units(const struct chain *);
+int64_t chain_scratch(const struct chain *);          /* floats */
+void chain_choose(struct lowered *, struct kernel *);
 
 /* tile.c */
 void tile_choose(const struct target *, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs);

@@ -2,8 +2,7 @@
  * affine, that sum is barred from its shape and the stages run again without it. */
 #include "kernels/kernels.h"
 
-/* True where all could be arranged. */
-static bool arrange(struct lowered *lowered)
+bool arrange(struct lowered *lowered)
 {
 	bool all = true;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
@@ -41,14 +40,14 @@ static void check_step(const struct lowered *lowered, void (*check)(const struct
 		check(lowered);
 }
 
-struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool pools, const struct placing_options *options)
+struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool nested, const struct placing_options *options)
 {
 	struct lowered *lowered = new(program->arena, struct lowered);
 	lowered->program = program;
 	lowered->arena = program->arena;
 	lowered->target = target;
 	lowered->optimise = optimise;
-	lowered->pools = pools;
+	lowered->nested = nested;
 	if (options) {
 		lowered->choices = options->choices;
 		lowered->choice_count = options->choice_count;
@@ -67,6 +66,8 @@ struct lowered *lower(struct program *program, const struct target *target, enum
 		check_step(lowered, placed_check);
 	} while (!arrange(lowered));
 	view(lowered);
+	if (nested)
+		make_chains(lowered);
 	choose(lowered);
 	plan(lowered);
 	share_code(lowered);

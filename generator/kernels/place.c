@@ -196,6 +196,16 @@ void place_row_major(struct definition *d)
 	d->placed->offset = -1;
 }
 
+void place_readers(struct lowered *lowered)
+{
+	struct program *program = lowered->program;
+	for (size_t i = 0; i < program->all.count; i++)
+		program->all.at[i]->placed->readers.count = 0;
+	for (size_t i = 0; i < program->all.count; i++)
+		if (program->all.at[i]->placed->mode != MODE_VIRTUAL)
+			note_readers(lowered->arena, program->all.at[i]);
+}
+
 void place(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
@@ -227,10 +237,5 @@ void place(struct lowered *lowered)
 	for (size_t i = 0; i < lowered->choice_count; i++)
 		if (!lowered->choices[i].used && !lowered->choices[i].lent)
 			fail(program->build, EXIT_USAGE, NULL, "--mode %s: no tensor of that name is computed once the graph is simplified", lowered->choices[i].name);
-	/* Readers anew: inlining took some away. */
-	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->placed->readers.count = 0;
-	for (size_t i = 0; i < program->all.count; i++)
-		if (program->all.at[i]->placed->mode != MODE_VIRTUAL)
-			note_readers(lowered->arena, program->all.at[i]);
+	place_readers(lowered);                               /* inlining took some away */
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 static const char *const modes[] = { "virtual", "local", "workspace", "hosted", "weights" };
-static const char *const shapes[SHAPE_COUNT] = { "contraction", "winograd", "loops" };
+static const char *const shapes[SHAPE_COUNT] = { "contraction", "winograd", "loops", "chain" };
 
 static void print_place(const struct definition *d, struct text *out)
 {
@@ -21,6 +21,12 @@ static void print_place(const struct definition *d, struct text *out)
 		for (int v = 0; v < d->rank; v++)
 			text_printf(out, " %" PRId64, d->extents[v] > 1 ? p->stride[v] : 0);
 	}
+}
+
+static void print_steps(const struct chain *chain, struct text *out)
+{
+	text_printf(out, "    scratch   %" PRId64 " bytes\n\n", chain->body->workspace_bytes);
+	kernels_print(chain->body, out);
 }
 
 void kernels_print(const struct lowered *lowered, struct text *out)
@@ -41,7 +47,11 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 		}
 		if (kernel->template_name)
 			text_printf(out, "    template  %s%s%s\n", kernel->template_name, kernel->tile ? ", tile " : "", kernel->tile ? kernel->tile : "");
-		text_printf(out, "    cost      %.0f flops, %.0f bytes\n\n", kernel->flops, kernel->bytes);
+		text_printf(out, "    cost      %.0f flops, %.0f bytes\n", kernel->flops, kernel->bytes);
+		if (kernel->shape == SHAPE_CHAIN)
+			print_steps(kernel->detail, out);
+		else
+			text_addc(out, '\n');
 	}
 }
 

@@ -112,7 +112,7 @@ static bool same_code(const struct kernel *a, const struct kernel *b)
 	for (size_t m = 0; m < a->members.count; m++)
 		if (!same_member(&p, a->members.at[m], b->members.at[m]))
 			return false;
-	return a->shape == SHAPE_LOOPS || same_tile(a->detail, b->detail);
+	return a->shape == SHAPE_LOOPS || a->shape == SHAPE_CHAIN || same_tile(a->detail, b->detail);
 }
 
 void share_code(struct lowered *lowered)

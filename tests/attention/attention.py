@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Attentions of many shapes: each is one kernel where it should be, and its bits are the interpreter's.
+
+    attention.py INGOT
+
+A case is a graph in text, how many of its kernels are attentions on a CPU of vectors, and what else must hold.  Ends with 77 where NumPy is not there."""
+import json, os, re, subprocess, sys, tempfile
+
+try:
+    import numpy
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+ENVIRONMENT = 5
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+
+
+def graph(inputs, output, body, constants=""):
+    return f"{HEAD}g ({inputs}) => ({output}) <{constants}> {{ {body} }}" if constants else f"{HEAD}g ({inputs}) => ({output}) {{ {body} }}"
+
+
+def heads(n, s, h, d, mask="", constants=""):
+    """Queries, keys and values side by side in rows of n, s, h, d; a mask is added to the scores."""
+    t = f"float[{n},{s},{h},{d}]"
+    scores = "scaled = Mul (s, scale) " + ("masked = Add (scaled, mask) w = Softmax (masked)" if mask else "w = Softmax (scaled)")
+    return graph(f"{t} q, {t} k, {t} v" + (f", {mask} mask" if mask else ""), f"{t} y",
+                 "qt = Transpose <perm = [0, 2, 1, 3]> (q) kt = Transpose <perm = [0, 2, 3, 1]> (k) vt = Transpose <perm = [0, 2, 1, 3]> (v) "
+                 f"s = MatMul (qt, kt) {scores} yt = MatMul (w, vt) y = Transpose <perm = [0, 2, 1, 3]> (yt)",
+                 "float scale = {0.25}" + constants)
+
+
+CASES = {
+    "heads": (heads(2, 70, 3, 24), 1),
+    "prime": (heads(1, 197, 2, 16), 1),                   # rows are left over
+    "prime_narrow": (heads(1, 131, 1, 5), 1),
+    "mask": (heads(3, 20, 2, 8, "float[3,1,1,20]"), 1),
+    "bias": (heads(1, 33, 2, 8, "float[1,2,33,33]"), 1),
+    "one_row": (heads(1, 1, 4, 16), 0),
+    "long": (heads(1, 600, 1, 8), 1),
+    "cross": (graph("float[5,12] q, float[33,12] k, float[33,7] v", "float[5,7] y",
+                    "kt = Transpose <perm = [1, 0]> (k) s = MatMul (q, kt) w = Softmax (s) y = MatMul (w, v)"), 1),
+    "keys_dense": (graph("float[2,40,12] q, float[2,12,50] k, float[2,50,16] v", "float[2,40,16] y",
+                         "s = MatMul (q, k) w = Softmax (s) y = MatMul (w, v)"), 1),
+    "itself": (graph("float[2,40,24] x", "float[2,40,24] y",        # one tensor that moves in two ways
+                     "t = Transpose <perm = [0, 2, 1]> (x) s = MatMul (x, t) w = Softmax (s) y = MatMul (w, x)"), 1),
+    "packed": (graph("float[1,50,3,2,16] x", "float[1,2,50,16] y",
+                     "q5, k5, v5 = Split <axis = 2> (x) q = Transpose <perm = [0, 2, 3, 1, 4]> (q5) k = Transpose <perm = [0, 2, 3, 4, 1]> (k5) "
+                     "v = Transpose <perm = [0, 2, 3, 1, 4]> (v5) s = MatMul (q, k) w = Softmax (s) y5 = MatMul (w, v) y = Reshape (y5, shape)",
+                     "int64[4] shape = {1, 2, 50, 16}"), 1),
+    "ending": (graph("float[2,40,12] q, float[2,12,50] k, float[2,50,16] v, float[2,40,16] more", "float[2,40,16] y",
+                     "s = MatMul (q, k) w = Softmax (s) h = MatMul (w, v) a = Add (h, more) y = Relu (a)"), 1),
+    "two": (graph("float[2,40,16] x, float[2,16,40] k", "float[2,40,16] y",
+                  "s = MatMul (x, k) w = Softmax (s) h = MatMul (w, x) s2 = MatMul (h, k) w2 = Softmax (s2) y = MatMul (w2, h)"), 2),
+    "mean": (graph("float[40,12] q, float[12,50] k, float[50,16] v", "float[40,16] y",       # rows that are no softmax
+                   "s = MatMul (q, k) m = ReduceMean <axes = [1]> (s) c = Sub (s, m) e = Tanh (c) f = ReduceMean <axes = [1]> (e) w = Sub (e, f) y = MatMul (w, v)"), 1),
+    # Where scores or weights are wanted, or read by somebody else, they have to be there.
+    "scores_out": (graph("float[40,12] q, float[12,50] k, float[50,16] v", "float[40,16] y, float[40,50] s",
+                         "s = MatMul (q, k) w = Softmax (s) y = MatMul (w, v)"), 0),
+    "weights_twice": (graph("float[40,12] q, float[12,50] k, float[50,16] v", "float[40,16] y, float[40,16] z",
+                            "s = MatMul (q, k) w = Softmax (s) y = MatMul (w, v) z = MatMul (w, v)"), 0),
+    "columns": (graph("float[40,12] q, float[12,50] k, float[16,40] v", "float[16,50] y",      # softmax down the columns
+                      "s = MatMul (q, k) w = Softmax <axis = 0> (s) y = MatMul (v, w)"), 0),
+    "too_long": (graph("float[8,4] q, float[4,40000] k, float[40000,4] v", "float[8,4] y",
+                       "s = MatMul (q, k) w = Softmax (s) y = MatMul (w, v)"), 0),
+}
+TARGETS = [["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"], ["c", "--cpu", "generic"], ["c", "--cpu", "native", "--threads", "2"], ["jit"], ["cuda-emulated"]]
+SLOW = {"long", "too_long"}               # not on the emulator
+
+
+def ingot(program, *arguments):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr.strip()
+
+
+def run(program, model, given, path, target):
+    code, _, message = ingot(program, "run", model, *given, "--output", f"y={path}", "--target", *target)
+    if code == ENVIRONMENT and target[0] == "jit":
+        return None
+    assert code == 0, f"{' '.join(target)}: exit {code}: {message}"
+    return numpy.load(path)
+
+
+def check(program, name, text, count, folder):
+    model, given = os.path.join(folder, name + ".onnxtxt"), []
+    random = numpy.random.default_rng(len(name))
+    with open(model, "w") as file:
+        file.write(text)
+    for dims, tensor in re.findall(r"float\[([\d,]+)\] (\w+)", re.search(r"g \((.*?)\) =>", text).group(1)):
+        path = os.path.join(folder, f"{tensor}.npy")
+        numpy.save(path, random.standard_normal([int(n) for n in dims.split(",")]).astype("f4"))
+        given += ["--input", f"{tensor}={path}"]
+    code, kernels, message = ingot(program, "show", model, "--stage", "kernels", "--cpu", "x86-64-v3")
+    assert code == 0, message
+    found = len(re.findall(r"^k\d+_attention ", kernels, re.M))
+    assert found == count, f"{found} attentions, {count} are right:\n{kernels}"
+    right = run(program, model, given, os.path.join(folder, "y.npy"), ["interpreter"])
+    for target in TARGETS:
+        if target[0] == "cuda-emulated" and name in SLOW:
+            continue
+        got = run(program, model, given, os.path.join(folder, "z.npy"), target)
+        assert got is None or (got.shape == right.shape and got.tobytes() == right.tobytes()), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
+    if count:
+        manifest = os.path.join(folder, name)
+        code, _, message = ingot(program, "build", model, "-o", manifest, "--cpu", "x86-64-v3")
+        assert code == 0, message
+        with open(os.path.join(manifest, next(f for f in os.listdir(manifest) if f.endswith(".json")))) as file:
+            stack = json.load(file)["stack_bytes"]
+        scratch = [int(n) for n in re.findall(r"float scratch\[(\d+)\]", "".join(open(os.path.join(manifest, f)).read() for f in os.listdir(manifest) if f.endswith(".c")))]
+        assert scratch and 4 * max(scratch) < stack < 4 * max(scratch) + 65536, f"stack {stack}, scratch {scratch}"
+
+
+def main():
+    bad = 0
+    for name, (text, count) in CASES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                check(sys.argv[1], name, text, count, folder)
+            except AssertionError as wrong:
+                print(f"{name}: {wrong}")
+                bad += 1
+    print(f"{len(CASES) - bad} of {len(CASES)} attentions are right")
+    return bool(bad)
+
+
+sys.exit(main())
