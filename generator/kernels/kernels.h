@@ -55,6 +55,7 @@ struct placed {
 	struct kernel *kernel;            /* that computes it; NULL: input or constant */
 	int first, last;                  /* numbers of the kernels that write and last read it */
 	struct contraction *contraction;  /* found by its indices; NULL: a map, or generic loops */
+	struct definition *lies_in;       /* LOCAL: the member in whose memory it lies, element by element; NULL: in scratch */
 	struct definition *view_of;       /* a slice of that one's memory, this many elements behind its first; NULL: memory of its own */
 	int64_t view_offset;
 	bool generic;                     /* barred from every shape but loops */

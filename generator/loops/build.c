@@ -27,9 +27,13 @@ static int64_t local_size(const struct definition *d, int outer)
 	return size;
 }
 
-static struct cell *cell_for(struct building *b, struct definition *d)
+/* The definition whose memory d's elements lie in. */
+static const struct definition *memory_of(const struct definition *d) { return d->placed->lies_in ? d->placed->lies_in : d; }
+
+static struct cell *cell_for(struct building *b, const struct definition *d)
 {
 	struct loops *loops = b->loops;
+	d = memory_of(d);
 	for (size_t i = 0; i < loops->owners.count; i++)
 		if (loops->owners.at[i] == d)
 			return loops->cells.at[i];
@@ -48,7 +52,7 @@ static void add_cells(struct building *b)
 	}
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		struct definition *d = kernel->members.at[i];
-		if (d->placed->mode != MODE_LOCAL)
+		if (d->placed->mode != MODE_LOCAL || d->placed->lies_in)
 			continue;
 		int64_t size = local_size(d, b->outer);
 		struct cell *cell = cell_new(loops, size == 1 ? CELL_REGISTER : CELL_ARRAY, size == 1 ? "one" : "row", d->type, size);
@@ -80,6 +84,7 @@ static const struct index *flatten_index(struct building *b, const struct index 
 static const struct index *address_of(struct building *b, const struct definition *d, const struct index *const *at)
 {
 	struct arena *arena = b->loops->arena;
+	d = memory_of(d);
 	if (d->placed->mode != MODE_LOCAL)
 		return placed_address(arena, d, at);
 	const struct index *address = index_constant(arena, 0);
@@ -205,6 +210,7 @@ static void lanes(struct building *b, struct definition *d, const struct index *
 static int64_t stride_of(const struct definition *d, int v)
 {
 	int64_t step = 1;
+	d = memory_of(d);
 	if (d->placed->mode != MODE_LOCAL)
 		return d->placed->stride[v];
 	for (int i = d->rank - 1; i > v; i--)
@@ -350,7 +356,7 @@ static int outer_count(const struct loops *loops, const struct definition *d, do
 static double work_of(const struct definition *d) { return (double)definition_elements(d) * (double)definition_terms(d); }
 
 /* How many rows run side by side: short ones wait for their own sums, one after the other. */
-enum { ROW_MOST = 512, PAIR_MOST = 1024, CHAINS_TOGETHER = 8 };
+enum { ROW_MOST = 1024, PAIR_MOST = 2048, CHAINS_TOGETHER = 8 };
 static int64_t rows_together(const struct building *b, int64_t rows)
 {
 	const struct target *target = b->loops->target;

@@ -65,8 +65,10 @@ static void f2(struct trial *t)
 	CHECK(routine_of(module, "wide")->workspace_bytes >= large->bytes && large->bytes > INGOT_LOCAL_BYTES);
 	CHECK(!module_node(module, "y_exp"));                 /* it does not persist, and cannot be merged */
 	int code;
-	const char *text = ingot_says(t, &code, "show rows.onnxtxt --stage source --cpu generic");
+	const char *text = ingot_says(t, &code, "show spread.onnxtxt --stage source --cpu generic");
 	CHECK(!code && strstr(text, "[100]"));                /* a row, on the stack */
+	text = ingot_says(t, &code, "show rows.onnxtxt --stage source --cpu generic");
+	CHECK(!code && !strstr(text, "[100]"));               /* one that lies where the result will */
 	text = ingot_says(t, &code, "show wide.onnxtxt --stage source --cpu generic");
 	CHECK(!code && !strstr(text, "[4100]"));
 	struct ingot_library library = load_library(t, "rows");
