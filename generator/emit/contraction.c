@@ -27,6 +27,18 @@ static struct printer printer_of(struct printing *p, const char *left)
 		.buffer = buffer_name, .held = hold_root, .user = p };
 }
 
+/* How far term t runs in one pass. */
+static int64_t term_extent(const struct contraction *c, int t) { return t == 0 && c->pass ? c->pass : c->extents[c->column + 1 + t]; }
+
+/* The terms at the start of a pass. */
+static void at_pass(const struct printing *p, const struct index **with)
+{
+	const struct contraction *c = p->c;
+	memset(with, 0, MAX_VARS * sizeof *with);
+	for (int t = 0; t < c->terms; t++)
+		with[c->column + 1 + t] = t == 0 && c->pass ? index_var(p->arena, PASS_VAR, INT32_MAX) : index_constant(p->arena, 0);
+}
+
 static int row_variable(const struct contraction *c) { return c->rows ? c->batches + c->rows - 1 : -1; }
 
 /* Indices shifted to row r and vector v of a tile. */
@@ -193,6 +205,24 @@ static struct value call_b(struct template_call *call)
 	return value;
 }
 
+/* Where the sums (row, vec) of a tile wait between passes: where the result will be. */
+static struct value call_waiting(struct template_call *call)
+{
+	struct tile_user *user = call->user;
+	struct printing *p = user->p;
+	const struct index *with[MAX_VARS];
+	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
+	const char *left = left_of(p, user->tile, v);
+	struct printer printer = printer_of(p, left);
+	struct value waiting = value_dict(p->arena);
+	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
+	const char *at = printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
+	value_dict_set(waiting, "load", left ? value_printf(p->arena, "vec_load_n(%s, %s, 0.f)", at, left) : value_printf(p->arena, "vec_load(%s)", at));
+	value_dict_set(waiting, "store", left ? value_printf(p->arena, "vec_store_n(%s, s%d_%d, %s)", at, (int)r, (int)v, left)
+		: value_printf(p->arena, "vec_store(%s, s%d_%d)", at, (int)r, (int)v));
+	return waiting;
+}
+
 /* ---- what a tile is given ---- */
 struct needs { struct printing *p; bool param[64], var[MAX_VARS]; };
 static void need_index(struct needs *n, const struct index *at)
@@ -267,6 +297,10 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 			text_printf(&a, ", long %s", p->names[v]);
 			text_printf(&b, ", %s", p->names[v]);
 		}
+	if (c->pass) {
+		text_printf(&a, ", long %s", p->names[PASS_VAR]);
+		text_printf(&b, ", %s", p->names[PASS_VAR]);
+	}
 	*params = arena_copy(p->arena, a.at, a.count);
 	*arguments = arena_copy(p->arena, b.at, b.count);
 	text_release(&a);
@@ -279,7 +313,7 @@ static struct value extents_of(struct printing *p, int first, int count)
 	for (int v = first; v < first + count; v++) {
 		struct value axis = value_dict(p->arena);
 		value_dict_set(axis, "name", value_string(p->names[v]));
-		value_dict_set(axis, "extent", value_int(p->c->extents[v]));
+		value_dict_set(axis, "extent", value_int(v == p->c->column + 1 && p->c->terms ? term_extent(p->c, 0) : p->c->extents[v]));
 		value_list_add(list, axis);
 	}
 	return list;
@@ -293,11 +327,10 @@ struct dim_of_patch { int term; int64_t extent, stride, patched; const struct ra
 static void list_patch_dims(struct printing *p, const struct dim_of_patch *dims, int count)
 {
 	const struct contraction *c = p->c;
-	const struct index *zero[MAX_VARS] = { 0 };
+	const struct index *zero[MAX_VARS];
 	struct printer printer = printer_of(p, NULL);
 	printer.lane = -1;
-	for (int t = 0; t < c->terms; t++)
-		zero[c->column + 1 + t] = index_constant(p->arena, 0);
+	at_pass(p, zero);
 	p->patch.start = printer_address(&printer, c->a->of, index_substitute(p->arena, c->a_at, zero));
 	p->patch.dim_count = count;
 	for (int i = 0; i < count; i++) {
@@ -334,14 +367,14 @@ static void plan_patch(struct printing *p)
 	bool row_done = false;
 	for (int t = 0; t < c->terms; t++) {
 		int v = c->column + 1 + t;
-		struct dim_of_patch dim = { .term = t, .extent = c->extents[v], .stride = p->term_stride[t].direct };
+		struct dim_of_patch dim = { .term = t, .extent = term_extent(c, t), .stride = p->term_stride[t].direct };
 		for (int i = 0; i < c->pad_count; i++)
 			if (index_uses(c->arranged_pads[i].at, v))
 				dim.pad = &c->arranged_pads[i];
 		if (dim.pad && row >= 0 && index_uses(dim.pad->at, row)) {
 			int64_t d = index_factor(dim.pad->at, v), s = index_factor(dim.pad->at, row);
 			dim.window = true;
-			dim.extent = (c->tile_rows - 1) * s + (c->extents[v] - 1) * d + 1;
+			dim.extent = (c->tile_rows - 1) * s + (term_extent(c, t) - 1) * d + 1;
 			dim.stride /= d;
 			row_done = true;
 		}
@@ -410,15 +443,14 @@ static void plan_patch(struct printing *p)
 	p->patch.dims = value_list(p->arena);
 	struct printer printer = printer_of(p, NULL);
 	printer.lane = -1;
-	const struct index *zero[MAX_VARS] = { 0 };
-	for (int t = 0; t < c->terms; t++)
-		zero[c->column + 1 + t] = index_constant(p->arena, 0);
+	const struct index *zero[MAX_VARS];
+	at_pass(p, zero);
 	for (int i = 0; i < c->pad_count; i++) {
 		const struct range *pad = &c->arranged_pads[i];
 		const struct index *base = index_substitute(p->arena, pad->at, zero);
 		int64_t high = 0;
 		for (int t = 0; t < c->terms; t++)
-			high += index_factor(pad->at, c->column + 1 + t) * (c->extents[c->column + 1 + t] - 1);
+			high += index_factor(pad->at, c->column + 1 + t) * (term_extent(c, t) - 1);
 		const char *text = printer_index(&printer, base);
 		int64_t s = row >= 0 ? index_factor(pad->at, row) : 0;
 		text_printf(&inside, "%s%s >= %" PRId64, inside.count ? " && " : "", text, pad->from);
@@ -669,6 +701,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	p->names[SPARE_ROW] = "r";
 	p->names[SPARE_VEC] = "v";
 	p->names[POOL_VAR] = "z";
+	p->names[PASS_VAR] = "pass";
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	plan_patch(p);
@@ -680,7 +713,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	bool heavy = c->value && expr_cost(c->value) > HEAVY;
 	for (int i = 0; i < p->tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
-		int64_t inner = c->terms ? c->extents[c->column + c->terms] : 1;
+		int64_t inner = c->terms ? term_extent(c, c->terms - 1) : 1;
 		int unroll = emit->target->small ? 1 : inner <= 4 ? (int)inner : p->tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
 		struct tile_user *user = new(arena, struct tile_user);
 		*user = (struct tile_user){ new(arena, struct printing), &p->tiles[i] };
@@ -696,6 +729,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(tile, "unroll", value_int(unroll));
 		value_dict_set(tile, "next_lines", value_int(c->next_lines * unroll));
 		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
+		value_dict_set(tile, "waiting", value_function(arena, "waiting", "r v", call_waiting, user));
 		value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
 		value_dict_set(tile, "a", value_function(arena, "a", "r u", call_a, user));
 		value_dict_set(tile, "b", value_function(arena, "b", "v u", call_b, user));
@@ -722,9 +756,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 
 	struct printer printer = printer_of(p, NULL);
 	printer.lane = -1;
-	const struct index *zero[MAX_VARS] = { 0 };
-	for (int t = 0; t < c->terms; t++)
-		zero[c->column + 1 + t] = index_constant(arena, 0);
+	const struct index *zero[MAX_VARS];
+	at_pass(p, zero);
 	value_dict_set(globals, "a_base", value_string(printer_address(&printer, c->a->of, index_substitute(arena, c->a_at, zero))));
 	const char *w_base;
 	if (c->b_mode == B_PACKED) {
@@ -735,6 +768,9 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 			packed *= c->extents[b];
 		}
 		w_base = printer_address(&printer, c->packed, at);
+		if (c->pass)
+			w_base = arena_printf(arena, "%s + %" PRId64 " * %s%s", w_base, terms / c->extents[c->column + 1] * lanes * (vecs % c->panels ? 1 : c->tile_vecs),
+				vecs % c->panels ? "vecs * " : "", p->names[PASS_VAR]);
 	} else
 		w_base = c->b_mode == B_GATHERED ? "gathered" : printer_address(&printer, c->b->of, index_substitute(arena, c->b_at, zero));
 	value_dict_set(globals, "w_base", value_string(w_base));
@@ -768,7 +804,15 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		fail(emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld", (long long)scratch * 4, emit->target->name,
 			(long long)emit->target->scratch_bytes);
 	value_dict_set(globals, "next_lines", value_int(c->next_lines));
-	value_dict_set(globals, "terms", value_int(terms));
+	struct value pass = value_none();
+	if (c->pass) {
+		pass = value_dict(arena);
+		value_dict_set(pass, "name", value_string(p->names[PASS_VAR]));
+		value_dict_set(pass, "extent", value_int(c->extents[c->column + 1]));
+		value_dict_set(pass, "step", value_int(c->pass));
+	}
+	value_dict_set(globals, "pass", pass);
+	value_dict_set(globals, "terms", value_int(c->pass ? terms / c->extents[c->column + 1] * c->pass : terms));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);

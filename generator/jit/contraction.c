@@ -242,8 +242,14 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	struct printing p;
 	struct tiling t = { .p = &p, .b = b };
 	struct arena *arena = b->arena;
-	const struct contraction *c = b->kernel->detail;
-	struct value globals = contraction_values(emit, b->kernel, &p), entries = value_list(arena), result = value_list(arena);
+	/* The menu's tiles take all terms at once. */
+	struct contraction *c = new(arena, struct contraction);
+	struct kernel *kernel = new(arena, struct kernel);
+	*c = *(const struct contraction *)b->kernel->detail;
+	*kernel = *b->kernel;
+	kernel->detail = c;
+	c->pass = 0;
+	struct value globals = contraction_values(emit, kernel, &p), entries = value_list(arena), result = value_list(arena);
 	int lanes = emit->target->lanes, row = contraction_row(c);
 	int64_t width = (int64_t)c->tile_vecs * lanes;
 	struct dims d = { row, c->column, row >= 0 ? "rows" : "1", "columns", row >= 0 ? c->tile_rows : 1, width };

@@ -170,7 +170,8 @@ struct definition *lowered_constant(struct lowered *, const char *name, int64_t 
  * Variables of the root by their role: batch (in both factors), rows (in a only), columns (in b only), terms (reduced).
  * Inside the kernel they are renumbered: batches, then rows, then one column, then terms; neighbours that
  * every address allows are merged into one. */
-enum { CONTRACTION_VARS = MAX_VARS, POOL_VAR = MAX_VARS - 3 };     /* POOL_VAR: the row of scratch, in out_at of a pooled one */
+enum { CONTRACTION_VARS = MAX_VARS, POOL_VAR = MAX_VARS - 3, PASS_VAR = MAX_VARS - 4 };     /* POOL_VAR: the row of scratch, in out_at
+	of a pooled one; PASS_VAR: the first outermost term of a pass */
 struct contraction {
 	struct definition *root, *result;     /* result is stored: root itself, or the map behind it */
 	const struct index **store_at;        /* result's indices over root's output variables */
@@ -190,7 +191,8 @@ struct contraction {
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
 	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
-	int next_lines;                       /* cache lines of the next panel to fetch in each step; 0: b stays in L2 */
+	int64_t pass;                         /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all at once */
+	int next_lines;                       /* cache lines of b's next part to fetch in each step; 0: b stays in L2 */
 	bool split_panels;                    /* threads share panels, not rows */
 	struct definition *packed;            /* the constant b as the blob holds it */
 

@@ -95,7 +95,7 @@ static bool same_member(const struct pair *p, const struct definition *x, const 
 static bool same_tile(const struct contraction *x, const struct contraction *y)
 {
 	return x->swapped == y->swapped && x->b_mode == y->b_mode && x->tile_rows == y->tile_rows && x->tile_vecs == y->tile_vecs
-		&& x->row_blocks == y->row_blocks && x->panels == y->panels && x->group == y->group && x->next_lines == y->next_lines
+		&& x->row_blocks == y->row_blocks && x->panels == y->panels && x->group == y->group && x->next_lines == y->next_lines && x->pass == y->pass
 		&& x->split_panels == y->split_panels && x->prefetch == y->prefetch && !x->pool.d == !y->pool.d && x->pool.by_panel == y->pool.by_panel;
 }
 

@@ -255,6 +255,31 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 	contraction_arrange(lowered->arena, c);
 }
 
+/* Where the part of a for a group of rows, or a panel of b, leaves L2, the terms are taken in passes: all row blocks of a group go over part of
+ * a panel before the next part.  The sums wait where the result will be, so each keeps its order; a pass has to be long enough to hide that.
+ * Measured (docs/performance.md): groups of 8 blocks are as good as larger ones; passes of 512 terms and groups of 16 where there have to be passes. */
+enum { PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
+static int64_t group_of(const struct target *target, double a_bytes) { return (int64_t)((double)target->l2_bytes / 4 / (a_bytes > 1 ? a_bytes : 1)); }
+
+static int64_t pass_of(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks, double a_bytes)
+{
+	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
+	double panel = (double)terms * c->tile_vecs * target->lanes * 4, l2 = (double)target->l2_bytes;
+	if (c->b->of->source != SOURCE_CONSTANT || c->pool.d || c->split_panels || target->workers || target->small || target->lanes == 1 || blocks < 4
+		|| index_factor(c->out_at, c->column) != 1)
+		return 0;
+	if (panel <= l2 * 3 / 8 && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
+		return 0;
+	for (int64_t pass = extent - 1; pass * inner >= PASS_STEPS; pass--)
+		if (extent % pass == 0) {
+			double part = (double)pass / (double)extent;
+			if (panel * part <= l2 / 8 && group_of(target, a_bytes * part) >= (blocks < BLOCKS_OF_PASS ? blocks : BLOCKS_OF_PASS))
+				return pass;
+			shortest = pass;
+		}
+	return shortest;
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -278,11 +303,14 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	pool_by_panel(lowered, c, columns);
 	/* Rows run in groups whose part of a stays in L2 while all panels pass; with one panel nothing comes back. */
-	double a_bytes = (double)c->a->of->placed->bytes / (double)batches / (double)(outer * c->row_blocks);
-	double groups = (double)target->l2_bytes / 4 / (a_bytes > 1 ? a_bytes : 1);
-	c->group = c->panels == 1 || groups >= (double)(outer * c->row_blocks) ? outer * c->row_blocks : groups < 1 ? 1 : (int64_t)groups;
-	c->split_panels = outer * c->row_blocks < 2 && !c->pool.d;
-	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : outer * c->row_blocks;
+	double a_bytes = (double)c->a->of->placed->bytes / (double)batches / (double)(outer * c->row_blocks), tile_bytes = (double)c->tile_rows * (double)terms * 4;
+	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes;        /* strides skip part of a */
+	int64_t blocks = outer * c->row_blocks;
+	c->split_panels = blocks < 2 && !c->pool.d;
+	c->pass = pass_of(target, c, terms, blocks, a_bytes);
+	int64_t groups = group_of(target, c->pass ? a_bytes * (double)c->pass / (double)c->extents[c->column + 1] : a_bytes);
+	c->group = c->panels == 1 || groups >= blocks ? blocks : groups < 1 ? 1 : ceil_div(blocks, ceil_div(blocks, groups));
+	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
 	kernel->blocks_of = c->split_panels ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
 		: arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows);
 	if (c->pool.d)
@@ -295,9 +323,8 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		c->b_mode = B_PACKED;
 		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway,
 		 * and where there are many workers, others run meanwhile. */
-		int64_t bytes = batches * vecs * target->lanes * terms * 4, blocks = c->group < outer * c->row_blocks ? c->group : outer * c->row_blocks;
-		if (!target->workers && bytes > target->l2_bytes && rows * outer > 2)
-			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), blocks);
+		if (!target->workers && batches * vecs * target->lanes * terms * 4 > target->l2_bytes && rows * outer > 2)
+			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), c->group);
 		if (!(c->packed = packed_alike(lowered, c)))
 			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
 				batches * vecs * target->lanes * terms, fill_packed, packing);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Attentions of many shapes: each is one kernel where it should be, and its bits are the interpreter's.
+"""Shapes of kernels that a rule chooses by sizes: each is there where it should be, and its bits are the interpreter's.
 
-    attention.py INGOT
+    kernels.py INGOT
 
-A case is a graph in text, how many of its kernels are attentions on a CPU of vectors, and what else must hold.  Ends with 77 where NumPy is not there."""
+A case is a graph in text, and how many attentions (or passes over terms) its kernels have on a CPU of vectors.  Ends with 77 where NumPy is not there."""
 import json, os, re, subprocess, sys, tempfile
 
 try:
@@ -30,7 +30,17 @@ def heads(n, s, h, d, mask="", constants=""):
                  "float scale = {0.25}" + constants)
 
 
-CASES = {
+def wide(rows, terms, columns, ending="y = Identity (s)", more=""):
+    """A product of so many terms that they are taken in passes; `w` and `b` are constants."""
+    return graph(f"float[{rows},{terms}] x{more}", f"float[{rows},{columns}] y", f"s = MatMul (x, w) {ending}",
+                 f"{external('w', terms, columns)}, {external('b', columns)}, float sqrt_two = {{1.4142135}}, float one = {{1.0}}, float half = {{0.5}}")
+
+
+def external(name, *dims):
+    return f'float[{",".join(map(str, dims))}] {name} = ["location": "{name}.bin", "offset": "0", "length": "{4 * numpy.prod(dims)}"]'
+
+
+ATTENTIONS = {
     "heads": (heads(2, 70, 3, 24), 1),
     "prime": (heads(1, 197, 2, 16), 1),                   # rows are left over
     "prime_narrow": (heads(1, 131, 1, 5), 1),
@@ -64,8 +74,19 @@ CASES = {
     "too_long": (graph("float[8,4] q, float[4,40000] k, float[40000,4] v", "float[8,4] y",
                        "s = MatMul (q, k) w = Softmax (s) y = MatMul (w, v)"), 0),
 }
+PASSES = {
+    "plain": (wide(64, 2048, 96), 1),
+    "tails": (wide(61, 4096, 107), 1),
+    "ending": (wide(64, 2048, 100, "t = Add (s, b) r = Relu (t) y = Add (r, more)", ", float[64,100] more"), 1),
+    "heavy": (wide(50, 2048, 70, "t = Add (s, b) d = Div (t, sqrt_two) e = Erf (d) f = Add (e, one) g = Mul (t, f) y = Mul (g, half)"), 1),
+    "window": (graph("float[1,9,9,520] x", "float[1,9,9,40] y", "i = Transpose <perm = [0, 3, 1, 2]> (x) c = Conv <kernel_shape = [5, 5], pads = [2, 2, 2, 2]> (i, w) "
+                     "y = Transpose <perm = [0, 2, 3, 1]> (c)", external("w", 40, 520, 5, 5)), 1),
+    "short": (wide(64, 512, 96), 0),
+    "few_rows": (wide(8, 4096, 96), 0),
+    "prime": (wide(64, 2039, 96), 0),                     # no pass divides it
+}
 TARGETS = [["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"], ["c", "--cpu", "generic"], ["c", "--cpu", "native", "--threads", "2"], ["jit"], ["cuda-emulated"]]
-SLOW = {"long", "too_long"}               # not on the emulator
+SLOW = {"long", "too_long", "window"}     # not on the emulator
 
 
 def ingot(program, *arguments):
@@ -81,45 +102,54 @@ def run(program, model, given, path, target):
     return numpy.load(path)
 
 
-def check(program, name, text, count, folder):
+def check_stack(program, name, model, folder):
+    """The stack that the manifest tells of holds the scores of a block."""
+    manifest = os.path.join(folder, name)
+    code, _, message = ingot(program, "build", model, "-o", manifest, "--cpu", "x86-64-v3")
+    assert code == 0, message
+    with open(os.path.join(manifest, next(f for f in os.listdir(manifest) if f.endswith(".json")))) as file:
+        stack = json.load(file)["stack_bytes"]
+    scratch = [int(n) for n in re.findall(r"float scratch\[(\d+)\]", "".join(open(os.path.join(manifest, f)).read() for f in os.listdir(manifest) if f.endswith(".c")))]
+    assert scratch and 4 * max(scratch) < stack < 4 * max(scratch) + 65536, f"stack {stack}, scratch {scratch}"
+
+
+def check(program, name, text, count, attentions, folder):
     model, given = os.path.join(folder, name + ".onnxtxt"), []
     random = numpy.random.default_rng(len(name))
     with open(model, "w") as file:
         file.write(text)
+    for name_of, length in re.findall(r'"location": "(\w+)\.bin", "offset": "0", "length": "(\d+)"', text):
+        (random.standard_normal(int(length) // 4).astype("f4") / 16).tofile(os.path.join(folder, f"{name_of}.bin"))
     for dims, tensor in re.findall(r"float\[([\d,]+)\] (\w+)", re.search(r"g \((.*?)\) =>", text).group(1)):
         path = os.path.join(folder, f"{tensor}.npy")
         numpy.save(path, random.standard_normal([int(n) for n in dims.split(",")]).astype("f4"))
         given += ["--input", f"{tensor}={path}"]
-    code, kernels, message = ingot(program, "show", model, "--stage", "kernels", "--cpu", "x86-64-v3")
+    stage, pattern = ("kernels", r"^k\d+_attention ") if attentions else ("source", r"for \(long pass = 0")
+    code, shown, message = ingot(program, "show", model, "--stage", stage, "--cpu", "x86-64-v3")
     assert code == 0, message
-    found = len(re.findall(r"^k\d+_attention ", kernels, re.M))
-    assert found == count, f"{found} attentions, {count} are right:\n{kernels}"
+    found = len(re.findall(pattern, shown, re.M))
+    assert found == count, f"{found} attentions or passes, {count} are right:\n{shown}"
     right = run(program, model, given, os.path.join(folder, "y.npy"), ["interpreter"])
     for target in TARGETS:
         if target[0] == "cuda-emulated" and name in SLOW:
             continue
         got = run(program, model, given, os.path.join(folder, "z.npy"), target)
         assert got is None or (got.shape == right.shape and got.tobytes() == right.tobytes()), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
-    if count:
-        manifest = os.path.join(folder, name)
-        code, _, message = ingot(program, "build", model, "-o", manifest, "--cpu", "x86-64-v3")
-        assert code == 0, message
-        with open(os.path.join(manifest, next(f for f in os.listdir(manifest) if f.endswith(".json")))) as file:
-            stack = json.load(file)["stack_bytes"]
-        scratch = [int(n) for n in re.findall(r"float scratch\[(\d+)\]", "".join(open(os.path.join(manifest, f)).read() for f in os.listdir(manifest) if f.endswith(".c")))]
-        assert scratch and 4 * max(scratch) < stack < 4 * max(scratch) + 65536, f"stack {stack}, scratch {scratch}"
+    if count and attentions:
+        check_stack(program, name, model, folder)
 
 
 def main():
     bad = 0
-    for name, (text, count) in CASES.items():
+    cases = [(name, *case, True) for name, case in ATTENTIONS.items()] + [(name, *case, False) for name, case in PASSES.items()]
+    for name, text, count, attentions in cases:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                check(sys.argv[1], name, text, count, folder)
+                check(sys.argv[1], name, text, count, attentions, folder)
             except AssertionError as wrong:
                 print(f"{name}: {wrong}")
                 bad += 1
-    print(f"{len(CASES) - bad} of {len(CASES)} attentions are right")
+    print(f"{len(cases) - bad} of {len(cases)} cases are right")
     return bool(bad)
 
 
