@@ -60,12 +60,20 @@ KERNELS = [
 		(float[1,64,56,56] y) {
 		product = Mul (x, scale)  sum = Add (product, shift)  both = Add (sum, skip)  y = Relu (both) }""",
 	 ["scale", "shift"], "chain 64 56 56", []),
+	("gemm_128x4096x4096",
+	 "(float[128,4096] x, float[4096,4096] weight) => (float[128,4096] y) { y = MatMul (x, weight) }",
+	 ["weight"], "matmul 128 4096 4096", []),
 	("copy", "(float[512,512] a, float[512,512] b) => (float[1024,512] y) { y = Concat <axis = 0> (a, b) }",
 	 [], None, []),
 	("transpose", "(float[1024,512] x) => (float[512,1024] y) { y = Transpose <perm = [1, 0]> (x) }",
 	 [], "transpose 1024 512", []),
 	("softmax", "(float[128,1024] x) => (float[128,1024] y) { y = Softmax <axis = -1> (x) }",
 	 [], "softmax 128 1024", []),
+	("attention", """(float[1,128,4,64] q, float[1,128,4,64] k, float[1,128,4,64] v) => (float[1,128,4,64] y) <float scale = {0.125}> {
+		queries = Transpose <perm = [0, 2, 1, 3]> (q)  keys = Transpose <perm = [0, 2, 3, 1]> (k)  values = Transpose <perm = [0, 2, 1, 3]> (v)
+		scores = MatMul (queries, keys)  scaled = Mul (scores, scale)  weights = Softmax <axis = -1> (scaled)
+		heads = MatMul (weights, values)  y = Transpose <perm = [0, 2, 1, 3]> (heads) }""",
+	 [], None, []),
 	("layer_norm", """(float[128,768] x, float[768] scale, float[768] bias) => (float[128,768] y) {
 		y = LayerNormalization <axis = -1, epsilon = 0.00001> (x, scale, bias) }""",
 	 ["scale", "bias"], "layernorm 128 768", []),

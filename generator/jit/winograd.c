@@ -133,6 +133,7 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	set_int(globals, "x_image", c->x_image);
 	set_int(globals, "x_row", c->x_row);
 	set_int(globals, "x_pixel", c->x_pixel);
+	set_int(globals, "x_channel", c->x_channel);
 	set_int(globals, "m", m);
 	set_int(globals, "n", n);
 	set_int(globals, "tiles", tiles);

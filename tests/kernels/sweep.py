@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Sums of products of random shapes, with what may stand around them: each target's bits are the interpreter's.
+
+    sweep.py INGOT SEED COUNT
+
+Sizes are drawn so that rules on them (tiles, panels, passes, groups, Winograd, direct reading, fetching ahead) fall on either side: small ones, odd ones,
+and now and then one that leaves a cache.  Ends with 77 where NumPy is not there."""
+import os, random, subprocess, sys, tempfile
+
+try:
+    import numpy
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+
+ENVIRONMENT = 5
+TARGETS = [["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"], ["c", "--cpu", "generic"], ["c", "--cpu", "native", "--optimise", "size"],
+           ["c", "--cpu", "x86-64-v3", "--threads", "2"], ["jit"], ["cuda-emulated"]]
+WORK_MOST = 3e7                           # multiply-adds of a case: the interpreter runs it too
+EMULATED_MOST = 2e6
+
+
+class Graph:
+    """Nodes, inputs and constants as they are drawn."""
+    def __init__(self, draw):
+        self.draw, self.nodes, self.inputs, self.constants, self.work, self.made = draw, [], {}, {}, 0, 0
+
+    def input(self, dims):
+        name = f"x{len(self.inputs)}"
+        self.inputs[name] = list(dims)
+        return name
+
+    def constant(self, dims):
+        name = f"w{len(self.constants)}"
+        self.constants[name] = list(dims)
+        return name
+
+    def node(self, op, *inputs, **attributes):
+        self.made += 1
+        said = ", ".join(f"{k} = {list(v) if isinstance(v, (list, tuple)) else v}" for k, v in attributes.items())
+        self.nodes.append(f"t{self.made} = {op}{f' <{said}>' if said else ''} ({', '.join(inputs)})")
+        return f"t{self.made}"
+
+    def text(self, result, dims):
+        shape = lambda d: f"float[{','.join(map(str, d))}]"
+        inputs = ", ".join(f"{shape(d)} {n}" for n, d in self.inputs.items())
+        constants = ", ".join(f'{shape(d)} {n} = ["location": "{n}.bin", "offset": "0", "length": "{4 * numpy.prod(d)}"]' for n, d in self.constants.items())
+        return (f'<ir_version: 8, opset_import: ["" : 17]>\ng ({inputs}) => ({shape(dims)} y)\n<{constants or "float unused = {0.0}"}>\n{{\n\t'
+                + "\n\t".join(self.nodes) + f"\n\ty = Identity ({result})\n}}\n")
+
+
+def size(draw, most):
+    """Mostly small; now and then large, odd or a power of two."""
+    kind = draw.random()
+    top = most if kind > 0.85 else min(most, 70) if kind > 0.5 else min(most, 18)
+    n = draw.randint(1, max(1, top))
+    return 1 << (n.bit_length() - 1) if draw.random() < 0.25 else n
+
+
+def ending(g, value, dims, channel):
+    """What may be an epilogue: a bias, a residual, an activation."""
+    draw = g.draw
+    if draw.random() < 0.5:
+        shape = [1] * len(dims)
+        shape[channel] = dims[channel]
+        value = g.node("Add", value, g.constant(shape))
+    if draw.random() < 0.3:
+        value = g.node("Add", value, g.input(dims))
+    if draw.random() < 0.6:
+        value = g.node(draw.choice(["Relu", "Sigmoid", "Tanh", "Erf"]), value)
+    return value
+
+
+def product(g):
+    """MatMul of two inputs or with a constant, either side turned; batches."""
+    draw = g.draw
+    batches = [draw.randint(1, 4) for _ in range(draw.choice([0, 0, 0, 1, 2]))]
+    m, k, n = size(draw, 300), size(draw, 5000), size(draw, 2000)
+    while numpy.prod(batches, initial=1) * m * k * n > WORK_MOST:
+        m, k, n = (max(1, x * 2 // 3) for x in (m, k, n))
+    g.work = numpy.prod(batches, initial=1) * m * k * n
+    turned = lambda rows, columns, make, dims: (make([*dims, rows, columns]) if draw.random() < 0.7 else
+        g.node("Transpose", make([*dims, columns, rows]), perm=[*range(len(dims)), len(dims) + 1, len(dims)]))
+    a = turned(m, k, g.input, batches)
+    constant = draw.random() < 0.7
+    b = turned(k, n, g.constant if constant else g.input, [] if constant or draw.random() < 0.2 else batches)
+    dims = [*batches, m, n]
+    value = ending(g, g.node("MatMul", a, b), dims, len(dims) - 1)
+    if draw.random() < 0.2:
+        value = g.node("Softmax", value, axis=-1)
+    return value, dims
+
+
+def convolution(g):
+    """Conv in n c h w or n h w c; strides, pads, dilations, groups; perhaps a maximum behind it."""
+    draw = g.draw
+    depthwise, groups = draw.random() < 0.15, draw.choice([1, 1, 1, 1, 2, 4])
+    kernel = [draw.choice([1, 1, 3, 3, 3, 2, 5]) for _ in range(2)]
+    stride, dilation = [draw.choice([1, 1, 2]) for _ in range(2)], [draw.choice([1, 1, 1, 2]) for _ in range(2)]
+    image = [size(draw, 60), size(draw, 60)]
+    c_in, c_out = (size(draw, 300) for _ in range(2))
+    if draw.random() < 0.3:                               # where Winograd is chosen
+        kernel, stride, dilation, groups, depthwise = [3, 3], [1, 1], [1, 1], 1, False
+        c_in, c_out = draw.choice([16, 32, 48]), draw.choice([16, 32, 40])
+    pads = [draw.randint(0, (k - 1) * d) for k, d in zip(kernel, dilation)] + [draw.randint(0, (k - 1) * d) for k, d in zip(kernel, dilation)]
+    image = [max(x, (k - 1) * d + 1) for x, k, d in zip(image, kernel, dilation)]
+    out = [(x + pads[i] + pads[i + 2] - (kernel[i] - 1) * dilation[i] - 1) // stride[i] + 1 for i, x in enumerate(image)]
+    while c_in * c_out * numpy.prod(kernel) * numpy.prod(out) > WORK_MOST:
+        c_in, c_out = max(1, c_in // 2), max(1, c_out // 2)
+    if depthwise:
+        groups, c_out = c_in, c_in * draw.choice([1, 1, 2])
+    else:
+        c_in, c_out = (c + -c % groups for c in (c_in, c_out))
+    g.work = c_in // groups * c_out * numpy.prod(kernel) * numpy.prod(out)
+    last = draw.random() < 0.5
+    x = g.node("Transpose", g.input([1, *image, c_in]), perm=[0, 3, 1, 2]) if last else g.input([1, c_in, *image])
+    value = g.node("Conv", x, g.constant([c_out, c_in // groups, *kernel]), kernel_shape=kernel, strides=stride, dilations=dilation, pads=pads, group=groups)
+    dims = [1, c_out, *out]
+    value = ending(g, value, dims, 1)
+    if draw.random() < 0.3 and min(out) > 1:
+        value = g.node(draw.choice(["MaxPool", "AveragePool"]), value, kernel_shape=[2, 2], strides=[2, 2])
+        dims[2:] = [(n - 2) // 2 + 1 for n in out]
+    return (g.node("Transpose", value, perm=[0, 2, 3, 1]), [dims[0], dims[2], dims[3], dims[1]]) if last else (value, dims)
+
+
+def run(program, model, given, path, target):
+    done = subprocess.run([program, "run", model, *given, "--output", f"y={path}", "--target", *target], capture_output=True, text=True)
+    if done.returncode == ENVIRONMENT and target[0] == "jit" and "libtcc" in done.stderr:
+        return None
+    assert done.returncode == 0, f"{' '.join(target)}: exit {done.returncode}: {done.stderr.strip()[:400]}"
+    return numpy.load(path)
+
+
+def check(program, g, result, dims, folder, draw):
+    model, given = os.path.join(folder, "g.onnxtxt"), []
+    numbers = numpy.random.default_rng(draw.randint(0, 1 << 30))
+    text = g.text(result, dims)
+    with open(model, "w") as file:
+        file.write(text)
+    for name, d in g.constants.items():
+        (numbers.standard_normal(d).astype("f4") / 8).tofile(os.path.join(folder, f"{name}.bin"))
+    for name, d in g.inputs.items():
+        numpy.save(os.path.join(folder, f"{name}.npy"), numbers.standard_normal(d).astype("f4"))
+        given += ["--input", f"{name}={os.path.join(folder, name)}.npy"]
+    rights = {o: run(program, model, given, os.path.join(folder, "y.npy"), ["interpreter", "--optimise", o]) for o in ("speed", "size")}
+    targets = [t for t in TARGETS if t[0] != "cuda-emulated" or g.work < EMULATED_MOST]
+    for target in draw.sample(targets, 3) if not os.environ.get("INGOT_LONG") else targets:
+        got, right = run(program, model, given, os.path.join(folder, "z.npy"), target), rights["size" if "size" in target else "speed"]
+        assert got is None or got.tobytes() == right.tobytes(), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
+
+
+def main():
+    program, seed, count, bad = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), 0
+    for i in range(seed, seed + count):
+        draw = random.Random(i)
+        g = Graph(draw)
+        result, dims = draw.choice([product, convolution])(g)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                check(program, g, result, dims, folder, draw)
+            except AssertionError as wrong:
+                print(f"seed {i}: {wrong}\n{g.text(result, dims)}")
+                bad += 1
+    print(f"{count - bad} of {count} cases from seed {seed} on have equal bits")
+    return bool(bad)
+
+
+sys.exit(main())
