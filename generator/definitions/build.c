@@ -97,6 +97,7 @@ struct definition *define_reduction(struct program *program, const char *name, i
 		definition->reduced_extents[d] = reduced_extents[d];
 	definition->start = start;
 	definition->body = body;
+	definition->products = reduce == REDUCE_SUM && body->kind == EXPR_SCALAR && body->row == SCALAR_mul;
 	definition->order = definition_order(definition);
 	return definition;
 }
@@ -119,12 +120,6 @@ int64_t definition_terms(const struct definition *definition)
 	return definition->reduce ? product(definition->reduced, definition->reduced_extents) : 1;
 }
 
-static bool is_sum_of_products(const struct definition *definition)
-{
-	return definition->reduce == REDUCE_SUM && definition->body->kind == EXPR_SCALAR &&
-	       definition->body->row == SCALAR_mul;
-}
-
 /* Each factor depends on every output variable that varies: nothing is read twice, so there is nothing to block. */
 static bool factors_depend_on_all(const struct definition *definition)
 {
@@ -141,7 +136,7 @@ enum order definition_order(const struct definition *definition)
 {
 	if (definition_terms(definition) < LANE_TERMS)
 		return ORDER_CHAIN;
-	if (is_sum_of_products(definition) && definition_elements(definition) > FEW_OUTPUTS &&
+	if (definition->products && definition_elements(definition) > FEW_OUTPUTS &&
 	    !factors_depend_on_all(definition))
 		return ORDER_CHAIN;
 	return ORDER_LANES;
@@ -149,7 +144,7 @@ enum order definition_order(const struct definition *definition)
 
 bool definition_is_contraction(const struct definition *definition)
 {
-	return is_sum_of_products(definition)
+	return definition->products
 		&& (definition->order == ORDER_CHAIN || definition_elements(definition) <= FEW_OUTPUTS);
 }
 

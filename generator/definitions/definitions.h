@@ -116,8 +116,10 @@ struct definition {
 	const void *data;                 /* CONSTANT: elements in C order; borrowed */
 
 	/* COMPUTED.  Without reduction: body over the output variables.  With: the term, over output and reduced variables
-	 * (numbers rank … rank+reduced-1).  A SUM whose body is the scalar mul(a, b) adds by fma(a, b, sum). */
+	 * (numbers rank … rank+reduced-1). */
 	enum reduce reduce;
+	bool products;                    /* a SUM that was defined with the scalar mul(a, b) as its body: it adds by fma(a, b, sum).  One whose body
+	                                   * only becomes a product, by what is inlined, rounds the product as before */
 	enum order order;
 	int reduced;
 	int64_t reduced_extents[MAX_RANK];

@@ -544,8 +544,7 @@ void definition_evaluate(struct arena *scratch, const struct memories *memories,
 	struct body body = { NULL, { NULL, NULL }, NULL };
 	enum system system = system_of(definition->type, memories->math);
 	int64_t elements = definition_elements(definition);
-	bool products = definition->reduce == REDUCE_SUM && definition->body->kind == EXPR_SCALAR &&
-	                definition->body->row == SCALAR_mul;
+	bool products = definition->products;
 	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = definition };
 	for (int d = 0; d < definition->rank; d++)
 		machine->lane[d] = new_array(scratch, int64_t, CHUNK);

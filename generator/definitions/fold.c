@@ -48,6 +48,7 @@ void program_fold(struct program *program)
 		definition->source = SOURCE_CONSTANT;
 		definition->data = data;
 		definition->reduce = REDUCE_NONE;
+		definition->products = false;
 		definition->order = ORDER_CHAIN;
 		definition->reduced = 0;
 		definition->start = definition->body = NULL;

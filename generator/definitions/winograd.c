@@ -50,9 +50,9 @@ static bool is_variable(const struct winograd *w, const struct index *at, int va
 static bool match(struct winograd *w)
 {
 	const struct definition *conv = w->conv;
-	if (conv->source != SOURCE_COMPUTED || conv->type != DTYPE_F32 || conv->reduce != REDUCE_SUM || conv->order != ORDER_CHAIN
+	if (conv->source != SOURCE_COMPUTED || conv->type != DTYPE_F32 || !conv->products || conv->order != ORDER_CHAIN
 		|| conv->rank != 4 || conv->reduced != 3 || conv->reduced_extents[0] != 3 || conv->reduced_extents[1] != 3
-		|| definition_elements(conv) == 0 || conv->body->kind != EXPR_SCALAR || conv->body->row != SCALAR_mul)
+		|| definition_elements(conv) == 0)
 		return false;
 	const struct expr *data = conv->body->arg[0];
 	bool select = data->kind == EXPR_SELECT;
@@ -262,7 +262,7 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 	struct definition *original = new(program->arena, struct definition), *const parts[] = { t, v, u, s, b };
 	*original = *conv;
 	conv->original = original;
-	conv->reduce = REDUCE_NONE, conv->reduced = 0, conv->start = NULL, conv->body = body;
+	conv->reduce = REDUCE_NONE, conv->products = false, conv->reduced = 0, conv->start = NULL, conv->body = body;
 	conv->rewrite = rewrite;
 	for (size_t i = 0; i < COUNT(parts); i++)
 		parts[i]->rewrite = rewrite;

@@ -54,7 +54,7 @@ static bool is_window(struct finding *f)
 	}
 	if (d->reduce != REDUCE_SUM)
 		return false;
-	if (d->body->kind == EXPR_SCALAR && d->body->row == SCALAR_mul) {
+	if (d->products) {
 		f->entry = "m_window_fma";
 		for (int i = 0; i < 2; i++) {
 			f->pad_count = 0;

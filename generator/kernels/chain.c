@@ -97,6 +97,7 @@ static struct definition *outside(struct restricting *r, struct definition *of, 
 	tensor.inside->source = SOURCE_INPUT;
 	tensor.inside->body = tensor.inside->start = NULL;
 	tensor.inside->reduce = REDUCE_NONE;
+	tensor.inside->products = false;
 	tensor.inside->is_output = false;
 	tensor.inside->placed->mode = MODE_HOSTED;
 	push(r->lowered->arena, &r->program->inputs, tensor.inside);

@@ -40,8 +40,7 @@ struct contraction *contraction_match(struct arena *arena, struct definition *ro
 	const struct expr *factor[2];
 	const struct range *pads[2];
 	int counts[2], columns[2] = { 0, 0 };
-	if (root->source != SOURCE_COMPUTED || root->reduce != REDUCE_SUM || root->order != ORDER_CHAIN || root->type != DTYPE_F32
-		|| root->body->kind != EXPR_SCALAR || root->body->row != SCALAR_mul)
+	if (root->source != SOURCE_COMPUTED || !root->products || root->order != ORDER_CHAIN || root->type != DTYPE_F32)
 		return NULL;
 	for (int i = 0; i < 2; i++)
 		if (!(factor[i] = load_of(root->body->arg[i], &pads[i], &counts[i])) || factor[i]->type != DTYPE_F32)

@@ -122,6 +122,7 @@ static void take_space(struct arena *arena, struct definition *d, const struct d
 	for (int v = 0; v < from->reduced; v++)
 		with[from->rank + v] = index_var(arena, reader->rank + v, from->reduced_extents[v]);
 	d->reduce = from->reduce;
+	d->products = from->products;
 	d->order = from->order;
 	d->reduced = from->reduced;
 	memcpy(d->reduced_extents, from->reduced_extents, sizeof d->reduced_extents);
@@ -160,6 +161,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 		*turned->placed = *d->placed;
 		take_space(arena, turned, d, reader, uses.first);
 		own_variables(arena, turned, own);
+		d->products = false;
 		d->reduce = REDUCE_NONE;                      /* d itself only moves it, and is inlined as such */
 		d->body = expr_substitute(arena, expr_load(arena, turned, own), with);
 		reader->body = expr_inline(arena, reader->body, d);

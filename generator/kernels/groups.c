@@ -55,8 +55,8 @@ static bool split_group(struct program *program, struct definition *d)
 	struct arena *arena = program->arena;
 	int64_t extents[MAX_RANK], columns;
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
-	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || d->order != ORDER_CHAIN || d->rewrite || d->type != DTYPE_F32
-		|| d->body->kind != EXPR_SCALAR || d->body->row != SCALAR_mul || d->rank + 1 > MAX_RANK || d->rank + d->reduced + 1 > MAX_VARS)
+	if (d->source != SOURCE_COMPUTED || !d->products || d->order != ORDER_CHAIN || d->rewrite || d->type != DTYPE_F32
+		|| d->rank + 1 > MAX_RANK || d->rank + d->reduced + 1 > MAX_VARS)
 		return false;
 	int v = grouped_variable(d, &columns);
 	if (v < 0)
@@ -80,6 +80,7 @@ static bool split_group(struct program *program, struct definition *d)
 	at[v] = index_div(arena, index_var(arena, v, d->extents[v]), columns);
 	at[v + 1] = index_mod(arena, index_var(arena, v, d->extents[v]), columns);
 	d->reduce = REDUCE_NONE;
+	d->products = false;
 	d->reduced = 0;
 	d->start = NULL;
 	d->body = expr_load(arena, sum, at);

@@ -58,11 +58,6 @@ static double reads_of(const struct definition *of)
 	return reads / (double)definition_elements(of);
 }
 
-static bool is_product(const struct definition *d)
-{
-	return d->reduce == REDUCE_SUM && d->body->kind == EXPR_SCALAR && d->body->row == SCALAR_mul;
-}
-
 static bool has_no_loads(const struct expr *expr)
 {
 	if (expr->kind == EXPR_LOAD)
@@ -78,7 +73,7 @@ struct looking { bool found; };
 static void look_for_product(void *user, const struct expr *load)
 {
 	struct looking *l = user;
-	l->found |= load->of->source == SOURCE_COMPUTED && (is_product(load->of) || load->of->rewrite);
+	l->found |= load->of->source == SOURCE_COMPUTED && (load->of->products || load->of->rewrite);
 }
 static bool follows_product(const struct definition *d)
 {
@@ -129,7 +124,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	for (size_t i = 0; i < d->placed->readers.count; i++) {
 		const struct definition *reader = d->placed->readers.at[i];
 		all_maps &= reader->reduce == REDUCE_NONE;
-		into_product |= (is_product(reader) || reader->rewrite) && sites(reader->body, d) > 0;
+		into_product |= (reader->products || reader->rewrite) && sites(reader->body, d) > 0;
 	}
 	if (into_product)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };

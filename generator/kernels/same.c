@@ -81,7 +81,7 @@ static bool same_expr(const struct pair *p, const struct expr *x, const struct e
 
 static bool same_member(const struct pair *p, const struct definition *x, const struct definition *y)
 {
-	if (!same_part(p, x, y) || x->reduce != y->reduce || x->order != y->order || x->reduced != y->reduced || !x->rewrite != !y->rewrite)
+	if (!same_part(p, x, y) || x->reduce != y->reduce || x->products != y->products || x->order != y->order || x->reduced != y->reduced || !x->rewrite != !y->rewrite)
 		return false;
 	for (int d = 0; d < x->reduced; d++)
 		if (x->reduced_extents[d] != y->reduced_extents[d])

@@ -181,7 +181,7 @@ static void chain(struct building *b, struct definition *d, const struct index *
 	}
 	struct stmt *step = stmt_new(loops, STMT_SET);
 	step->cell = sum;
-	step->value = reduce_step(loops, d->reduce, cell_load(loops, sum, NULL), whole(b, d->body, with));
+	step->value = reduce_step(loops, d, cell_load(loops, sum, NULL), whole(b, d->body, with));
 	block_add(loops, inner, step);
 	store(b, d, at, cell_load(loops, sum, NULL), out);
 }
@@ -198,7 +198,7 @@ static void lanes(struct building *b, struct definition *d, const struct index *
 	loop->reduce[0] = d->reduce;
 	loop->sum_count = 1;
 	step->cell = sum;
-	step->value = reduce_step(loops, d->reduce, cell_load(loops, sum, NULL), whole(b, d->body, with));
+	step->value = reduce_step(loops, d, cell_load(loops, sum, NULL), whole(b, d->body, with));
 	block_add(loops, &loop->body, step);
 	block_add(loops, out, loop);
 	const struct expr *value = cell_load(loops, sum, NULL);

@@ -238,14 +238,14 @@ const struct expr *reduce_start(struct loops *loops, enum reduce reduce, enum dt
 	}
 }
 
-const struct expr *reduce_step(struct loops *loops, enum reduce reduce, const struct expr *sum, const struct expr *term)
+const struct expr *reduce_step(struct loops *loops, const struct definition *d, const struct expr *sum, const struct expr *term)
 {
 	struct arena *arena = loops->arena;
-	if (reduce == REDUCE_MAX || reduce == REDUCE_MIN)
-		return expr_scalar(arena, reduce == REDUCE_MAX ? SCALAR_max : SCALAR_min, term, sum, NULL);
-	if (reduce == REDUCE_PROD)
+	if (d->reduce == REDUCE_MAX || d->reduce == REDUCE_MIN)
+		return expr_scalar(arena, d->reduce == REDUCE_MAX ? SCALAR_max : SCALAR_min, term, sum, NULL);
+	if (d->reduce == REDUCE_PROD)
 		return expr_scalar(arena, SCALAR_mul, sum, term, NULL);
-	if (term->kind == EXPR_SCALAR && term->row == SCALAR_mul && term->type == DTYPE_F32)
+	if (d->products && term->kind == EXPR_SCALAR && term->row == SCALAR_mul && term->type == DTYPE_F32)
 		return expr_scalar(arena, SCALAR_fma, term->arg[0], term->arg[1], sum);
 	return expr_scalar(arena, SCALAR_add, sum, term, NULL);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sums of products of random shapes, with what may stand around them: each target's bits are the interpreter's.
+"""Sums of products of random shapes, with what may stand around them, and random graphs of other ops: each target's bits are the interpreter's.
 
     sweep.py INGOT SEED COUNT
 
@@ -94,7 +94,7 @@ def product(g):
 def convolution(g):
     """Conv in n c h w or n h w c; strides, pads, dilations, groups; perhaps a maximum behind it."""
     draw = g.draw
-    depthwise, groups = draw.random() < 0.15, draw.choice([1, 1, 1, 1, 2, 4])
+    depthwise, groups, images = draw.random() < 0.15, draw.choice([1, 1, 1, 1, 2, 4]), draw.choice([1, 1, 1, 2, 3])
     kernel = [draw.choice([1, 1, 3, 3, 3, 2, 5]) for _ in range(2)]
     stride, dilation = [draw.choice([1, 1, 2]) for _ in range(2)], [draw.choice([1, 1, 1, 2]) for _ in range(2)]
     image = [size(draw, 60), size(draw, 60)]
@@ -113,14 +113,77 @@ def convolution(g):
         c_in, c_out = (c + -c % groups for c in (c_in, c_out))
     g.work = c_in // groups * c_out * numpy.prod(kernel) * numpy.prod(out)
     last = draw.random() < 0.5
-    x = g.node("Transpose", g.input([1, *image, c_in]), perm=[0, 3, 1, 2]) if last else g.input([1, c_in, *image])
+    x = g.node("Transpose", g.input([images, *image, c_in]), perm=[0, 3, 1, 2]) if last else g.input([images, c_in, *image])
     value = g.node("Conv", x, g.constant([c_out, c_in // groups, *kernel]), kernel_shape=kernel, strides=stride, dilations=dilation, pads=pads, group=groups)
-    dims = [1, c_out, *out]
+    dims = [images, c_out, *out]
     value = ending(g, value, dims, 1)
     if draw.random() < 0.3 and min(out) > 1:
         value = g.node(draw.choice(["MaxPool", "AveragePool"]), value, kernel_shape=[2, 2], strides=[2, 2])
         dims[2:] = [(n - 2) // 2 + 1 for n in out]
     return (g.node("Transpose", value, perm=[0, 2, 3, 1]), [dims[0], dims[2], dims[3], dims[1]]) if last else (value, dims)
+
+
+def unary(g, value, dims):
+    return g.node(g.draw.choice(["Relu", "Sigmoid", "Tanh", "Erf", "Elu"]), value), dims
+
+
+def binary(g, value, dims):
+    other = [n if g.draw.random() < 0.6 else 1 for n in dims][g.draw.choice([0, 0, 1]):]
+    return g.node(g.draw.choice(["Add", "Mul", "Sub"]), value, g.draw.choice([g.input, g.constant])(other or [1])), dims
+
+
+def turn(g, value, dims):
+    order = g.draw.sample(range(len(dims)), len(dims))
+    return g.node("Transpose", value, perm=order), [dims[i] for i in order]
+
+
+def softmax(g, value, dims):
+    return g.node("Softmax", value, axis=g.draw.randrange(len(dims))), dims
+
+
+def layer_norm(g, value, dims):
+    axis = g.draw.randrange(len(dims))
+    return g.node("LayerNormalization", value, g.constant(dims[axis:]), axis=axis), dims
+
+
+def mean(g, value, dims):
+    axes = sorted(g.draw.sample(range(len(dims)), g.draw.randint(1, len(dims))))
+    means = g.node("ReduceMean", value, axes=axes, keepdims=1)
+    return (g.node("Sub", value, means), dims) if g.draw.random() < 0.6 else (means, [1 if i in axes else n for i, n in enumerate(dims)])
+
+
+def pool(g, value, dims):
+    if len(dims) != 4 or min(dims[2:]) < 3:
+        return unary(g, value, dims)
+    kernel, stride, pad = g.draw.choice([2, 3]), g.draw.choice([1, 2]), g.draw.choice([0, 1])
+    out = [(n + 2 * pad - kernel) // stride + 1 for n in dims[2:]]
+    return g.node(g.draw.choice(["MaxPool", "AveragePool"]), value, kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[pad] * 4), [*dims[:2], *out]
+
+
+def join(g, value, dims):
+    axis = g.draw.randrange(len(dims))
+    other = list(dims)
+    other[axis] = g.draw.randint(1, 20)
+    return g.node("Concat", value, g.input(other), axis=axis), [n + other[i] if i == axis else n for i, n in enumerate(dims)]
+
+
+def weigh(g, value, dims):
+    return g.node("MatMul", value, g.constant([dims[-1], 24])), [*dims[:-1], 24]
+
+
+def generic(g):
+    """What rows, maps, windows and copies are made of, one after the other."""
+    draw = g.draw
+    dims = [size(draw, 200) for _ in range(draw.choice([2, 3, 4, 4]))]
+    while numpy.prod(dims) > 200000:
+        dims = [max(1, n // 2) for n in dims]
+    value = g.input(dims)
+    for _ in range(draw.randint(2, 7)):
+        if numpy.prod(dims) > 400000:
+            break
+        value, dims = draw.choice([unary, binary, binary, turn, softmax, layer_norm, mean, pool, join, weigh])(g, value, dims)
+        g.work += numpy.prod(dims) * 20
+    return value, dims
 
 
 def run(program, model, given, path, target):
@@ -154,7 +217,7 @@ def main():
     for i in range(seed, seed + count):
         draw = random.Random(i)
         g = Graph(draw)
-        result, dims = draw.choice([product, convolution])(g)
+        result, dims = draw.choice([product, convolution, generic])(g)
         with tempfile.TemporaryDirectory() as folder:
             try:
                 check(program, g, result, dims, folder, draw)
