@@ -213,7 +213,7 @@ static int64_t inner_bytes(const struct definition *d, int outer)
 }
 
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
-static int shared_outer(const struct kernel *kernel, const struct definition *d)
+static int shared_outer(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
 	struct joining j = { .kernel = kernel, .outer = kernel->outer };
 	if (d->rank < j.outer)
@@ -231,12 +231,13 @@ static int shared_outer(const struct kernel *kernel, const struct definition *d)
 		if (j.outer == 0 || d->extents[j.outer - 1] > 1)
 			break;
 	}
-	int64_t largest = inner_bytes(d, j.outer);
+	int64_t largest = inner_bytes(d, j.outer), all = 0;           /* all: of the rows that may lie in scratch together */
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		int64_t inner = inner_bytes(kernel->members.at[i], j.outer);
 		largest = inner > largest ? inner : largest;
+		all += inner;
 	}
-	return largest <= ROW_BYTES ? j.outer : -1;
+	return largest <= ROW_BYTES && (!target->scratch_bytes || all <= target->scratch_bytes) ? j.outer : -1;
 }
 
 /* Does anything between the kernel's members and d, outside the kernel, read one of them?  Then d cannot come along. */
@@ -292,7 +293,7 @@ static void make_kernels(struct lowered *lowered)
 		}
 		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own. */
 		bool alone = lowered->target->log || (lowered->target->parts && (d->rewrite || (open && open->root->rewrite)));
-		int outer = open && !alone ? shared_outer(open, d) : -1;
+		int outer = open && !alone ? shared_outer(lowered->target, open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;
 			push(lowered->arena, &open->members, d);

@@ -23,7 +23,7 @@ EMULATED_MOST = 2e6
 class Graph:
     """Nodes, inputs and constants as they are drawn."""
     def __init__(self, draw):
-        self.draw, self.nodes, self.inputs, self.constants, self.work, self.made = draw, [], {}, {}, 0, 0
+        self.draw, self.nodes, self.inputs, self.constants, self.lists, self.work, self.made = draw, [], {}, {}, {}, 0, 0
 
     def input(self, dims):
         name = f"x{len(self.inputs)}"
@@ -35,6 +35,11 @@ class Graph:
         self.constants[name] = list(dims)
         return name
 
+    def integers(self, *values):
+        name = f"i{len(self.lists)}"
+        self.lists[name] = values
+        return name
+
     def node(self, op, *inputs, **attributes):
         self.made += 1
         said = ", ".join(f"{k} = {list(v) if isinstance(v, (list, tuple)) else v}" for k, v in attributes.items())
@@ -44,7 +49,8 @@ class Graph:
     def text(self, result, dims):
         shape = lambda d: f"float[{','.join(map(str, d))}]"
         inputs = ", ".join(f"{shape(d)} {n}" for n, d in self.inputs.items())
-        constants = ", ".join(f'{shape(d)} {n} = ["location": "{n}.bin", "offset": "0", "length": "{4 * numpy.prod(d)}"]' for n, d in self.constants.items())
+        constants = ", ".join([f'{shape(d)} {n} = ["location": "{n}.bin", "offset": "0", "length": "{4 * numpy.prod(d)}"]' for n, d in self.constants.items()]
+                              + [f"int64[{len(v)}] {n} = {{{', '.join(map(str, v))}}}" for n, v in self.lists.items()])
         return (f'<ir_version: 8, opset_import: ["" : 17]>\ng ({inputs}) => ({shape(dims)} y)\n<{constants or "float unused = {0.0}"}>\n{{\n\t'
                 + "\n\t".join(self.nodes) + f"\n\ty = Identity ({result})\n}}\n")
 
@@ -167,6 +173,35 @@ def join(g, value, dims):
     return g.node("Concat", value, g.input(other), axis=axis), [n + other[i] if i == axis else n for i, n in enumerate(dims)]
 
 
+def cut(g, value, dims):
+    axis = g.draw.randrange(len(dims))
+    step = g.draw.choice([1, 1, 1, 2, 3, -1])
+    low = g.draw.randrange(dims[axis])
+    high = g.draw.randint(low + 1, dims[axis])
+    start, end = (low, high) if step > 0 else (high - 1, low - 1 if low else -dims[axis] - 1)
+    bounds = [g.integers(n) for n in (start, end, axis, step)]
+    return g.node("Slice", value, *bounds), [-(-(high - low) // abs(step)) if i == axis else n for i, n in enumerate(dims)]
+
+
+def pick(g, value, dims):
+    axis = g.draw.randrange(len(dims))
+    at = [g.draw.randrange(-dims[axis], dims[axis]) for _ in range(g.draw.randint(1, 30))]
+    return g.node("Gather", value, g.integers(*at), axis=axis), [len(at) if i == axis else n for i, n in enumerate(dims)]
+
+
+def regroup(g, value, dims):
+    """A reshape: neighbouring dims become one, or one becomes two."""
+    dims, axis = list(dims), g.draw.randrange(len(dims))
+    factors = [n for n in range(2, 33) if dims[axis] % n == 0]
+    if factors and len(dims) < 5 and g.draw.random() < 0.6:
+        n = g.draw.choice(factors)
+        dims[axis:axis + 1] = [dims[axis] // n, n]
+    elif len(dims) > 1:
+        axis = min(axis, len(dims) - 2)
+        dims[axis:axis + 2] = [dims[axis] * dims[axis + 1]]
+    return g.node("Reshape", value, g.integers(*dims)), dims
+
+
 def weigh(g, value, dims):
     return g.node("MatMul", value, g.constant([dims[-1], 24])), [*dims[:-1], 24]
 
@@ -178,10 +213,10 @@ def generic(g):
     while numpy.prod(dims) > 200000:
         dims = [max(1, n // 2) for n in dims]
     value = g.input(dims)
-    for _ in range(draw.randint(2, 7)):
+    for _ in range(draw.randint(2, 9)):
         if numpy.prod(dims) > 400000:
             break
-        value, dims = draw.choice([unary, binary, binary, turn, softmax, layer_norm, mean, pool, join, weigh])(g, value, dims)
+        value, dims = draw.choice([unary, binary, binary, turn, turn, softmax, layer_norm, mean, pool, join, cut, pick, regroup, regroup, weigh])(g, value, dims)
         g.work += numpy.prod(dims) * 20
     return value, dims
 
