@@ -31,13 +31,20 @@ FLAGS = ["-O1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 MARCH = {"native": ["-march=native"], "x86-64-v3": ["-march=x86-64-v3"], "generic": [], "armv8-a": ["-march=armv8-a"]}
 
 
-def networks(count):
-    """(name, model, folder with io.json), digits first."""
+def transformer(scratch):
+    """The example's folder, made where onnx and onnxruntime are there: attention is a kernel of its own kind."""
+    folder = os.path.join(scratch, "example")
+    made = subprocess.run([sys.executable, os.path.join(ROOT, "examples", "transformer", "make.py"), folder], capture_output=True)
+    return [("transformer", os.path.join(folder, "model.onnx"), folder)] if made.returncode == 0 else []
+
+
+def networks(count, scratch=None):
+    """(name, model, folder with io.json), digits first; with `scratch` the transformer is made there."""
     names = [name for name in NETWORKS if os.path.isdir(os.path.join(CASES, "models", name))]
     if not LONG:
         names = sorted(random.Random(3).sample(names, min(count, len(names))))
     digits = os.path.join(ROOT, "examples", "digits")
-    return [("digits", os.path.join(digits, "digits.onnx"), digits)] + [
+    return [("digits", os.path.join(digits, "digits.onnx"), digits)] + (transformer(scratch) if scratch else []) + [
         (name, os.path.join(CASES, "models", name, "model.onnx"), os.path.join(CASES, "models", name)) for name in names]
 
 
@@ -92,7 +99,7 @@ def answer(manifest, program, folder, *arguments, by=()):
 
 def warnings(scratch):
     ways = [(cc, std) for cc in ("gcc", "clang") for std in ("c99", "c11", "c++17") if shutil.which(cc)]
-    for name, model, _ in networks(3):
+    for name, model, _ in networks(3, scratch):
         for cpu in cpus():
             folder = os.path.join(scratch, name + cpu)
             manifest = build(model, name, folder, "--cpu", cpu, "--no-compile", "--threads", "2")
@@ -106,7 +113,7 @@ def warnings(scratch):
 
 
 def bits(scratch):
-    for name, model, case in networks(2):
+    for name, model, case in networks(2, scratch):
         want = None
         for cpu in cpus():
             for options in ([], ["--threads", "2"]):
@@ -217,7 +224,7 @@ def aarch64(scratch):
     if not shutil.which(cc) or not qemu:
         print("skipped: no %s or no qemu-aarch64" % cc)
         return 77
-    for name, model, case in networks(2):
+    for name, model, case in networks(2, scratch):
         want = None
         for cpu, compiler, by in (("native", "gcc", ()), ("armv8-a", cc, (qemu,))):
             folder = os.path.join(scratch, name + cpu)
