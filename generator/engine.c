@@ -79,7 +79,6 @@ static void c_close(struct engine *engine)
 	if (loaded->handle)
 		dlclose(loaded->handle);
 	free(loaded->context.workspace);
-	engine_remove_folder(loaded->folder);
 	engine->state = NULL;
 }
 
@@ -120,6 +119,7 @@ static void c_open(struct engine *engine)
 	if (setjmp(mine) == 0)
 		c_load(engine);
 	build->out = out;
+	engine_remove_folder(loaded->folder);                 /* what is loaded needs no file, and nothing is left behind however this ends */
 	if (build->code) {
 		c_close(engine);
 		longjmp(*out, 1);
