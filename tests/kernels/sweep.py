@@ -46,13 +46,15 @@ class Graph:
         self.nodes.append(f"t{self.made} = {op}{f' <{said}>' if said else ''} ({', '.join(inputs)})")
         return f"t{self.made}"
 
-    def text(self, result, dims):
+    def text(self, outputs):
         shape = lambda d: f"float[{','.join(map(str, d))}]"
         inputs = ", ".join(f"{shape(d)} {n}" for n, d in self.inputs.items())
         constants = ", ".join([f'{shape(d)} {n} = ["location": "{n}.bin", "offset": "0", "length": "{4 * numpy.prod(d)}"]' for n, d in self.constants.items()]
                               + [f"int64[{len(v)}] {n} = {{{', '.join(map(str, v))}}}" for n, v in self.lists.items()])
-        return (f'<ir_version: 8, opset_import: ["" : 17]>\ng ({inputs}) => ({shape(dims)} y)\n<{constants or "float unused = {0.0}"}>\n{{\n\t'
-                + "\n\t".join(self.nodes) + f"\n\ty = Identity ({result})\n}}\n")
+        said = ", ".join(f"{shape(d)} y{i}" for i, (_, d) in enumerate(outputs))
+        ends = "".join(f"\n\ty{i} = Identity ({name})" for i, (name, _) in enumerate(outputs))
+        return (f'<ir_version: 8, opset_import: ["" : 17]>\ng ({inputs}) => ({said})\n<{constants or "float unused = {0.0}"}>\n{{\n\t'
+                + "\n\t".join(self.nodes) + ends + "\n}\n")
 
 
 def size(draw, most):
@@ -94,7 +96,7 @@ def product(g):
     value = ending(g, g.node("MatMul", a, b), dims, len(dims) - 1)
     if draw.random() < 0.2:
         value = g.node("Softmax", value, axis=-1)
-    return value, dims
+    return [(value, dims)]
 
 
 def convolution(g):
@@ -126,7 +128,39 @@ def convolution(g):
     if draw.random() < 0.3 and min(out) > 1:
         value = g.node(draw.choice(["MaxPool", "AveragePool"]), value, kernel_shape=[2, 2], strides=[2, 2])
         dims[2:] = [(n - 2) // 2 + 1 for n in out]
-    return (g.node("Transpose", value, perm=[0, 2, 3, 1]), [dims[0], dims[2], dims[3], dims[1]]) if last else (value, dims)
+    return [(g.node("Transpose", value, perm=[0, 2, 3, 1]), [dims[0], dims[2], dims[3], dims[1]]) if last else (value, dims)]
+
+
+def recurrent(g):
+    """LSTM over some steps, in either direction, with and without a start."""
+    draw = g.draw
+    steps, batch, width, hidden = draw.randint(1, 12), draw.randint(1, 3), size(draw, 60), size(draw, 60)
+    direction = draw.choice(["forward", "forward", "reverse", "bidirectional"])
+    ways = 2 if direction == "bidirectional" else 1
+    g.work = steps * batch * ways * 4 * hidden * (hidden + width)
+    rest = [g.constant([ways, 8 * hidden])] if draw.random() < 0.6 else []
+    if draw.random() < 0.5:
+        rest = (rest or [""]) + ["", g.input([ways, batch, hidden]), g.input([ways, batch, hidden])]
+    x = g.node("Tanh", g.input([steps, batch, width])) if draw.random() < 0.3 else g.input([steps, batch, width])
+    g.made += 3
+    all_steps, last, cell = (f"t{g.made - i}" for i in (2, 1, 0))
+    inputs = ", ".join(i or '""' for i in [x, g.constant([ways, 4 * hidden, width]), g.constant([ways, 4 * hidden, hidden]), *rest])
+    g.nodes.append(f'{all_steps}, {last}, {cell} = LSTM <hidden_size = {hidden}, direction = "{direction}"> ({inputs})')
+    outputs = [(all_steps, [steps, ways, batch, hidden]), (last, [ways, batch, hidden]), (cell, [ways, batch, hidden])]
+    return [one for one in outputs if draw.random() < 0.7] or outputs[:1]
+
+
+def dense(g):
+    """Gemm with its factors and either side turned, one or two of them."""
+    draw = g.draw
+    m, k, n = size(draw, 100), size(draw, 600), size(draw, 300)
+    turned = [draw.random() < 0.3, draw.random() < 0.5]
+    g.work = m * k * n
+    c = [[g.constant(draw.choice([[n], [1, n], [m, n], [m, 1], [1]]))], []][draw.random() < 0.3]
+    value = g.node("Gemm", g.input([k, m] if turned[0] else [m, k]), g.constant([n, k] if turned[1] else [k, n]), *c, transA=int(turned[0]), transB=int(turned[1]),
+                   alpha=draw.choice([1.0, 0.5]), beta=draw.choice([1.0, 1.0, 0.25]))
+    value = ending(g, value, [m, n], 1)
+    return [(value, [m, n])]
 
 
 def unary(g, value, dims):
@@ -207,44 +241,62 @@ def weigh(g, value, dims):
 
 
 def generic(g):
-    """What rows, maps, windows and copies are made of, one after the other."""
+    """What rows, maps, windows and copies are made of, one after the other; now and then what is on the way is wanted too, or read again."""
     draw = g.draw
     dims = [size(draw, 200) for _ in range(draw.choice([2, 3, 4, 4]))]
     while numpy.prod(dims) > 200000:
         dims = [max(1, n // 2) for n in dims]
-    value = g.input(dims)
+    value, on_the_way = g.input(dims), []
     for _ in range(draw.randint(2, 9)):
         if numpy.prod(dims) > 400000:
             break
         value, dims = draw.choice([unary, binary, binary, turn, turn, softmax, layer_norm, mean, pool, join, cut, pick, regroup, regroup, weigh])(g, value, dims)
+        again = [name for name, d in on_the_way if d == dims]
+        if again and draw.random() < 0.4:
+            value = g.node("Add", value, draw.choice(again))
+        on_the_way.append((value, list(dims)))
         g.work += numpy.prod(dims) * 20
-    return value, dims
+    more = [one for one in on_the_way[:-1] if draw.random() < 0.12]
+    return [(value, dims)] + more
 
 
-def run(program, model, given, path, target):
-    done = subprocess.run([program, "run", model, *given, "--output", f"y={path}", "--target", *target], capture_output=True, text=True)
+def draw_graph(g):
+    return g.draw.choice([product, convolution, generic, generic, dense, recurrent])(g)
+
+
+def numbers_of(g, seed, folder):
+    """Writes the constants and the inputs, by name; returns them with the options that give the inputs."""
+    numbers, arrays, given = numpy.random.default_rng(seed), {}, []
+    for name, dims in g.constants.items():
+        arrays[name] = numbers.standard_normal(dims).astype("f4") / 8
+        arrays[name].tofile(os.path.join(folder, f"{name}.bin"))
+    for name, dims in g.inputs.items():
+        arrays[name] = numbers.standard_normal(dims).astype("f4")
+        numpy.save(os.path.join(folder, f"{name}.npy"), arrays[name])
+        given += ["--input", f"{name}={os.path.join(folder, name)}.npy"]
+    return arrays, given
+
+
+def run(program, model, given, paths, target):
+    wanted = [word for i, path in enumerate(paths) for word in ("--output", f"y{i}={path}")]
+    done = subprocess.run([program, "run", model, *given, *wanted, "--target", *target], capture_output=True, text=True)
     if done.returncode == ENVIRONMENT and target[0] == "jit" and "libtcc" in done.stderr:
         return None
     assert done.returncode == 0, f"{' '.join(target)}: exit {done.returncode}: {done.stderr.strip()[:400]}"
-    return numpy.load(path)
+    return [numpy.load(path) for path in paths]
 
 
-def check(program, g, result, dims, folder, draw):
-    model, given = os.path.join(folder, "g.onnxtxt"), []
-    numbers = numpy.random.default_rng(draw.randint(0, 1 << 30))
-    text = g.text(result, dims)
+def check(program, g, outputs, folder, draw):
+    model, text, paths = os.path.join(folder, "g.onnxtxt"), g.text(outputs), [os.path.join(folder, f"y{i}.npy") for i in range(len(outputs))]
     with open(model, "w") as file:
         file.write(text)
-    for name, d in g.constants.items():
-        (numbers.standard_normal(d).astype("f4") / 8).tofile(os.path.join(folder, f"{name}.bin"))
-    for name, d in g.inputs.items():
-        numpy.save(os.path.join(folder, f"{name}.npy"), numbers.standard_normal(d).astype("f4"))
-        given += ["--input", f"{name}={os.path.join(folder, name)}.npy"]
-    rights = {o: run(program, model, given, os.path.join(folder, "y.npy"), ["interpreter", "--optimise", o]) for o in ("speed", "size")}
+    _, given = numbers_of(g, draw.randint(0, 1 << 30), folder)
+    rights = {o: run(program, model, given, paths, ["interpreter", "--optimise", o]) for o in ("speed", "size")}
     targets = [t for t in TARGETS if t[0] != "cuda-emulated" or g.work < EMULATED_MOST]
     for target in draw.sample(targets, 3) if not os.environ.get("INGOT_LONG") else targets:
-        got, right = run(program, model, given, os.path.join(folder, "z.npy"), target), rights["size" if "size" in target else "speed"]
-        assert got is None or got.tobytes() == right.tobytes(), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
+        got = run(program, model, given, paths, target)
+        for i, (one, right) in enumerate(zip(got or [], rights["size" if "size" in target else "speed"])):
+            assert one.tobytes() == right.tobytes(), f"{' '.join(target)}: y{i} has other bits: {one.ravel()[:4]}, {right.ravel()[:4]} is right"
 
 
 def main():
@@ -252,15 +304,16 @@ def main():
     for i in range(seed, seed + count):
         draw = random.Random(i)
         g = Graph(draw)
-        result, dims = draw.choice([product, convolution, generic])(g)
+        outputs = draw_graph(g)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                check(program, g, result, dims, folder, draw)
+                check(program, g, outputs, folder, draw)
             except AssertionError as wrong:
-                print(f"seed {i}: {wrong}\n{g.text(result, dims)}")
+                print(f"seed {i}: {wrong}\n{g.text(outputs)}")
                 bad += 1
     print(f"{count - bad} of {count} cases from seed {seed} on have equal bits")
     return bool(bad)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
