@@ -207,10 +207,10 @@ static bool find_links(const struct lowered *lowered, struct kernel *first, stru
 	l->step[0] = first;
 	l->scores = ((struct contraction *)first->detail)->result;
 	struct kernel *rows = l->step[1] = reader_of(lowered, first, l->scores);
-	if (!rows || rows->shape != SHAPE_LOOPS || !rows->outer || rows->number < first->number || !(l->weights = result_of_rows(rows)))
+	if (!rows || rows->shape != SHAPE_LOOPS || !rows->outer || !(l->weights = result_of_rows(rows)))
 		return false;
 	struct kernel *last = l->step[2] = reader_of(lowered, rows, l->weights);
-	if (!last || !is_product(last) || last->number < rows->number)
+	if (!last || !is_product(last))
 		return false;
 	const struct contraction *c = last->detail;
 	struct reading order = { l->scores, rows->outer, true };

@@ -335,7 +335,7 @@ static bool takes_place(const struct definition *result, const struct definition
 }
 
 /* A local row that the kernel's result takes the place of lies there from the start: the result's lines come into the cache while the row is
- * computed (exponentials of a softmax: a tenth less time), and the stack has no row. */
+ * computed, and the stack has no row. */
 static void lie_in_result(const struct lowered *lowered, struct kernel *kernel)
 {
 	if (lowered->target->scratch_bytes)                   /* there a result is far, and scratch is near */

@@ -137,7 +137,7 @@ struct lowered {
 /* algorithms.c: rewrites definitions by rules on shapes, alike for every target. */
 void choose_algorithms(struct program *, enum optimise);
 
-/* Program -> kernels: place, contract, fuse, layout, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
+/* Program -> kernels: place, fuse, layout, view, make_chains, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
  * are inlined), their meaning does not. */
 /* `nested`: a kernel may hold others (maxima behind a convolution, the steps of an attention); not for engines that have no such kernel. */
 struct lowered *lower(struct program *, const struct target *, enum optimise, bool nested, const struct placing_options *);      /* NULL: none */
@@ -149,7 +149,7 @@ void place_readers(struct lowered *);         /* who reads what, anew */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
 void view(struct lowered *);                  /* views.c: slices at constant offsets */
-void make_chains(struct lowered *);                 /* chain.c: product, rows, product become one kernel */
+void make_chains(struct lowered *);           /* chain.c: product, rows, product become one kernel */
 bool arrange(struct lowered *);               /* lower.c: false where an address is not affine: that sum is then barred from its shape */
 void share_code(struct lowered *);            /* same.c: kernels of equal code */
 void choose(struct lowered *);                /* choose.c: shape, tile, parameters, packed constants */

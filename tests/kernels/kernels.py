@@ -3,7 +3,7 @@
 
     kernels.py INGOT
 
-A case is a graph in text, and how many attentions (or passes over terms) its kernels have on a CPU of vectors.  Ends with 77 where NumPy is not there."""
+A case is a graph in text, and how many kernels of its kind there are on a CPU of vectors.  Ends with 77 where NumPy is not there."""
 import json, os, re, subprocess, sys, tempfile
 
 try:
@@ -12,7 +12,8 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
-ENVIRONMENT = 5
+import sweep
+
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 
 
@@ -85,21 +86,24 @@ PASSES = {
     "few_rows": (wide(8, 4096, 96), 0),
     "prime": (wide(64, 2039, 96), 0),                     # no pass divides it
 }
-TARGETS = [["c", "--cpu", "native"], ["c", "--cpu", "x86-64-v3"], ["c", "--cpu", "generic"], ["c", "--cpu", "native", "--threads", "2"], ["jit"], ["cuda-emulated"]]
+WINOGRADS = {
+    "channels_apart": (graph("float[1,48,18,3] x", "float[1,32,17,2] y", "y = Conv <kernel_shape = [3, 3], pads = [0, 1, 1, 0]> (x, w)", external("w", 32, 48, 3, 3)), 1),
+}
+ROWS = {                                  # local rows that together pass a warp's shared memory, on CUDA
+    "many_rows": (graph("float[55,9,3,1] x, float[1,1,1,1] more", "float[3,495,1] y", "t1 = Softmax <axis = 2> (x) t2 = LayerNormalization <axis = 1> (t1, w) t3 = Elu (t2) "
+                        "t4 = LayerNormalization <axis = 2> (t3, b) t5 = Softmax <axis = 1> (t4) t6 = Add (t5, more) t7 = Reshape (t6, shape) t8 = Sigmoid (t7) "
+                        "y = Transpose <perm = [1, 0, 2]> (t8)", f"{external('w', 9, 3, 1)}, {external('b', 3, 1)}, int64[3] shape = {{495, 3, 1}}"), 1),
+}
+# kind: what `ingot show` prints once for each such kernel, and at which stage
+KINDS = {"attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "pass": (PASSES, "source", r"for \(long pass = 0"),
+         "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows ")}
+TARGETS = [t for t in sweep.TARGETS if "size" not in t]
 SLOW = {"long", "too_long", "window"}     # not on the emulator
 
 
 def ingot(program, *arguments):
     done = subprocess.run([program, *arguments], capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr.strip()
-
-
-def run(program, model, given, path, target):
-    code, _, message = ingot(program, "run", model, *given, "--output", f"y={path}", "--target", *target)
-    if code == ENVIRONMENT and target[0] == "jit":
-        return None
-    assert code == 0, f"{' '.join(target)}: exit {code}: {message}"
-    return numpy.load(path)
 
 
 def check_stack(program, name, model, folder):
@@ -113,7 +117,7 @@ def check_stack(program, name, model, folder):
     assert scratch and 4 * max(scratch) < stack < 4 * max(scratch) + 65536, f"stack {stack}, scratch {scratch}"
 
 
-def check(program, name, text, count, attentions, folder):
+def check(program, kind, name, text, count, folder):
     model, given = os.path.join(folder, name + ".onnxtxt"), []
     random = numpy.random.default_rng(len(name))
     with open(model, "w") as file:
@@ -124,28 +128,29 @@ def check(program, name, text, count, attentions, folder):
         path = os.path.join(folder, f"{tensor}.npy")
         numpy.save(path, random.standard_normal([int(n) for n in dims.split(",")]).astype("f4"))
         given += ["--input", f"{tensor}={path}"]
-    stage, pattern = ("kernels", r"^k\d+_attention ") if attentions else ("source", r"for \(long pass = 0")
+    _, stage, pattern = KINDS[kind]
     code, shown, message = ingot(program, "show", model, "--stage", stage, "--cpu", "x86-64-v3")
     assert code == 0, message
     found = len(re.findall(pattern, shown, re.M))
-    assert found == count, f"{found} attentions or passes, {count} are right:\n{shown}"
-    right = run(program, model, given, os.path.join(folder, "y.npy"), ["interpreter"])
+    assert found == count, f"{found} of {kind}, {count} are right:\n{shown}"
+    path = {"y": os.path.join(folder, "y.npy")}
+    right, = sweep.run(program, model, given, path, ["interpreter"])
     for target in TARGETS:
         if target[0] == "cuda-emulated" and name in SLOW:
             continue
-        got = run(program, model, given, os.path.join(folder, "z.npy"), target)
-        assert got is None or (got.shape == right.shape and got.tobytes() == right.tobytes()), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
-    if count and attentions:
+        for got in sweep.run(program, model, given, path, target) or []:
+            assert got.shape == right.shape and got.tobytes() == right.tobytes(), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
+    if count and kind == "attention":
         check_stack(program, name, model, folder)
 
 
 def main():
     bad = 0
-    cases = [(name, *case, True) for name, case in ATTENTIONS.items()] + [(name, *case, False) for name, case in PASSES.items()]
-    for name, text, count, attentions in cases:
+    cases = [(kind, name, *case) for kind, (some, _, _) in KINDS.items() for name, case in some.items()]
+    for kind, name, text, count in cases:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                check(sys.argv[1], name, text, count, attentions, folder)
+                check(sys.argv[1], kind, name, text, count, folder)
             except AssertionError as wrong:
                 print(f"{name}: {wrong}")
                 bad += 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sums of products of random shapes, with what may stand around them, and random graphs of other ops: each target's bits are the interpreter's.
+"""Random graphs, of sums of products with what may stand around them and of other ops: each target's bits are the interpreter's.
 
     sweep.py INGOT SEED COUNT
 
@@ -46,14 +46,17 @@ class Graph:
         self.nodes.append(f"t{self.made} = {op}{f' <{said}>' if said else ''} ({', '.join(inputs)})")
         return f"t{self.made}"
 
-    def text(self, outputs):
+    def text(self, outputs, given=False):
+        """`given`: constants are inputs too."""
         shape = lambda d: f"float[{','.join(map(str, d))}]"
-        inputs = ", ".join(f"{shape(d)} {n}" for n, d in self.inputs.items())
+        lists = {n: f"int64[{len(v)}] {n}" for n, v in self.lists.items()}
+        inputs = ", ".join([f"{shape(d)} {n}" for n, d in (self.inputs | (self.constants if given else {})).items()] + (list(lists.values()) if given else []))
         constants = ", ".join([f'{shape(d)} {n} = ["location": "{n}.bin", "offset": "0", "length": "{4 * numpy.prod(d)}"]' for n, d in self.constants.items()]
-                              + [f"int64[{len(v)}] {n} = {{{', '.join(map(str, v))}}}" for n, v in self.lists.items()])
+                              + [f"{lists[n]} = {{{', '.join(map(str, v))}}}" for n, v in self.lists.items()])
         said = ", ".join(f"{shape(d)} y{i}" for i, (_, d) in enumerate(outputs))
         ends = "".join(f"\n\ty{i} = Identity ({name})" for i, (name, _) in enumerate(outputs))
-        return (f'<ir_version: 8, opset_import: ["" : 17]>\ng ({inputs}) => ({said})\n<{constants or "float unused = {0.0}"}>\n{{\n\t'
+        constants = "" if given or not constants else f"<{constants}>\n"
+        return (f'<ir_version: 8, opset_import: ["" : 17]>\ng ({inputs}) => ({said})\n{constants}{{\n\t'
                 + "\n\t".join(self.nodes) + ends + "\n}\n")
 
 
@@ -278,42 +281,54 @@ def numbers_of(g, seed, folder):
 
 
 def run(program, model, given, paths, target):
-    wanted = [word for i, path in enumerate(paths) for word in ("--output", f"y{i}={path}")]
+    """The outputs, whose files `paths` tells by name; None where there is no such target."""
+    wanted = [word for name, path in paths.items() for word in ("--output", f"{name}={path}")]
     done = subprocess.run([program, "run", model, *given, *wanted, "--target", *target], capture_output=True, text=True)
     if done.returncode == ENVIRONMENT and target[0] == "jit" and "libtcc" in done.stderr:
         return None
     assert done.returncode == 0, f"{' '.join(target)}: exit {done.returncode}: {done.stderr.strip()[:400]}"
-    return [numpy.load(path) for path in paths]
+    return [numpy.load(path) for path in paths.values()]
 
 
-def check(program, g, outputs, folder, draw):
-    model, text, paths = os.path.join(folder, "g.onnxtxt"), g.text(outputs), [os.path.join(folder, f"y{i}.npy") for i in range(len(outputs))]
-    with open(model, "w") as file:
-        file.write(text)
-    _, given = numbers_of(g, draw.randint(0, 1 << 30), folder)
-    rights = {o: run(program, model, given, paths, ["interpreter", "--optimise", o]) for o in ("speed", "size")}
-    targets = [t for t in TARGETS if t[0] != "cuda-emulated" or g.work < EMULATED_MOST]
-    for target in draw.sample(targets, 3) if not os.environ.get("INGOT_LONG") else targets:
-        got = run(program, model, given, paths, target)
+class Case:
+    """A drawn graph, and its files in a folder."""
+    def __init__(self, seed, folder):
+        self.draw = random.Random(seed)
+        self.graph = Graph(self.draw)
+        self.outputs = draw_graph(self.graph)
+        self.text = self.graph.text(self.outputs)
+        self.model = os.path.join(folder, "g.onnxtxt")
+        self.paths = {f"y{i}": os.path.join(folder, f"y{i}.npy") for i in range(len(self.outputs))}
+        with open(self.model, "w") as file:
+            file.write(self.text)
+        self.arrays, self.given = numbers_of(self.graph, self.draw.randint(0, 1 << 30), folder)
+
+    def run(self, program, *target):
+        return run(program, self.model, self.given, self.paths, target)
+
+
+def check(program, case):
+    rights = {o: case.run(program, "interpreter", "--optimise", o) for o in ("speed", "size")}
+    targets = [t for t in TARGETS if t[0] != "cuda-emulated" or case.graph.work < EMULATED_MOST]
+    for target in case.draw.sample(targets, 3) if not os.environ.get("INGOT_LONG") else targets:
+        got = case.run(program, *target)
         for i, (one, right) in enumerate(zip(got or [], rights["size" if "size" in target else "speed"])):
             assert one.tobytes() == right.tobytes(), f"{' '.join(target)}: y{i} has other bits: {one.ravel()[:4]}, {right.ravel()[:4]} is right"
 
 
-def main():
+def main(check, right):
     program, seed, count, bad = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), 0
     for i in range(seed, seed + count):
-        draw = random.Random(i)
-        g = Graph(draw)
-        outputs = draw_graph(g)
         with tempfile.TemporaryDirectory() as folder:
+            case = Case(i, folder)
             try:
-                check(program, g, outputs, folder, draw)
+                check(program, case)
             except AssertionError as wrong:
-                print(f"seed {i}: {wrong}\n{g.text(outputs)}")
+                print(f"seed {i}: {wrong}\n{case.text}")
                 bad += 1
-    print(f"{count - bad} of {count} cases from seed {seed} on have equal bits")
+    print(f"{count - bad} of {count} graphs from seed {seed} on {right}")
     return bool(bad)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(check, "have equal bits"))
