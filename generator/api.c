@@ -4,7 +4,7 @@
 #include "jit/jit.h"
 #include <stdlib.h>
 
-enum stage { STAGE_CLOSED, STAGE_OPEN, STAGE_DEFINED, STAGE_COMPILED };
+enum state { STAGE_CLOSED, STAGE_OPEN, STAGE_DEFINED, STAGE_COMPILED };
 
 struct port { struct ingot_tensor tensor; const void *input; void *output, *own; };
 
@@ -14,7 +14,7 @@ struct ingot_model {
 	struct model *model;
 	struct engine *engine;
 	struct jit_module *module;
-	enum stage stage;
+	enum state stage;
 	bool ran;
 	VECTOR(struct port) inputs, outputs;
 };
@@ -95,6 +95,7 @@ static enum ingot_model_status open_model(struct ingot_model **out, const char *
 		return (enum ingot_model_status)m->build.code;
 	if (BUILD_TRY(&m->build)) {
 		m->options.model = arena_copy(m->build.arena, name, strlen(name));
+		target_native_check(&m->build);
 		m->options.target = target_native();
 		m->options.threads = 1;
 		m->model = bytes ? model_read_memory(&m->build, &m->options, bytes, count) : model_read(&m->build, &m->options);
@@ -125,6 +126,19 @@ enum ingot_model_status ingot_set_dim(struct ingot_model *m, const char *name, i
 	}
 	return (enum ingot_model_status)m->build.code;
 }
+
+enum ingot_model_status ingot_set_algorithms(struct ingot_model *m, enum ingot_algorithms algorithms)
+{
+	if (m->stage != STAGE_OPEN)
+		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "algorithms are chosen before ingot_compile");
+	if (algorithms != INGOT_FAST && algorithms != INGOT_DIRECT)
+		return refuse(m, "no such algorithms");
+	begin(m);
+	m->options.algorithms = algorithms == INGOT_DIRECT ? ALGORITHMS_DIRECT : ALGORITHMS_FAST;
+	return INGOT_MODEL_OK;
+}
+
+const char *ingot_model_numbers(const struct ingot_model *m) { return m && m->model ? m->model->numbers : NULL; }
 
 enum ingot_model_status ingot_compile(struct ingot_model *m, enum ingot_engine engine)
 {

@@ -3,6 +3,7 @@
 #include "pipeline.h"
 #include "emit/emit.h"
 #include "ingot/mode.h"
+#include <strings.h>
 
 enum {
 	COST_MOST = 8,                    /* of a value that is computed again, in vector instructions: a store and a load cost 2, and a
@@ -107,7 +108,7 @@ static void weigh_load(void *user, const struct expr *load)
 static void weigh(struct taking *t, const struct definition *d)
 {
 	t->cost += expr_cost(d->body);
-	t->can = t->can && d->reduce == REDUCE_NONE && !d->rewrite && ++t->depth <= DEPTH_MOST && t->cost <= COST_MOST;
+	t->can = t->can && d->reduce == REDUCE_NONE && !program_rewrite(t->from->program, d) && ++t->depth <= DEPTH_MOST && t->cost <= COST_MOST;
 	if (t->can)
 		expr_loads(d->body, weigh_load, t);
 }
@@ -130,6 +131,13 @@ static void find_load(void *user, const struct expr *load)
 	push(f->arena, &f->found, load->of);
 }
 
+struct becoming { const struct definition *old; struct definition *made; };
+static struct definition *becomes(const void *user, struct definition *of)
+{
+	const struct becoming *b = user;
+	return of == b->old ? b->made : of;
+}
+
 /* The definition of another program, in this one: what it reads is taken along, up to what outlives a run. */
 static struct definition *take(struct program *to, const struct model *from, const struct definition *d)
 {
@@ -148,8 +156,10 @@ static struct definition *take(struct program *to, const struct model *from, con
 	struct finding reads = { .arena = to->arena };
 	const struct expr *body = d->body;
 	expr_loads(body, find_load, &reads);
-	for (size_t i = 0; i < reads.found.count; i++)
-		body = expr_redirect(to->arena, body, reads.found.at[i], take(to, from, reads.found.at[i]));
+	for (size_t i = 0; i < reads.found.count; i++) {
+		const struct becoming becoming = { reads.found.at[i], take(to, from, reads.found.at[i]) };
+		body = expr_redirect(to->arena, body, becomes, &becoming);
+	}
 	return define_map(to, d->name, d->rank, d->extents, body);
 }
 
@@ -217,13 +227,14 @@ static void inline_borrow(struct model *model, struct borrow *borrow)
 	struct definition *made = take(program, borrow->from, root);
 	add_inputs(model, borrow->from, inputs);
 	rotate(program, old);
+	const struct becoming becoming = { input, made };
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *reader = program->all.at[i];
 		if (reader->source != SOURCE_COMPUTED || reader == made)
 			continue;
-		reader->body = expr_redirect(program->arena, reader->body, input, made);
+		reader->body = expr_redirect(program->arena, reader->body, becomes, &becoming);
 		if (reader->start)
-			reader->start = expr_redirect(program->arena, reader->start, input, made);
+			reader->start = expr_redirect(program->arena, reader->start, becomes, &becoming);
 	}
 	forget_input(model, input);
 	made->name = input->name;                             /* its own again: the input had taken it */
@@ -282,39 +293,43 @@ static void name_models(struct build *build, struct options *options, int count)
 		return;
 	if (!options->name)
 		fail(build, EXIT_USAGE, NULL, "several models need --name: that of the library");
-	const char *library = options->name;
+	const char *library = options->name, **names = new_array(build->arena, const char *, (size_t)count);
 	for (int m = 0; m < count; m++) {
 		const char *stem = model_stem(build->arena, options[m].model), *name = stem;
 		for (int n = 2, k = 0; k < m; k++)
-			if (!strcmp(options[k].routine, name)) {
+			if (!strcasecmp(options[k].routine, name)) {
 				name = arena_printf(build->arena, "%s_%d", stem, n++);
 				k = -1;
 			}
-		options[m].routine = name;
-		options[m].name = arena_printf(build->arena, "%s_%s", library, name);
-		/* NAME_module.c and NAME_weights.c are the library's. */
-		if (!strcmp(name, "module") || !strcmp(name, "weights"))
-			options[m].name = arena_printf(build->arena, "%s_", options[m].name);
+		options[m].routine = names[m] = name;
 	}
+	for (int m = 0; m < count; m++)
+		options[m].name = emit_part_name(build->arena, library, names[m], names, count);
 }
 
 /* With one graph, reading it has said so already. */
 static void check_names(struct build *build, const struct options *options, struct model *const *models, int count)
 {
 	for (size_t i = 0; i < options->modes.count; i++) {
+		struct choices choices = choices_for(build, options->modes.at[i].name);
 		bool known = false;
-		for (int m = 0; m < count; m++)
+		for (int m = 0; m < count; m++) {
 			for (size_t k = 0; k < models[m]->choices.count; k++)
 				known |= models[m]->choices.at[k].name == options->modes.at[i].name;
+			model_computed(models[m], &choices);
+		}
 		if (!known)
-			fail(build, EXIT_USAGE, NULL, "--mode %s: no graph computes a tensor of that name", options->modes.at[i].name);
+			fail(build, EXIT_USAGE, NULL, "--mode %s: no graph computes a tensor of that name%s", options->modes.at[i].name, choices_text(&choices));
 	}
 	for (size_t i = 0; i < options->dims.count; i++) {
+		struct choices choices = choices_for(build, options->dims.at[i].name);
 		bool known = false;
-		for (int m = 0; m < count; m++)
+		for (int m = 0; m < count; m++) {
 			known |= graph_has_dim(models[m]->graph, options->dims.at[i].name);
+			graph_dims(models[m]->graph, &choices);
+		}
 		if (!known)
-			fail(build, EXIT_USAGE, NULL, "--dim %s: no graph has an input with a dim of that name", options->dims.at[i].name);
+			fail(build, EXIT_USAGE, NULL, "--dim %s: no graph has an input with a dim of that name%s", options->dims.at[i].name, choices_text(&choices));
 	}
 }
 
@@ -327,7 +342,7 @@ static void dump(struct model *model, const char *stage)
 	text_release(&text);
 }
 
-struct part *batch_lower(struct build *build, const struct options *common, const char *const *files, int count, bool kernels_apart)
+struct part *batch_lower(struct build *build, const struct options *common, const char *const *files, int count)
 {
 	struct options *options = new_array(build->arena, struct options, (size_t)count);
 	struct model **models = new_array(build->arena, struct model *, (size_t)count);
@@ -352,7 +367,6 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 			dump(models[m], "graph");
 			dump(models[m], "definitions");
 		}
-		models[m]->kernels_apart = kernels_apart;
 		model_lower(models[m]);
 		if (common->dump) {
 			dump(models[m], "kernels");
@@ -360,6 +374,30 @@ struct part *batch_lower(struct build *build, const struct options *common, cons
 			dump(models[m], "plan");
 		}
 		parts[m] = model_part(models[m]);
+	}
+	return parts;
+}
+
+struct part *cpus_lower(struct build *build, const struct options *common, const char *file, const struct target *const *targets, int count)
+{
+	struct options *options = new_array(build->arena, struct options, (size_t)count);
+	struct part *parts = new_array(build->arena, struct part, (size_t)count);
+	struct model *model = NULL;
+	for (int t = 0; t < count; t++) {
+		options[t] = *common;
+		options[t].model = file;
+		options[t].target = common->optimise == OPTIMISE_SIZE ? target_small(build->arena, targets[t]) : targets[t];
+		if (!model) {
+			model = model_read(build, &options[t]);
+			model_prepare(model);
+			model_define(model);
+		}
+		model->options = &options[t];
+		model_lower(model);
+		parts[t] = model_part(model);
+		parts[t].target = options[t].target;
+		parts[t].routine = model->name;
+		parts[t].name = arena_printf(build->arena, "%s_%s", model->name, emit_name(build->arena, targets[t]->name));
 	}
 	return parts;
 }

@@ -25,6 +25,8 @@ struct engine *engine_open(struct model *model, const struct engine_kind *kind)
 	struct engine *engine = new(model->build->arena, struct engine);
 	engine->kind = kind;
 	engine->model = model;
+	if (kind->native)
+		target_ask(model->build, model->options->target);
 	kind->open(engine);
 	return engine;
 }
@@ -154,4 +156,4 @@ static void *c_limit(struct engine *engine, const char *name)
 	return engine_c_symbol(engine, arena_printf(engine->model->build->arena, "%s_%s", engine->model->name, name));
 }
 
-const struct engine_kind engine_c = { .name = "c", .open = c_open, .run = c_run, .close = c_close, .profile = c_profile, .limit = c_limit };
+const struct engine_kind engine_c = { .name = "c", .native = true, .open = c_open, .run = c_run, .close = c_close, .profile = c_profile, .limit = c_limit };

@@ -14,6 +14,7 @@ typedef void engine_mark(void *user, int kernel);
 /* One row for each word of --target in run, check and bench. */
 struct engine_kind {
 	const char *name;
+	bool native;                      /* runs code of options->target on this CPU: target_ask comes first */
 	void (*open)(struct engine *);
 	/* Elements in C order, in the graph's types and orders. */
 	void (*run)(struct engine *, const void *const *inputs, void *const *outputs);

@@ -79,7 +79,7 @@ static void emulated_load(struct engine *engine)
 	emulated->weights = memory_of(engine, lowered->weights_bytes);
 	memset(emulated->workspace, 0xff, (size_t)lowered->workspace_bytes);
 	for (size_t i = 0; i < lowered->constants.count; i++)
-		lowered->constants.at[i].fill(&lowered->constants.at[i], (char *)emulated->weights + lowered->constants.at[i].of->placed->offset);
+		lowered->constants.at[i].fill(&lowered->constants.at[i], (char *)emulated->weights + placed(lowered->constants.at[i].of)->offset);
 }
 
 static void emulated_open(struct engine *engine)
@@ -88,7 +88,7 @@ static void emulated_open(struct engine *engine)
 	struct build *build = model->build;
 	struct emulated *emulated = new(build->arena, struct emulated);
 	jmp_buf *out = build->out, mine;
-	model->lowered = lower(model->program, &target_cuda, model->options->optimise, false, NULL);
+	model->lowered = lower(model->program, &target_cuda, model->options->optimise, NULL);
 	emulated->folder = folder_temporary(build, build->arena);
 	engine->state = emulated;
 	build->out = &mine;

@@ -1,44 +1,45 @@
 /* main.c: the program.  A command is a row; each is a file in cli/. */
 #include "cli/cli.h"
-#include <stdio.h>
+#include <errno.h>
 
-static const struct command commands[] = {
-	{ "build", "MODEL", "cast a model into a static library", cli_build },
-	{ "run", "MODEL", "run a model at once on .npy files", cli_run },
-	{ "check", "MODEL DATA_DIR", "run a model and compare with reference outputs", cli_check },
-	{ "bench", "MODEL", "time each kernel beside the machine's limits", cli_bench },
-	{ "show", "MODEL", "print a stage: graph, definitions, kernels, loops, plan, source", cli_show },
-	{ "ops", "", "list the operators that are there", cli_ops },
-	{ "targets", "", "list the processors that can be built for", cli_targets },
-	{ "render", "TEMPLATE DATA.json", "render a Jinja template", cli_render },
-};
+const struct command *const commands[] = { &command_build, &command_run, &command_check, &command_bench, &command_show,
+	&command_info, &command_ops, &command_targets, &command_doctor, &command_render, &command_help, NULL };
 
-static void print_help(FILE *to)
+static int run(int argc, char **argv)
 {
-	fprintf(to, "ingot casts tensor graphs (ONNX files or ONNX text) into libraries in C.\n\nusage: ingot COMMAND [ARGUMENTS]\n\n");
-	for (size_t i = 0; i < COUNT(commands); i++)
-		fprintf(to, "  %-8s %-20s %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
-	fprintf(to, "\n`ingot COMMAND --help` tells more.  Exit codes: 0 right, 1 numbers differ, 2 usage, 3 model invalid,\n"
-		"4 not supported, 5 the environment lacks something, 6 a limit exceeded.\n");
-}
-
-int main(int argc, char **argv)
-{
+	struct build build;
+	const struct command *volatile command = NULL;
 	if (argc < 2) {
-		print_help(stderr);
+		help_program(stderr);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		print_help(stdout);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		help_program(stdout);
 		return EXIT_RIGHT;
 	}
 	if (!strcmp(argv[1], "--version")) {
-		printf("ingot 0.1.0\n");
+		printf("ingot %s\n", INGOT_VERSION);
 		return EXIT_RIGHT;
 	}
-	for (size_t i = 0; i < COUNT(commands); i++)
-		if (!strcmp(commands[i].name, argv[1]))
-			return commands[i].run(argc - 1, argv + 1);
-	fprintf(stderr, "ingot: no command \"%s\"; `ingot --help` lists them\n", argv[1]);
-	return EXIT_USAGE;
+	build_init(&build);
+	if (BUILD_TRY(&build))
+		command = command_find(&build, argv[1]);
+	else
+		fprintf(stderr, "ingot: %s\n", build.message);
+	build_release(&build);
+	return command ? cli_main(command, argc - 1, argv + 1) : EXIT_USAGE;
 }
+
+/* Whatever a command did: what it printed has to arrive. */
+static int flushed(int code)
+{
+	bool whole = !ferror(stdout);
+	errno = 0;
+	if (fclose(stdout) || !whole) {
+		fprintf(stderr, "ingot: standard output cannot be written: %s\n", strerror(errno ? errno : EIO));
+		return code ? code : EXIT_ENVIRONMENT;
+	}
+	return code;
+}
+
+int main(int argc, char **argv) { return flushed(run(argc, argv)); }

@@ -3,15 +3,23 @@
 #include "emit/embedded.h"
 #include "emit/emit.h"
 #include "frontends/frontends.h"
-#include "loops/loops.h"
 #include "ops/ops.h"
+
+enum { WEIGHTS_SHOWN = 16 };              /* of a constant, unless all are asked for */
 
 const char *model_stem(struct arena *arena, const char *path)
 {
 	const char *base = strrchr(path, '/'), *dot;
 	base = base ? base + 1 : path;
 	dot = strrchr(base, '.');
-	return emit_identifier(arena, arena_copy(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base)));
+	return emit_name(arena, arena_copy(arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base)));
+}
+
+void model_computed(const struct model *model, struct choices *choices)
+{
+	for (size_t i = 0; i < model->graph->tensors.count; i++)
+		if (model->graph->tensors.at[i]->producer)
+			choices_add(choices, model->graph->tensors.at[i]->name);
 }
 
 /* What shall outlive a run is an output. */
@@ -22,8 +30,11 @@ static void choose_modes(struct model *model)
 		struct tensor *tensor = graph_tensor(model->graph, choice.name);
 		if (!tensor && model->options->some)
 			continue;
-		if (!tensor || (!tensor->producer && !tensor->is_output))
-			fail(model->build, EXIT_USAGE, model->options->model, "--mode %s: the graph computes no tensor of that name", choice.name);
+		if (!tensor || (!tensor->producer && !tensor->is_output)) {
+			struct choices choices = choices_for(model->build, choice.name);
+			model_computed(model, &choices);
+			fail(model->build, EXIT_USAGE, model->options->model, "--mode %s: the graph computes no tensor of that name%s", choice.name, choices_text(&choices));
+		}
 		choice.outputs &= !tensor->is_output;
 		if (choice.outputs) {
 			tensor->is_output = true;
@@ -61,8 +72,9 @@ struct model *model_read_memory(struct build *build, const struct options *optio
 void model_prepare(struct model *model)
 {
 	static void (*const passes[])(struct graph *) = {
-		pass_bound,
 		pass_constants,
+		pass_supported,           /* what no option mends comes before what one does */
+		pass_bound,
 		pass_infer,               /* folds what depends on constants alone */
 		pass_simplify,            /* after infer: needs shapes */
 	};
@@ -85,10 +97,11 @@ void model_define(struct model *model)
 	model->program = define_graph(model->graph);
 	batch_inline(model);
 	check_step(model);
-	choose_algorithms(model->program, model->options->optimise);
+	choose_algorithms(model->program, model->options->algorithms);
 	check_step(model);
 	program_remove_dead(model->program);
 	program_check(model->program);
+	model->numbers = program_numbers(model->program, model->options->algorithms);
 	model->input_names = new_array(arena, const char *, model->graph->inputs.count + 1);
 	model->output_names = new_array(arena, const char *, model->graph->outputs.count + 1);
 	for (size_t i = 0; i < model->graph->inputs.count; i++)
@@ -99,31 +112,31 @@ void model_define(struct model *model)
 
 void model_lower(struct model *model)
 {
-	model->lowered = lower(model->program, model->options->target, model->options->optimise, !model->kernels_apart,
+	model->lowered = lower(model->program, model->options->target, model->options->optimise,
 		&(struct placing_options){ model->choices.at, model->choices.count, model->options->pool_cap });
 }
 
-static void print_loops(const struct model *model, const struct lowered *lowered, struct text *out)
+static void print_loops(const struct lowered *lowered, struct text *out)
 {
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
-		if (kernel->shape == SHAPE_LOOPS)
-			loops_print(loops_lower(model->build, model->build->arena, lowered->target, kernel), out);
-		else if (kernel->shape == SHAPE_CHAIN)
-			print_loops(model, ((const struct chain *)kernel->detail)->body, out);
+		if (kernel_inside(kernel))
+			print_loops(kernel_inside(kernel), out);
+		else if (shapes[kernel->shape].loops)
+			shapes[kernel->shape].loops(lowered, kernel, out);
 	}
 }
 
 bool model_print(struct model *model, const char *stage, struct text *out)
 {
 	if (!strcmp(stage, "graph"))
-		graph_print(model->graph, -1, out);
+		graph_print(model->graph, model->options->weights ? -1 : WEIGHTS_SHOWN, out);
 	else if (!strcmp(stage, "definitions"))
 		program_print(model->program, out);
 	else if (!strcmp(stage, "kernels"))
 		kernels_print(model->lowered, out);
 	else if (!strcmp(stage, "loops"))
-		print_loops(model, model->lowered, out);
+		print_loops(model->lowered, out);
 	else if (!strcmp(stage, "plan"))
 		plan_print(model->lowered, out);
 	else
@@ -137,7 +150,7 @@ struct part model_part(const struct model *model)
 	return (struct part){
 		.lowered = model->lowered, .name = model->name, .model = slash ? slash + 1 : model->options->model,
 		.routine = model->options->routine ? model->options->routine : model->name,
-		.input_names = model->input_names, .output_names = model->output_names,
+		.input_names = model->input_names, .output_names = model->output_names, .numbers = model->numbers,
 		.dumps = model->dumps.at, .dump_count = model->dumps.count,
 	};
 }

@@ -11,7 +11,8 @@ struct options {
 	const char *routine;              /* of several graphs: what the module calls it; NULL: its name */
 	bool some;                        /* of several graphs: dims and modes may name what this one has not */
 	const struct target *target;
-	enum optimise optimise;
+	enum optimise optimise;           /* of code alone */
+	enum algorithms algorithms;       /* numbers depend on it */
 	int threads;
 	VECTOR(const char *) keep_inputs;
 	VECTOR(struct binding) dims;
@@ -19,6 +20,7 @@ struct options {
 	const char *templates;            /* folder whose templates come before the embedded ones; NULL: none */
 	int64_t pool_cap;                 /* the largest pool of a module, and the largest tensor; 0: any */
 	bool dump;                        /* batch_lower keeps the text of each stage in the parts */
+	bool weights;                     /* as text, a graph has every value of its constants, and reads back */
 	bool apart;                       /* of several graphs, each computes for itself: none inlines what another left virtual */
 	bool profile;                     /* engines that can make it so that kernels are timed apart: for ingot bench */
 };
@@ -38,7 +40,7 @@ struct model {
 	struct lowered *lowered;
 	const char *name;                 /* identifier */
 	const char **input_names, **output_names;
-	bool kernels_apart;               /* set before model_lower by an engine whose kernels hold no others */
+	const char *numbers;              /* what bits depend on besides the model: program_numbers */
 	VECTOR(struct mode_choice) choices;       /* the options' that name tensors of this model */
 	VECTOR(struct borrow) borrows;    /* batch.c */
 	VECTOR(const char *) lent;
@@ -62,13 +64,20 @@ void          batch_inline(struct model *);
 void          batch_settle(struct model *const *, int count);
 
 /* All of it: files -> the parts of a library.  Of several, options->name is the library's and each part's begins with it. */
-struct part  *batch_lower(struct build *, const struct options *, const char *const *files, int count, bool kernels_apart);
+struct part  *batch_lower(struct build *, const struct options *, const char *const *files, int count);
+
+/* One model for several CPUs: the parts of a library that chooses where it runs.  Each part's name is the model's with the CPU's behind; its routine is
+ * the model's. */
+struct part  *cpus_lower(struct build *, const struct options *, const char *file, const struct target *const *, int count);
 
 /* Of a lowered model: what emit/package.c makes files of. */
 struct part   model_part(const struct model *);
 
 /* A stage as text: "graph" (prepared), "definitions" (defined, not lowered), "kernels", "loops", "plan" (lowered).  False: no such one. */
 bool model_print(struct model *, const char *stage, struct text *out);
+
+/* The names of the tensors that its graph computes: for messages. */
+void model_computed(const struct model *, struct choices *);
 
 /* The environment of the kernel templates: options->templates first, then those inside the program. */
 struct environment *model_templates(struct model *);

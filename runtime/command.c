@@ -4,15 +4,19 @@
  * hazards and waits and always point at commands submitted before, so they cannot form a circle; only a promise, which
  * somebody keeps later, could, and that is looked for when the keeper is submitted.  No thread is parked for a wait:
  * the last predecessor to finish wakes the queue. */
-#include <sched.h>
 #include <stdlib.h>
 #include "futex.h"
 #include "inside.h"
 
-static _Thread_local struct stream *running;           /* the stream whose command this thread is in */
+static THREAD_LOCAL struct stream *running;           /* the stream whose command this thread is in */
 
-struct stream *running_stream(void) { return running; }
 bool inside_task(void) { return running != NULL; }
+enum ingot_status task_refuses(const char *what)
+{
+	return running ? say(INGOT_WOULD_BLOCK, "a task %s: its stream stands meanwhile; submit it behind the event instead",
+	                     what)
+	               : INGOT_OK;
+}
 bool command_done(const struct ingot_command *command)
 {
 	return atomic_load_explicit(&command->state, memory_order_acquire) == COMMAND_DONE;
@@ -49,6 +53,8 @@ void command_drop(struct ingot_command *command)
 	struct ingot_runtime *runtime = command->runtime;
 	failure_drop(runtime, command->failure);
 	failure_drop(runtime, command->cause);
+	for (uint32_t i = 0; i < command->before_count; i++)
+		failure_drop(runtime, command->befores[i].taint);
 	if (!command->reusable || runtime->spare_count >= runtime->options.spare_commands) {
 		memory_free(runtime, command);
 		return;
@@ -68,10 +74,17 @@ void spares_release(struct ingot_runtime *runtime)
 	runtime->spare_count = 0;
 }
 
+/* The command that its backend gets next. */
+static struct ingot_command *next_of(const struct stream *stream)
+{
+	return OVERLAPS(stream) ? stream->issue : stream->head;
+}
+
 static bool startable(const struct stream *stream)
 {
-	const struct ingot_command *head = stream->head;
-	return head && !head->pending && atomic_load_explicit(&head->state, memory_order_relaxed) == COMMAND_QUEUED;
+	const struct ingot_command *next = next_of(stream);
+	return next && !next->pending && atomic_load_explicit(&next->state, memory_order_relaxed) == COMMAND_QUEUED &&
+	       (!next->on_host || next == stream->head);
 }
 
 /* Runs one command of some stream that has no thread of its own; whoever waits does that, as it may wait for just this. */
@@ -130,17 +143,21 @@ void command_wait(struct ingot_command *command)
 	struct ingot_runtime *runtime = command->runtime;
 	command_keep(command);
 	/* Most work is short: look for a moment before sleeping. */
-	if (!command_done(command)) {
+	if (INGOT_THREADS && !command_done(command)) {
 		leave(runtime);
 		for (int i = 0; i < 200 && !command_done(command); i++)
-			i % 16 == 15 ? (void)sched_yield() : pause_briefly();
+			i % 16 == 15 ? yield_briefly() : pause_briefly();
 		enter(runtime);
 	}
 	while (!command_done(command)) {
+		/* What ends while progress has given the lock up is not missed. */
+		uint32_t seen = atomic_load(&runtime->change);
+		runtime->waiting++;
 		bool progressed = progress(runtime);
-		if (progressed || command_done(command))
+		runtime->waiting--;
+		if (progressed || command_done(command) || atomic_load(&runtime->change) != seen)
 			continue;
-		if (runs_by_itself(runtime)) {
+		if (INGOT_THREADS && runs_by_itself(runtime)) {
 			leave(runtime);
 			command_sleep(command);
 			enter(runtime);
@@ -154,7 +171,7 @@ void command_wait(struct ingot_command *command)
 static void wake(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	if (!startable(stream) || stream->to_wake || stream->in_place)
+	if (!INGOT_THREADS || !startable(stream) || stream->to_wake || stream->in_place)
 		return;
 	stream->to_wake = true;
 	stream->next_to_wake = runtime->to_wake;
@@ -174,14 +191,22 @@ enum ingot_status stream_report(struct stream *stream)
 	            : say_failure(stream->failure);
 }
 
+enum ingot_status stream_refuses(const struct stream *stream)
+{
+	return stream->closing || !stream->object.generation ? say(INGOT_STALE, "%s is being closed", stream->name)
+	                                                     : INGOT_OK;
+}
+
 enum ingot_status stream_room(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	enum ingot_status status = INGOT_OK;
 	object_keep(&stream->object);
 	for (;;) {
-		if (stream->closing || !stream->object.generation)
-			status = say(INGOT_STALE, "%s is being closed", stream->name);
+		if ((status = stream_refuses(stream)))
+			break;
+		if (stream->device->lost)
+			status = say_failure(stream->device->lost);
 		else if (stream->failure)
 			status = stream_report(stream);
 		else if (stream->count < runtime->options.queue_capacity)
@@ -196,20 +221,53 @@ enum ingot_status stream_room(struct stream *stream)
 	return status;
 }
 
-static void edge_add(struct ingot_command *command, struct ingot_command *from, bool carries)
+/* What the backend has already it orders itself, for queues of its own; so the host need not wait till it is done. */
+static void edge_settle(struct edge *edge)
+{
+	const struct stream *to = edge->to->stream, *from = edge->from->stream;
+	if (edge->on_device || !to || !from || !OVERLAPS(to) || edge->to->on_host ||
+	    to->device->backend != from->device->backend ||
+	    atomic_load_explicit(&edge->from->state, memory_order_relaxed) != COMMAND_ISSUED)
+		return;
+	edge->on_device = true;
+	edge->to->pending--;
+}
+
+static struct edge *edge_add(struct ingot_command *command, struct ingot_command *from, bool carries)
 {
 	if (from == command)
-		return;
+		return NULL;
 	if (command_done(from)) {
 		if (carries && from->failure && !command->cause)
 			command->cause = failure_keep(from->failure);
-		return;
+		return NULL;
 	}
 	struct edge *edge = command->edges + command->edge_count++;
-	*edge = (struct edge){ from, command, from->successors, carries };
+	*edge = (struct edge){ .from = from, .to = command, .next = from->successors, .carries = carries,
+	                       .place = NO_PLACE, .from_place = NO_PLACE };
 	from->successors = edge;
 	command_keep(from);
 	command->pending++;
+	if (OVERLAPS(command->stream))
+		edge_settle(edge);
+	return edge;
+}
+
+/* The command was skipped, and those that wrote before it are done: what its places hold is what these left. */
+static void befores_settle(struct ingot_command *command)
+{
+	for (uint32_t i = 0; i < command->edge_count; i++) {
+		const struct edge *edge = command->edges + i;
+		if (!edge->from || edge->place == NO_PLACE)
+			continue;
+		struct before *before = command->befores + edge->place, old = *before;
+		if (edge->from->skipped)
+			*before = edge->from->befores[edge->from_place];
+		else
+			before->taint = edge->from->failure;
+		failure_keep(before->taint);
+		failure_drop(command->runtime, old.taint);
+	}
 }
 
 /* The edges that the accesses ask for.  A read takes over the failure of what should have written. */
@@ -221,13 +279,21 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 		struct hazard *hazard = access->hazard;
 		if (access->read && hazard->taint && !command->cause)
 			command->cause = failure_keep(hazard->taint);
-		if (hazard->writer)
-			edge_add(command, hazard->writer, access->read);
+		struct edge *edge = hazard->writer ? edge_add(command, hazard->writer, access->read) : NULL;
+		if (access->write && hazard->writer != command && command->before_count < NO_PLACE) {
+			command->befores[command->before_count] = (struct before){ failure_keep(hazard->taint), hazard->valued };
+			if (edge) {
+				edge->from_place = hazard->place;
+				edge->place = hazard->place == NO_PLACE ? NO_PLACE : (uint16_t)command->before_count;
+			}
+			command->before_count++;
+		}
 		for (uint32_t k = 0; access->write && k < hazard->reader_count; k++)
 			edge_add(command, hazard->readers[k], false);
 	}
-	for (uint32_t i = 0; i < request->access_count; i++) {
+	for (uint32_t i = 0, places = 0; i < request->access_count; i++) {
 		struct hazard *hazard = request->accesses[i].hazard;
+		uint16_t place = request->accesses[i].write && places < command->before_count ? (uint16_t)places++ : NO_PLACE;
 		/* The same place twice, as when two arguments are parts of one: one entry says it. */
 		if (hazard->writer == command)
 			continue;
@@ -250,6 +316,7 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 		failure_drop(runtime, hazard->taint);
 		hazard->taint = NULL;
 		hazard->writer = command;
+		hazard->place = place;
 	}
 }
 
@@ -257,25 +324,31 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 {
 	struct stream *stream = request->stream;
 	struct ingot_runtime *runtime = stream->object.runtime;
-	size_t edges = request->after_count, bytes = sizeof(struct ingot_command);
+	size_t edges = request->after_count, bytes = sizeof(struct ingot_command), places = 0;
 	for (uint32_t i = 0; i < request->access_count; i++) {
 		hazard_prune(runtime, request->accesses[i].hazard);
 		edges += 1 + (request->accesses[i].write ? request->accesses[i].hazard->reader_count : 0);
+		places += request->accesses[i].write;
 		if (!hazard_reserve(runtime, request->accesses[i].hazard))
 			return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
 	}
 	/* What the thread that runs it reads stands together; the name, which only failures and traces read, at the end. */
 	size_t at_payload = bytes, at_edges = at_payload + ((request->payload_bytes + 15) & ~(size_t)15);
-	size_t at_slabs = at_edges + edges * sizeof(struct edge);
+	size_t at_befores = at_edges + edges * sizeof(struct edge), at_slabs = at_befores + places * sizeof(struct before);
 	size_t at_name = at_slabs + request->slab_count * sizeof(struct slab *);
-	size_t letters = strnlen(request->name, NAME_ROOM - 1);
+	size_t letters = 0;
+	while (letters < NAME_ROOM - 1 && request->name[letters])
+		letters++;
 	struct ingot_command *command = command_new(runtime, at_name + letters + 1);
 	if (!command)
 		return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
 	command->stream = stream;
 	command->run = request->run;
+	command->ended = request->ended;
+	command->on_host = request->on_host;
 	command->destroy = request->destroy;
 	command->edges = (struct edge *)((char *)command + at_edges);
+	command->befores = (struct before *)((char *)command + at_befores);
 	command->slabs = (struct slab **)((char *)command + at_slabs);
 	command->payload = (char *)command + at_payload;
 	command->name = memcpy((char *)command + at_name, request->name, letters);
@@ -297,25 +370,22 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	else
 		stream->head = command;
 	stream->tail = command;
+	stream->issue = stream->issue ? stream->issue : command;
 	stream->count++;
 	if (stream->in_place)
 		runtime->in_place_queued++;
 	object_keep(&stream->object);
-	if (stream->head == command)
-		wake(stream);
+	wake(stream);
 	if (out)
 		*out = command;
 	return INGOT_OK;
 }
 
-/* On devices that run in place the submitter runs the queue, until its own command is done. */
-void leave_after(struct stream *stream, struct ingot_command *command)
+/* On devices that run in place the submitter runs the queue, until its own command is done.  Locked before and behind. */
+static void run_through(struct stream *stream, struct ingot_command *command)
 {
-	struct ingot_runtime *runtime = stream->object.runtime;
-	if (!stream->in_place || !command) {
-		leave(runtime);
+	if (!stream->in_place || !command)
 		return;
-	}
 	object_keep(&stream->object);
 	command_keep(command);
 	for (;;) {
@@ -327,35 +397,79 @@ void leave_after(struct stream *stream, struct ingot_command *command)
 	}
 	command_drop(command);
 	object_drop(&stream->object);
+}
+
+void leave_after(struct stream *stream, struct ingot_command *command)
+{
+	struct ingot_runtime *runtime = stream->object.runtime;
+	run_through(stream, command);
 	leave(runtime);
 }
 
 void leave_dropping(struct stream *stream, struct ingot_command *command)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
-	if (!stream->in_place || !command) {
-		object_drop(&stream->object);
-		leave(runtime);
-		return;
-	}
-	leave_after(stream, command);
-	enter(runtime);
+	run_through(stream, command);
 	object_drop(&stream->object);
 	leave(runtime);
 }
 
 /* ---- running ---- */
 
+/* The streams whose work the device has to end first; they stay until it was told. */
+static void waits_find(struct ingot_command *command)
+{
+	char text[INGOT_BACKEND_TEXT];
+	for (uint32_t i = 0; i < command->edge_count; i++) {
+		struct edge *edge = command->edges + i;
+		struct stream *from = edge->from ? edge->from->stream : NULL;
+		if (!from || from == command->stream || command_done(edge->from))
+			continue;
+		for (uint32_t k = 0; k < i && from; k++)
+			if (command->edges[k].waits == from)
+				from = NULL;
+		if (!from)
+			continue;
+		const struct ingot_backend *table = from->device->backend->table;
+		if (!from->mark && table->event_open(from->device->raw, &from->mark, text))
+			from->mark = NULL;
+		atomic_fetch_add(&from->wakers, 1);
+		edge->waits = from;
+	}
+}
+
+static enum ingot_status waits_issue(struct ingot_command *command, void *queue, char *text)
+{
+	enum ingot_status status = INGOT_OK;
+	for (uint32_t i = 0; i < command->edge_count; i++) {
+		struct stream *from = command->edges[i].waits;
+		if (!from)
+			continue;
+		const struct ingot_backend *table = from->device->backend->table;
+		if (!from->mark)
+			status = INGOT_MEMORY;
+		if (!status)
+			status = table->event_record(from->raw, from->mark, text);
+		if (!status)
+			status = table->event_wait(queue, from->mark, text);
+		command->edges[i].waits = NULL;
+		atomic_fetch_sub(&from->wakers, 1);
+	}
+	return status;
+}
+
 /* The first of the queue, if it may start; now it has. */
 static struct ingot_command *take(struct stream *stream)
 {
 	if (!startable(stream))
 		return NULL;
-	struct ingot_command *command = stream->head;
+	struct ingot_command *command = next_of(stream);
 	atomic_store_explicit(&command->state, COMMAND_RUNNING, memory_order_relaxed);
 	/* Decided here, under the lock: what has begun cannot be cancelled. */
-	if (stream->failure && !command->cause)
-		command->cause = failure_keep(stream->failure);
+	if (!command->cause && (stream->device->lost || stream->failure))
+		command->cause = failure_keep(stream->device->lost ? stream->device->lost : stream->failure);
+	if (OVERLAPS(stream))
+		waits_find(command);
 	if (stream->object.runtime->trace)
 		command->began = clock_nanoseconds();
 	return command;
@@ -369,24 +483,66 @@ struct ingot_command *ingot_queue_next(struct ingot_queue *queue)
 	return command;
 }
 
+/* Known at once, so that what is not issued yet is not. */
+static enum ingot_status command_fails(struct ingot_command *command, enum ingot_status status, const char *text)
+{
+	struct ingot_runtime *runtime = command->runtime;
+	struct stream *stream = command->stream;
+	enter(runtime);
+	command->failure = failure_new(runtime, status, "%s: %s: %s", stream->name, command->name,
+	                               text[0] ? text : ingot_status_text(status));
+	if (OVERLAPS(stream) && !stream->failure)
+		stream->failure = failure_keep(command->failure);
+	if (status == INGOT_LOST)
+		device_lost(stream->device, command->failure->text);
+	leave(runtime);
+	return status;
+}
+
 enum ingot_status ingot_command_run(struct ingot_command *command)
 {
 	char text[TEXT_ROOM] = "";
-	struct stream *before = running;
-	if (command->cancelled || command->cause)
+	struct stream *before = running, *stream = command->stream;
+	enum ingot_status status = OVERLAPS(stream) ? waits_issue(command, stream->raw, text) : INGOT_OK;
+	if (!status && (command->cancelled || command->cause)) {
+		command->skipped = true;
 		return INGOT_CANCELLED;                 /* finish finds out why */
-	if (!command->run)
-		return INGOT_OK;
-	running = command->stream;
-	enum ingot_status status = command->run(command, text);
-	running = before;
-	if (status) {
-		enter(command->runtime);
-		command->failure = failure_new(command->runtime, status, "%s: %s: %s", command->stream->name,
-		                               command->name, text[0] ? text : ingot_status_text(status));
-		leave(command->runtime);
 	}
-	return status;
+	if (!status && !command->run)
+		return INGOT_OK;
+	running = stream;
+	status = status ? status : command->run(command, text);
+	if (!status && command->ended && !OVERLAPS(stream))
+		status = command->ended(command, text);
+	running = before;
+	return status ? command_fails(command, status, text) : status;
+}
+
+/* The backend has the command: what comes behind it may be issued, and does not wait for the host. */
+void ingot_queue_inside(struct ingot_queue *queue)
+{
+	running = queue ? queue->stream : NULL;
+}
+
+void ingot_queue_issued(struct ingot_queue *queue)
+{
+	struct stream *stream = queue->stream;
+	struct ingot_runtime *runtime = stream->object.runtime;
+	enter(runtime);
+	struct ingot_command *command = stream->issue;
+	/* Where it is finished already, the next one, which has not begun, stands here. */
+	if (command && OVERLAPS(stream) &&
+	    atomic_load_explicit(&command->state, memory_order_relaxed) == COMMAND_RUNNING) {
+		atomic_store_explicit(&command->state, COMMAND_ISSUED, memory_order_release);
+		stream->issue = command->next;
+		for (struct edge *edge = command->successors; edge; edge = edge->next) {
+			edge_settle(edge);
+			if (edge->to->stream)
+				wake(edge->to->stream);
+		}
+		wake(stream);
+	}
+	leave(runtime);
 }
 
 /* What a command that was not run, or that failed, passes on. */
@@ -418,7 +574,7 @@ static void successors_free(struct ingot_command *command)
 		next = edge->next;
 		if (edge->carries && command->failure && !to->cause)
 			to->cause = failure_keep(command->failure);
-		if (!--to->pending && to->stream && to->stream->head == to)
+		if (!edge->on_device && !--to->pending && to->stream)
 			wake(to->stream);
 	}
 	command->successors = NULL;
@@ -438,7 +594,7 @@ static void done(struct ingot_command *command)
 static void trace_add(struct ingot_command *command)
 {
 	struct ingot_runtime *runtime = command->runtime;
-	if (!runtime->trace || !command->began)
+	if (!INGOT_THREADS || !runtime->trace || !command->began)
 		return;
 	struct trace_entry *entry = runtime->trace + runtime->trace_count++ % runtime->trace_room;
 	*entry = (struct trace_entry){.device = command->device_id,
@@ -449,10 +605,15 @@ static void trace_add(struct ingot_command *command)
 	snprintf(entry->name, sizeof entry->name, "%s", command->name);
 }
 
+/* Part of the task: the stream stands until it is over. */
 static void payload_destroy(struct ingot_command *command)
 {
-	if (command->destroy)
-		command->destroy(command->payload);
+	struct stream *before = running;
+	if (!command->destroy)
+		return;
+	running = command->stream;
+	command->destroy(command->payload);
+	running = before;
 }
 
 /* The lock is held.  The queue's references, to the command and of the command to its stream, end here. */
@@ -460,12 +621,26 @@ static void finish(struct ingot_command *command, enum ingot_status status)
 {
 	struct ingot_runtime *runtime = command->runtime;
 	struct stream *stream = command->stream;
+	/* It ran on the device behind something that failed there: what it made of that is worth nothing. */
+	if (!status && !command->failure && OVERLAPS(stream) && !command->cause && stream->passed_failure)
+		command->cause = failure_keep(stream->failure);
+	if (!status && !command->failure && OVERLAPS(stream) && command->cause)
+		status = INGOT_DEPENDENCY;
+	if (status == INGOT_LOST)
+		device_lost(stream->device, ingot_status_text(status));
 	if (status || command->failure)
 		command->failure = failure_find(command, status);
-	if (command->failure && !command->failure->cancelled && !stream->failure)
-		stream->failure = failure_keep(command->failure);
+	if (command->failure && !command->failure->cancelled) {
+		stream->passed_failure = true;
+		if (!stream->failure)
+			stream->failure = failure_keep(command->failure);
+	}
+	if (command->skipped)
+		befores_settle(command);
 	trace_add(command);
 	stream->head = command->next;
+	if (stream->issue == command)
+		stream->issue = command->next;
 	if (command->next)
 		command->next->previous = NULL;
 	else
@@ -494,6 +669,9 @@ void ingot_command_finish(struct ingot_command *command, enum ingot_status statu
 {
 	struct ingot_runtime *runtime = command->runtime;
 	struct stream *stream = command->stream;
+	char text[TEXT_ROOM] = "";
+	if (!status && OVERLAPS(stream) && command->ended && !command->skipped && (status = command->ended(command, text)))
+		command_fails(command, status, text);
 	payload_destroy(command);
 	enter(runtime);
 	object_keep(&stream->object);
@@ -551,8 +729,14 @@ void promise_keep_or_break(struct ingot_command *promise, struct failure *failur
 	changed(promise->runtime);
 }
 
-/* Whether `from` comes after `promise`: through edges, its queue, and what keeps other promises. */
-bool comes_after(struct ingot_command *from, struct ingot_command *promise)
+/* An event that only a program can signal: no queue is to do it. */
+static bool unkept(const struct ingot_command *command)
+{
+	return !command->stream && !command->signaller && !command_done(command);
+}
+
+/* Looks at all that `from` comes after, through edges, its queue, and what keeps promises, until `look` says true. */
+static bool walk_back(struct ingot_command *from, bool (*look)(struct ingot_command *before, void *), void *argument)
 {
 	uint64_t visit = ++from->runtime->visit;
 	struct ingot_command *todo = from;
@@ -567,7 +751,7 @@ bool comes_after(struct ingot_command *from, struct ingot_command *promise)
 			                                                          : command->signaller;
 			if (!before || before->visited == visit || command_done(before))
 				continue;
-			if (before == promise)
+			if (look(before, argument))
 				return true;
 			before->visited = visit;
 			before->to_visit = todo;
@@ -575,4 +759,56 @@ bool comes_after(struct ingot_command *from, struct ingot_command *promise)
 		}
 	}
 	return false;
+}
+
+static bool is_it(struct ingot_command *before, void *promise) { return before == promise; }
+
+bool comes_after(struct ingot_command *from, struct ingot_command *promise)
+{
+	return walk_back(from, is_it, promise);
+}
+
+static void edge_cut(struct ingot_command *command, struct edge *edge)
+{
+	struct edge **link = &edge->from->successors;
+	while (*link != edge)
+		link = &(*link)->next;
+	*link = edge->next;
+	command_drop(edge->from);
+	edge->from = NULL;
+	command->pending--;
+}
+
+/* It waits for no promise any more; but for commands, as later ones rely on that order. */
+void command_cancel(struct ingot_command *command)
+{
+	command->cancelled = true;
+	for (uint32_t i = 0; i < command->edge_count; i++) {
+		struct ingot_command *from = command->edges[i].from;
+		if (from && !from->stream && !command_done(from))
+			edge_cut(command, command->edges + i);
+	}
+	wake(command->stream);
+}
+
+static bool waits_unkept(struct ingot_command *command, void *unused)
+{
+	(void)unused;
+	if (!command->stream || command->cancelled)
+		return false;
+	for (uint32_t i = 0; i < command->edge_count; i++)
+		if (command->edges[i].from && unkept(command->edges[i].from)) {
+			command_cancel(command);
+			break;
+		}
+	return false;
+}
+
+void promises_forgo(struct stream *stream)
+{
+	if (!stream->tail)
+		return;
+	waits_unkept(stream->tail, NULL);
+	walk_back(stream->tail, waits_unkept, NULL);
+	changed(stream->object.runtime);
 }

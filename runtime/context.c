@@ -51,7 +51,7 @@ struct location *location_alone(struct device *device, uint64_t bytes, uint32_t 
 	if (!slab)
 		return NULL;
 	slab_keep(slab);
-	if ((*status = pool_add(device, slab, &pool))) {
+	if ((*status = pool_add_inner(device, slab, &pool))) {
 		slab_drop(slab);
 		return NULL;
 	}
@@ -63,6 +63,18 @@ struct location *location_alone(struct device *device, uint64_t bytes, uint32_t 
 		location->owns_pool = true;
 	slab_drop(slab);
 	return location;
+}
+
+enum ingot_status location_claim(struct location *location, struct stream *stream, const struct node *node)
+{
+	if (location->slab->constant)
+		return say(INGOT_CONFLICT, "n%u is constant, and has its value", node->id);
+	if (location->owner && location->owner != stream)
+		return say(INGOT_CONFLICT, "%s writes n%u, so %s cannot", location->owner->name, node->id, stream->name);
+	uint64_t offset;
+	if (!location->owner && ingot_mode_known_shared(&node_base((struct node *)(uintptr_t)node, &offset)->mode))
+		location->owner = stream;
+	return location->streaming ? merges_settle(location, stream) : INGOT_OK;
 }
 
 /* ---- tables of nodes ---- */
@@ -141,6 +153,8 @@ struct entry *context_find(struct context *context, const struct node *node, str
 enum ingot_status context_new(struct stream *stream, struct context *parent, struct context **out)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
+	if (stream_refuses(stream))
+		return INGOT_STALE;
 	struct context *context = memory_new(runtime, 1, sizeof *context);
 	if (!context)
 		return say(INGOT_MEMORY, "no memory for a context");
@@ -162,6 +176,21 @@ enum ingot_status context_new(struct stream *stream, struct context *parent, str
 	return INGOT_OK;
 }
 
+/* The host gets what nobody else has, as a read of the node would fetch it now and cannot later. */
+void context_keep_newest(struct context *context)
+{
+	struct ingot_runtime *runtime = context->object.runtime;
+	if (!runtime->options.automatic_transfers || runtime->closing || context->finalized || context->children)
+		return;
+	for (uint32_t i = 0; i < context->entries.count; i++) {
+		struct node *node = context->entries.at[i].node;
+		if (node->host && node->host_version != node->newest && !context->stream->failure &&
+		    context->entries.at[i].location->version == node->newest && !ingot_mode_known_volatile(&node->mode) &&
+		    !ingot_mode_known_shared(&node->mode))
+			host_download(context, node);
+	}
+}
+
 /* The stream has no work of this context any more, or its commands keep what they need themselves. */
 enum ingot_status context_finalize_locked(struct context *context)
 {
@@ -171,6 +200,13 @@ enum ingot_status context_finalize_locked(struct context *context)
 	if (context->children)
 		return say(INGOT_BUSY, "the context has %u live children", context->children);
 	context->finalized = true;
+	/* The caller's memory may go now, so nothing streams from it any more. */
+	for (uint32_t i = 0; i < context->entries.count; i++) {
+		struct location *location = context->entries.at[i].location;
+		for (uint32_t k = 0; location->slab->adopted && location->streaming && k < location->device->stream_count; k++)
+			if (location->device->streams[k] && location->device->streams[k]->merge.streaming == location)
+				merge_empty(location->device->streams[k]);
+	}
 	entries_release(runtime, &context->entries);
 	location_drop(context->workspace);
 	context->workspace = NULL;
@@ -200,25 +236,28 @@ void context_release(struct object *object)
 
 enum ingot_status ingot_context_new(struct ingot_stream handle, struct ingot_context *out)
 {
+	NEED(out);
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
 	struct context *context;
 	if (!stream)
 		return INGOT_STALE;
-	enum ingot_status status = stream->closing ? say(INGOT_STALE, "%s is being closed", stream->name)
-	                                           : context_new(stream, NULL, &context);
+	enum ingot_status status = context_new(stream, NULL, &context);
 	if (!status)
 		*out = HANDLE(ingot_context, context);
 	leave(handle.runtime);
 	return status;
 }
 
-/* A context that may be used: not finalized. */
+enum ingot_status context_lives(const struct context *context)
+{
+	return context->finalized ? say(INGOT_STALE, "the context is finalized") : INGOT_OK;
+}
+
 struct context *context_enter(struct ingot_context handle, enum ingot_status *status)
 {
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
-	*status = context ? INGOT_OK : INGOT_STALE;
-	if (context && context->finalized) {
-		*status = say(INGOT_STALE, "the context is finalized");
+	*status = context ? context_lives(context) : INGOT_STALE;
+	if (context && *status) {
 		leave(handle.runtime);
 		return NULL;
 	}
@@ -227,6 +266,7 @@ struct context *context_enter(struct ingot_context handle, enum ingot_status *st
 
 enum ingot_status ingot_context_child(struct ingot_context handle, struct ingot_stream on, struct ingot_context *out)
 {
+	NEED(out);
 	enum ingot_status status;
 	struct context *parent = context_enter(handle, &status), *context;
 	if (!parent)
@@ -249,6 +289,8 @@ enum ingot_status ingot_context_finalize(struct ingot_context handle)
 		return INGOT_STALE;
 	enum ingot_status status = INGOT_OK;
 	object_keep(&context->object);
+	placing_wait(context->stream->device);
+	context_keep_newest(context);
 	if (!context->finalized && !context->children && !inside_task())
 		stream_finish(context->stream);
 	status = context_finalize_locked(context);
@@ -282,6 +324,7 @@ bool ingot_context_finalized(struct ingot_context handle)
 
 enum ingot_status ingot_context_parent(struct ingot_context handle, struct ingot_context *out)
 {
+	NEED(out);
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
 	if (!context)
 		return INGOT_STALE;
@@ -294,6 +337,7 @@ enum ingot_status ingot_context_parent(struct ingot_context handle, struct ingot
 
 enum ingot_status ingot_context_stream(struct ingot_context handle, struct ingot_stream *out)
 {
+	NEED(out);
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
 	if (!context)
 		return INGOT_STALE;
@@ -304,6 +348,7 @@ enum ingot_status ingot_context_stream(struct ingot_context handle, struct ingot
 
 enum ingot_status ingot_context_merge_node(struct ingot_context handle, struct ingot_node *out)
 {
+	NEED(out);
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
 	if (!context)
 		return INGOT_STALE;
@@ -321,16 +366,20 @@ enum ingot_status context_upload(struct context *context, struct node *node, str
                                  uint64_t bytes, bool from_host, struct ingot_command **out)
 {
 	struct location *location = entry->location;
-	struct access accesses[2] = { { &location->hazard, false, true }, { &node->host_hazard, true, false } };
+	struct node *base;
+	node_host(node, &base);
+	struct access accesses[2] = { { &location->hazard, false, true }, { &base->host_hazard, true, false } };
 	enum ingot_status status =
 	        submit_write(context->stream, "from_host", location->slab, location->offset + entry->offset, data,
 	                     bytes, accesses, from_host ? 2 : 1, &node->object, out);
 	if (status)
 		return status;
-	uint64_t offset;
-	struct node *base = node_base(node, &offset);
-	location->version = from_host && base == node ? node->host_version : ++base->newest;
-	location->written = true;
+	/* A part of the host array makes no copy of it that is as new. */
+	if (!from_host)
+		location->version = ++base->newest;
+	else if (base == node)
+		location->version = node->host_version;
+	location->hazard.valued = true;
 	node->uploads += from_host;
 	return INGOT_OK;
 }
@@ -354,6 +403,7 @@ struct placing {
 	struct slab **slabs;
 	uint32_t *pools;
 	struct access *accesses;
+	bool *given;                      /* of the nodes asked for: the device has its place */
 	uint32_t count, segments, made;   /* nodes, pools, pools that are the context's */
 };
 
@@ -369,6 +419,7 @@ static void placing_release(struct ingot_runtime *runtime, struct placing *placi
 	memory_free(runtime, placing->slabs);
 	memory_free(runtime, placing->pools);
 	memory_free(runtime, placing->accesses);
+	memory_free(runtime, placing->given);
 }
 
 static enum ingot_status pools_open(struct context *context, struct placing *placing)
@@ -385,12 +436,22 @@ static enum ingot_status pools_open(struct context *context, struct placing *pla
 		                 sizeof *context->pools))
 			return say(INGOT_MEMORY, "no memory for a pool");
 		struct slab *slab = slab_new(device, placing->used[segment], align, INGOT_SLAB_PRIVATE, &status);
-		if (!slab || (status = pool_add(device, slab, placing->pools + segment)))
+		if (!slab || (status = pool_add_inner(device, slab, placing->pools + segment)))
 			return status;
 		placing->slabs[segment] = slab;
 		context->pools[context->pool_count++] = placing->pools[segment];
 	}
 	return INGOT_OK;
+}
+
+/* No thread writes their host arrays: uploads read them. */
+static void hosts_settle(struct placing *placing)
+{
+	for (uint32_t i = 0; i < placing->count; i++)
+		if (placing->nodes[i]->host_busy) {
+			node_host_settle(placing->nodes[i]);
+			i = UINT32_MAX;                   /* others may be by now */
+		}
 }
 
 /* One fill for all that has to be zero in a segment; then what has a value gets it. */
@@ -460,6 +521,7 @@ static enum ingot_status place_all(struct context *context, struct placing *plac
 		           (unsigned long long)runtime->options.pool_cap);
 	}
 	enum ingot_status status = pools_open(context, placing);
+	hosts_settle(placing);
 	for (uint32_t i = 0; i < placing->count && !status; i++) {
 		uint32_t segment = placing->items[i].segment;
 		struct location *location = location_new(device, placing->slabs[segment], placing->pools[segment],
@@ -483,9 +545,10 @@ enum ingot_status context_place_nodes(struct context *context, struct node *cons
 	                          .used = memory_new(runtime, count, sizeof *placing.used),
 	                          .slabs = memory_new(runtime, count, sizeof *placing.slabs),
 	                          .pools = memory_new(runtime, count, sizeof *placing.pools),
-	                          .accesses = memory_new(runtime, count, sizeof *placing.accesses)};
+	                          .accesses = memory_new(runtime, count, sizeof *placing.accesses),
+	                          .given = memory_new(runtime, count, sizeof *placing.given)};
 	bool lacking = !placing.items || !placing.nodes || !placing.locations || !placing.cleared || !placing.used ||
-	               !placing.slabs || !placing.pools || !placing.accesses;
+	               !placing.slabs || !placing.pools || !placing.accesses || !placing.given;
 	enum ingot_status status = lacking ? say(INGOT_MEMORY, "no memory to place %u nodes", count) : INGOT_OK;
 	for (uint32_t i = 0; i < count && !status; i++) {
 		uint64_t offset;
@@ -495,6 +558,14 @@ enum ingot_status context_place_nodes(struct context *context, struct node *cons
 			twice = placing.nodes[k] == base;
 		if (twice)
 			continue;
+		struct location *given;
+		if ((status = node_placeable(base)) || (status = location_given(context, base, &given, &offset)))
+			break;
+		if (given) {
+			status = entries_add(runtime, &context->entries, base, given, offset);
+			placing.given[i] = !status;
+			continue;
+		}
 		placing.cleared[placing.count] = cleared && base == nodes[i] ? cleared + i : NULL;
 		placing.nodes[placing.count++] = base;
 	}
@@ -506,6 +577,11 @@ enum ingot_status context_place_nodes(struct context *context, struct node *cons
 			if (entry && entry->location == placing.locations[i])
 				entries_remove(runtime, &context->entries, placing.nodes[i]);
 		}
+		for (uint32_t i = 0; i < count; i++)
+			if (placing.given[i]) {
+				uint64_t offset;
+				entries_remove(runtime, &context->entries, node_base(nodes[i], &offset));
+			}
 		for (; placing.made; placing.made--)
 			pool_remove(context->stream->device, context->pools[--context->pool_count]);
 	}
@@ -515,31 +591,41 @@ enum ingot_status context_place_nodes(struct context *context, struct node *cons
 
 enum ingot_status ingot_context_place(struct ingot_context handle, const struct ingot_node *handles, uint32_t count)
 {
+	NEED(handles || !count);
 	enum ingot_status status;
 	struct context *context = context_enter(handle, &status);
+	struct submission submission;
 	if (!context)
 		return status;
 	struct ingot_runtime *runtime = handle.runtime;
 	struct node **nodes = memory_new(runtime, count, sizeof *nodes);
 	object_keep(&context->object);
-	struct stream *stream = context->stream;
-	status = nodes ? stream_room(stream) : say(INGOT_MEMORY, "no memory to place %u nodes", count);
-	for (uint32_t i = 0; i < count && !status; i++)
+	status = submission_begin(&submission, context->stream, NULL);
+	if (!status && !nodes)
+		status = say(INGOT_MEMORY, "no memory to place %u nodes", count);
+	if (!status)
+		status = context_lives(context);
+	for (uint32_t i = 0; i < count && !status; i++) {
 		if (!(nodes[i] = FIND(node, runtime, handles[i], KIND_NODE)))
 			status = INGOT_STALE;
-	if (!status)
+		else
+			object_keep(&nodes[i]->object);
+	}
+	placing_begin(context->stream->device);
+	if (!status && !(status = context_lives(context)) && !(status = stream_refuses(context->stream)))
 		status = context_place_nodes(context, nodes, NULL, count);
+	placing_end(context->stream->device);
+	for (uint32_t i = 0; nodes && i < count && nodes[i]; i++)
+		object_drop(&nodes[i]->object);
 	memory_free(runtime, nodes);
-	struct ingot_command *last = stream->tail;
-	object_keep(&stream->object);
 	object_drop(&context->object);
-	leave_dropping(stream, last);
-	return status;
+	return submission_end(&submission, status, NULL);
 }
 
 enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_node node_handle, void *memory,
                                       uint64_t bytes)
 {
+	NEED(memory);
 	enum ingot_status status;
 	struct context *context = context_enter(handle, &status);
 	uint64_t needed;
@@ -547,11 +633,19 @@ enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_
 	if (!context)
 		return status;
 	struct device *device = context->stream->device;
+	object_keep(&context->object);
+	placing_wait(device);
 	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
 	if (!node)
 		status = INGOT_STALE;
-	else if (node->parent || !memory)
-		status = say(INGOT_INVALID, node->parent ? "a view has no place of its own" : "no memory");
+	else if ((status = context_lives(context)))
+		;
+	else if (node->parent)
+		status = say(INGOT_INVALID, "a view has no place of its own");
+	else if ((status = node_placeable(node)))
+		;
+	else if ((uintptr_t)memory % node_align(node))
+		status = say(INGOT_INVALID, "memory for n%u is aligned to %u bytes", node->id, node_align(node));
 	else if (context_find(context, node, &room))
 		status = say(INGOT_PRESENT, "n%u is in the context already", node->id);
 	else if (!device->properties.host_memory)
@@ -566,10 +660,10 @@ enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_
 		status = say(INGOT_MEMORY, "no memory to place n%u", node->id);
 		if (slab) {
 			slab_keep(slab);
-			if (!pool_add(device, slab, &pool)) {
+			if (!pool_add_inner(device, slab, &pool)) {
 				location = location_new(device, slab, pool, 0, bytes);
 				if (location)
-					location->owns_pool = location->written = true;
+					location->owns_pool = location->hazard.valued = true;
 				else
 					pool_remove(device, pool);
 			}
@@ -584,6 +678,7 @@ enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_
 			location_drop(location);
 		}
 	}
+	object_drop(&context->object);
 	leave(handle.runtime);
 	return status;
 }
@@ -593,7 +688,7 @@ struct location *context_workspace(struct context *context, uint64_t bytes, uint
 	*status = INGOT_OK;
 	for (struct context *one = context; one; one = one->parent)
 		if (one->workspace && one->stream == context->stream && one->workspace->bytes >= bytes &&
-		    !((uintptr_t)one->workspace->slab->base & ((uintptr_t)(align ? align : 1) - 1)))
+		    slab_aligned(one->workspace->slab, align))
 			return one->workspace;
 	struct location *made = location_alone(context->stream->device, bytes, align, status);
 	if (made) {
@@ -608,6 +703,7 @@ struct location *context_workspace(struct context *context, uint64_t bytes, uint
 enum ingot_status ingot_context_location(struct ingot_context handle, struct ingot_node node_handle,
                                          struct ingot_location *out)
 {
+	NEED(out);
 	enum ingot_status status;
 	struct context *context = context_enter(handle, &status);
 	struct entry room;
@@ -627,6 +723,7 @@ enum ingot_status ingot_context_location(struct ingot_context handle, struct ing
 
 enum ingot_status ingot_context_address(struct ingot_context handle, struct ingot_node node_handle, void **out)
 {
+	NEED(out);
 	enum ingot_status status;
 	struct context *context = context_enter(handle, &status);
 	struct entry room;

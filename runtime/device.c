@@ -3,6 +3,44 @@
 
 static const struct ingot_backend *table_of(const struct device *device) { return device->backend->table; }
 
+struct device *device_enter(struct ingot_device handle, enum ingot_status *status)
+{
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	*status = device ? INGOT_OK : INGOT_STALE;
+	if (device && device->closing) {
+		*status = say(INGOT_STALE, "the device is being closed");
+		leave(handle.runtime);
+		return NULL;
+	}
+	return device;
+}
+
+void device_lost(struct device *device, const char *text)
+{
+	struct ingot_runtime *runtime = device->object.runtime;
+	if (!device->lost)
+		device->lost = failure_new(runtime, INGOT_LOST, "%s:%d:%u is lost: %.150s", device->properties.backend,
+		                           device->properties.ordinal, device->properties.id, text);
+}
+
+void placing_wait(struct device *device)
+{
+	while (device->placing)
+		change_wait(device->object.runtime);
+}
+
+void placing_begin(struct device *device)
+{
+	placing_wait(device);
+	device->placing = true;
+}
+
+void placing_end(struct device *device)
+{
+	device->placing = false;
+	changed(device->object.runtime);
+}
+
 static enum ingot_status device_new(struct ingot_runtime *runtime, struct backend *backend, int ordinal,
                                     struct device **out)
 {
@@ -17,7 +55,9 @@ static enum ingot_status device_new(struct ingot_runtime *runtime, struct backen
 	}
 	device->backend = backend;
 	device->next_pool = 1;                          /* pool 0 is the merge buffer */
+	leave(runtime);
 	status = backend->table->device_open(backend->state, ordinal, &device->raw, text);
+	enter(runtime);
 	if (status) {
 		device->raw = NULL;
 		handle_close(&device->object);
@@ -28,7 +68,7 @@ static enum ingot_status device_new(struct ingot_runtime *runtime, struct backen
 	device->properties.backend = backend->table->name;
 	device->properties.ordinal = ordinal;
 	device->properties.id = runtime->next_device++;
-	status = stream_new(device, &device->main);
+	status = stream_new(device, true, &device->main);
 	if (status) {
 		handle_close(&device->object);
 		return status;
@@ -43,6 +83,7 @@ void device_release(struct object *object)
 	struct ingot_runtime *runtime = object->runtime;
 	if (device->raw)
 		table_of(device)->device_close(device->raw);
+	failure_drop(runtime, device->lost);
 	memory_free(runtime, device->streams);
 	memory_free(runtime, device->lanes);
 	memory_free(runtime, device->pools);
@@ -56,9 +97,11 @@ static enum ingot_status device_ask(struct ingot_runtime *runtime, const char *n
 {
 	struct device *device = NULL;
 	enum ingot_status status = INGOT_OK;
-	if (!runtime || !name || !out)
-		return say(INGOT_INVALID, "ingot_device_get: NULL");
+	NEED(runtime && name && out);
 	enter(runtime);
+	while (runtime->opening)
+		change_wait(runtime);
+	runtime->opening = true;
 	struct backend *backend = backend_ready(runtime, name);
 	if (!backend)
 		status = INGOT_UNREADY;
@@ -73,6 +116,8 @@ static enum ingot_status device_ask(struct ingot_runtime *runtime, const char *n
 	}
 	if (!status)
 		*out = HANDLE(ingot_device, device);
+	runtime->opening = false;
+	changed(runtime);
 	leave(runtime);
 	return status;
 }
@@ -91,8 +136,7 @@ enum ingot_status ingot_device_another(struct ingot_runtime *runtime, const char
 
 enum ingot_status ingot_device_default(struct ingot_runtime *runtime, struct ingot_device *out)
 {
-	if (!runtime)
-		return say(INGOT_INVALID, "ingot_device_default: NULL");
+	NEED(runtime && out);
 	enter(runtime);
 	const char *name = runtime->backends ? runtime->backends->table->name : NULL;
 	leave(runtime);
@@ -109,16 +153,16 @@ static void device_contexts_close(struct device *device)
 		    ((struct routine *)object)->context->stream->device == device)
 			handle_close(object);
 	}
-	for (bool again = true; again; ) {
-		again = false;
-		for (uint32_t i = 0; i < runtime->handle_count; i++) {
-			struct context *context = (struct context *)runtime->handles[i].object;
-			if (!context || context->object.kind != KIND_CONTEXT || context->stream->device != device ||
-			    context->children)
-				continue;
+	/* From each that has no children up to the first that still has some: each is looked at once. */
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		struct context *context = (struct context *)runtime->handles[i].object;
+		if (!context || context->object.kind != KIND_CONTEXT || context->stream->device != device)
+			continue;
+		for (struct context *parent; context && !context->children; context = parent) {
+			/* One whose handle is open outlives its child; the others go with it. */
+			parent = context->parent && context->parent->object.generation ? context->parent : NULL;
 			context_finalize_locked(context);
 			handle_close(&context->object);
-			again = true;
 		}
 	}
 }
@@ -137,30 +181,40 @@ static void device_tables_release(struct device *device)
 
 enum ingot_status ingot_device_close(struct ingot_device handle)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	enum ingot_status status;
+	struct device *device = device_enter(handle, &status);
 	if (!device)
-		return INGOT_STALE;
+		return status;
 	struct ingot_runtime *runtime = handle.runtime;
-	if (inside_task() || device->closing) {
-		enum ingot_status status = device->closing ? say(INGOT_STALE, "the device is being closed")
-							   : say(INGOT_WOULD_BLOCK, "a task cannot close a device");
+	if ((status = task_refuses("cannot close a device"))) {
 		leave(runtime);
 		return status;
 	}
 	device->closing = true;
 	object_keep(&device->object);
+	placing_wait(device);
+	/* First all of them refuse work and contexts; one that somebody else closes is left to him. */
 	for (uint32_t i = 0; i < device->stream_count; i++)
-		if (device->streams[i])
-			stream_finish(device->streams[i]);
-	device_contexts_close(device);
-	for (uint32_t i = 0; i < device->stream_count; i++) {
-		if (!device->streams[i])
-			continue;
-		struct ingot_stream stream = HANDLE(ingot_stream, device->streams[i]);
-		leave(runtime);
-		ingot_stream_close(stream);
-		enter(runtime);
+		if (device->streams[i] && !device->streams[i]->closing)
+			device->streams[i]->closing = device->streams[i]->with_device = true;
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		struct context *context = (struct context *)runtime->handles[i].object;
+		if (context && context->object.kind == KIND_CONTEXT && context->stream->device == device)
+			context_keep_newest(context);
 	}
+	for (uint32_t i = 0; i < device->stream_count; i++)
+		if (device->streams[i] && device->streams[i]->with_device) {
+			promises_forgo(device->streams[i]);
+			stream_finish(device->streams[i]);
+		}
+	device_contexts_close(device);
+	for (uint32_t i = 0; i < device->stream_count; i++)
+		while (device->streams[i]) {
+			if (device->streams[i]->with_device)
+				stream_end(device->streams[i]);
+			else
+				change_wait(runtime);
+		}
 	device_tables_release(device);
 	if (device->backend->first[device->properties.ordinal] == device)
 		device->backend->first[device->properties.ordinal] = NULL;
@@ -201,6 +255,7 @@ enum ingot_status ingot_device_sync(struct ingot_device handle)
 
 enum ingot_status ingot_device_properties(struct ingot_device handle, struct ingot_properties *out)
 {
+	NEED(out);
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	if (!device)
 		return INGOT_STALE;
@@ -211,6 +266,7 @@ enum ingot_status ingot_device_properties(struct ingot_device handle, struct ing
 
 enum ingot_status ingot_device_used(struct ingot_device handle, uint64_t *bytes)
 {
+	NEED(bytes);
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	enum ingot_status status = INGOT_OK;
 	if (!device)
@@ -225,6 +281,7 @@ enum ingot_status ingot_device_used(struct ingot_device handle, uint64_t *bytes)
 
 enum ingot_status ingot_device_suggested_streams(struct ingot_device handle, int *count)
 {
+	NEED(count);
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	if (!device)
 		return INGOT_STALE;
@@ -255,6 +312,62 @@ bool ingot_device_supports(struct ingot_device handle, enum ingot_dtype dtype)
 	bool supports = ingot_dtype_bits(dtype) && table_of(device)->supports(device->raw, dtype);
 	leave(handle.runtime);
 	return supports;
+}
+
+bool device_reaches(struct device *device, struct device *other)
+{
+	const struct ingot_backend *table = table_of(device);
+	return device == other || !INGOT_THREADS ||
+	       (device->backend == other->backend && (!table->peer || table->peer(device->raw, other->raw)));
+}
+
+enum ingot_status ingot_device_peer(struct ingot_device handle, struct ingot_device second, bool *peer)
+{
+	NEED(peer);
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return INGOT_STALE;
+	struct device *other = FIND(device, handle.runtime, second, KIND_DEVICE);
+	if (other)
+		*peer = device_reaches(device, other);
+	leave(handle.runtime);
+	return other ? INGOT_OK : INGOT_STALE;
+}
+
+static enum ingot_status host_pin(struct ingot_device handle, void *memory, uint64_t bytes, bool pin)
+{
+	char text[INGOT_BACKEND_TEXT] = "";
+	enum ingot_status status;
+	struct device *device = device_enter(handle, &status);
+	if (!device)
+		return status;
+	const struct ingot_backend *table = table_of(device);
+	object_keep(&device->object);
+	leave(handle.runtime);                         /* may take long, and touches nothing of ours */
+	if (device->properties.host_memory)
+		status = INGOT_OK;
+	else if (!table->host_pin || !table->host_unpin)
+		status = say(INGOT_UNSUPPORTED, "%s pins no memory", table->name);
+	else if (!pin)
+		table->host_unpin(device->raw, memory);
+	else if ((status = table->host_pin(device->raw, memory, (size_t)bytes, text)))
+		say(status, "%s: %llu bytes cannot be pinned: %s", table->name, (unsigned long long)bytes, text);
+	enter(handle.runtime);
+	object_drop(&device->object);
+	leave(handle.runtime);
+	return status;
+}
+
+enum ingot_status ingot_host_pin(struct ingot_device device, void *memory, uint64_t bytes)
+{
+	NEED(memory && bytes);
+	return host_pin(device, memory, bytes, true);
+}
+
+enum ingot_status ingot_host_unpin(struct ingot_device device, void *memory)
+{
+	NEED(memory);
+	return host_pin(device, memory, 0, false);
 }
 
 bool ingot_device_equal(struct ingot_device a, struct ingot_device b)

@@ -1,10 +1,14 @@
 /* dump.c: runtimes, devices, contexts, libraries and routines as JSON; the trace as Chrome's. */
+#include "alone.h"
+#if INGOT_THREADS
 #include <inttypes.h>
 #include "inside.h"
 
 size_t ingot_runtime_json(struct ingot_runtime *runtime, char *text, size_t room)
 {
 	struct sink sink = { text, room, 0 };
+	if (!runtime)
+		return 0;
 	enter(runtime);
 	sink_printf(&sink, "{\"backends\":[");
 	for (const struct backend *backend = runtime->backends; backend; backend = backend->next) {
@@ -254,8 +258,7 @@ size_t ingot_routine_json(struct ingot_routine handle, char *text, size_t room)
 
 enum ingot_status ingot_trace_begin(struct ingot_runtime *runtime, uint32_t capacity)
 {
-	if (!runtime || !capacity)
-		return say(INGOT_INVALID, "a trace of %u commands", capacity);
+	NEED(runtime && capacity);
 	enter(runtime);
 	struct trace_entry *trace = memory_new(runtime, capacity, sizeof *trace);
 	if (trace) {
@@ -270,6 +273,8 @@ enum ingot_status ingot_trace_begin(struct ingot_runtime *runtime, uint32_t capa
 
 void ingot_trace_end(struct ingot_runtime *runtime)
 {
+	if (!runtime)
+		return;
 	enter(runtime);
 	memory_free(runtime, runtime->trace);
 	runtime->trace = NULL;
@@ -279,6 +284,8 @@ void ingot_trace_end(struct ingot_runtime *runtime)
 size_t ingot_trace_json(struct ingot_runtime *runtime, char *text, size_t room)
 {
 	struct sink sink = { text, room, 0 };
+	if (!runtime)
+		return 0;
 	enter(runtime);
 	sink_printf(&sink, "{\"traceEvents\":[");
 	uint64_t count = runtime->trace ? runtime->trace_count : 0,
@@ -299,3 +306,4 @@ size_t ingot_trace_json(struct ingot_runtime *runtime, char *text, size_t room)
 	leave(runtime);
 	return sink_end(&sink);
 }
+#endif

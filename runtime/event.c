@@ -43,9 +43,6 @@ void event_release(struct object *object)
 {
 	struct event *event = (struct event *)object;
 	struct ingot_runtime *runtime = object->runtime;
-	if (event->promise && event->command && !command_done(event->command) && !event->command->signaller)
-		promise_keep_or_break(event->command, failure_new(runtime, INGOT_CANCELLED,
-		                                                  "the event was closed before it was signalled"));
 	command_drop(event->command);
 	failure_drop(runtime, event->failure);
 	if (event->device) {
@@ -67,31 +64,19 @@ enum ingot_status event_new(struct device *device, struct ingot_runtime *runtime
 
 enum ingot_status ingot_event_record(struct ingot_stream handle, struct ingot_event *out)
 {
+	NEED(out);
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	struct event *event = NULL;
+	struct submission submission;
 	struct ingot_command *command = NULL;
 	if (!stream)
 		return INGOT_STALE;
-	struct ingot_runtime *runtime = stream->object.runtime;
-	enum ingot_status status = out ? event_reserve(stream->device, runtime, out, &event)
-	                               : say(INGOT_INVALID, "ingot_event_record: no place");
+	enum ingot_status status = submission_begin_mark(&submission, stream, out);
 	/* On a stream that stopped the mark carries its failure; the failure itself stays to be reported. */
-	if (!status && stream->failure && !stream->head) {
-		event_bind(event, NULL, out);
-		event->failure = failure_keep(stream->failure);
-		leave(runtime);
-		return INGOT_OK;
-	}
-	if (!status)
+	if (!status && stream->failure && !stream->head)
+		submission.event->failure = failure_keep(stream->failure);
+	else if (!status)
 		status = submit(&(struct request){ .stream = stream, .name = "mark" }, &command);
-	if (status) {
-		event_unreserve(event);
-		leave(runtime);
-		return status;
-	}
-	event_bind(event, command, out);
-	leave_after(stream, command);
-	return INGOT_OK;
+	return submission_end(&submission, status, command);
 }
 
 enum ingot_status ingot_stream_wait(struct ingot_stream stream, struct ingot_event event)
@@ -102,8 +87,7 @@ enum ingot_status ingot_stream_wait(struct ingot_stream stream, struct ingot_eve
 enum ingot_status ingot_event_open(struct ingot_runtime *runtime, struct ingot_event *out)
 {
 	struct event *event = NULL;
-	if (!runtime || !out)
-		return say(INGOT_INVALID, "ingot_event_open: NULL");
+	NEED(runtime && out);
 	enter(runtime);
 	struct ingot_command *promise = promise_new(runtime);
 	enum ingot_status status =
@@ -133,6 +117,7 @@ enum ingot_status ingot_event_signal(struct ingot_event handle)
 
 enum ingot_status ingot_event_done(struct ingot_event handle, bool *done)
 {
+	NEED(done);
 	struct event *event = ENTER(event, handle, KIND_EVENT);
 	if (!event)
 		return INGOT_STALE;
@@ -144,9 +129,14 @@ enum ingot_status ingot_event_done(struct ingot_event handle, bool *done)
 static enum ingot_status event_sync(struct object *object)
 {
 	struct event *event = (struct event *)object;
-	if (event->command && inside_task() && !command_done(event->command))
-		return say(INGOT_WOULD_BLOCK,
-		           "a task must not wait for other work; submit it behind the event instead");
+	enum ingot_status status = event->command && !command_done(event->command)
+	                                   ? task_refuses("must not wait for other work")
+	                                   : INGOT_OK;
+	if (status)
+		return status;
+	if (!INGOT_THREADS && event->command && !event->command->stream && !event->command->signaller &&
+	    !command_done(event->command))
+		return say(INGOT_WOULD_BLOCK, "there is no other thread that could signal the event");
 	if (event->command)
 		command_wait(event->command);
 	const struct failure *failure = event->command ? event->command->failure : event->failure;
@@ -167,7 +157,8 @@ static enum ingot_status event_cancel(struct object *object)
 	if (event->promise)
 		promise_keep_or_break(command, failure_new(object->runtime, INGOT_CANCELLED, "the event was cancelled"));
 	else
-		command->cancelled = true;
+		command_cancel(command);
+	changed(object->runtime);
 	return INGOT_OK;
 }
 
@@ -176,9 +167,18 @@ enum ingot_status ingot_event_cancel(struct ingot_event handle)
 	return DO(handle, KIND_EVENT, event_cancel);
 }
 
+/* At once, not with the last reference: who waits for the promise holds one. */
+void event_close(struct event *event)
+{
+	if (event->promise && event->command && !command_done(event->command) && !event->command->signaller)
+		promise_keep_or_break(event->command, failure_new(event->object.runtime, INGOT_CANCELLED,
+		                                                  "the event was closed before it was signalled"));
+	handle_close(&event->object);
+}
+
 static enum ingot_status object_close(struct object *object)
 {
-	handle_close(object);
+	event_close((struct event *)object);
 	return INGOT_OK;
 }
 

@@ -15,8 +15,13 @@ void hazard_prune(struct ingot_runtime *runtime, struct hazard *hazard)
 {
 	uint32_t kept = 0;
 	if (hazard->writer && command_done(hazard->writer)) {
-		failure_drop(runtime, hazard->taint);
-		hazard->taint = failure_keep(hazard->writer->failure);
+		struct ingot_command *writer = hazard->writer;
+		struct failure *old = hazard->taint;
+		bool skipped = writer->skipped && !hazard->strict && hazard->place != NO_PLACE;
+		hazard->taint = failure_keep(skipped ? writer->befores[hazard->place].taint : writer->failure);
+		if (skipped)
+			hazard->valued = writer->befores[hazard->place].valued;
+		failure_drop(runtime, old);
 		writer_drop(runtime, hazard);
 	}
 	for (uint32_t i = 0; i < hazard->reader_count; i++) {
@@ -34,6 +39,13 @@ bool hazard_reserve(struct ingot_runtime *runtime, struct hazard *hazard)
 {
 	return memory_grow(runtime, &hazard->readers, hazard->reader_count, &hazard->reader_room,
 	                   sizeof *hazard->readers);
+}
+
+bool hazard_valued(struct ingot_runtime *runtime, struct hazard *hazard)
+{
+	if (hazard->writer && command_done(hazard->writer))
+		hazard_prune(runtime, hazard);
+	return hazard->valued;
 }
 
 bool hazard_busy(struct ingot_runtime *runtime, struct hazard *hazard, bool readers_too)

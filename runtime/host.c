@@ -1,13 +1,20 @@
 /* host.c: slabs, copies and kernels in host memory. */
 #include <stdlib.h>
-#include <unistd.h>
 #include "host.h"
+#if INGOT_THREADS
+#include <unistd.h>
+#endif
 
 enum ingot_status host_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode mode, void **slab,
                                   char *text)
 {
 	(void)device, (void)mode;
-	if (posix_memalign(slab, align < sizeof(void *) ? sizeof(void *) : align, bytes)) {
+#if INGOT_THREADS
+	bool none = posix_memalign(slab, align < sizeof(void *) ? sizeof(void *) : align, bytes);
+#else
+	bool none = !(*slab = alone_memory(bytes, align));
+#endif
+	if (none) {
 		snprintf(text, INGOT_BACKEND_TEXT, "the host has no %zu bytes aligned to %zu", bytes, align);
 		return INGOT_MEMORY;
 	}
@@ -37,11 +44,15 @@ bool host_supports(void *device, enum ingot_dtype dtype)
 
 void host_properties(void *device, struct ingot_properties *properties)
 {
+#if INGOT_THREADS
 	long cores = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+#else
+	long cores = 1, pages = (long)alone_left(), page = 1;
+#endif
 	(void)device;
 	*properties =
 	        (struct ingot_properties){.host_memory = true,
-	                                  .slab_align = 64,
+	                                  .slab_align = INGOT_THREADS ? 64 : 16,
 	                                  .compute_units = cores > 0 ? (uint32_t)cores : 1,
 	                                  .group_threads = 1,
 	                                  .memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0};
@@ -110,12 +121,13 @@ static void group_run(void *argument, int index)
 		atomic_compare_exchange_strong(&grid->code, &none, code);
 }
 
-enum ingot_status host_launch(void *queue, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
+enum ingot_status host_launch(void *queue, void *module, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
                               const uint32_t threads[3], void *const *arguments, int *code, char *text)
 {
 	const struct ingot_parallel *parallel = ((struct host_queue *)queue)->device->parallel;
 	struct grid grid = { .kernel = kernel, .arguments = arguments };
 	uint64_t total;
+	(void)module;
 	if (!kernel->run) {
 		snprintf(text, INGOT_BACKEND_TEXT, "kernel %s has no code for the host", kernel->name);
 		return INGOT_UNSUPPORTED;

@@ -25,7 +25,7 @@ enum ingot_status host_copy_out(void *queue, void *host, void *from, size_t from
 enum ingot_status host_fill(void *queue, void *to, size_t to_offset, int byte, size_t bytes, char *text);
 enum ingot_status host_call(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *, int *code,
                             char *text);
-enum ingot_status host_launch(void *queue, const struct ingot_module_kernel *, const uint32_t groups[3],
+enum ingot_status host_launch(void *queue, void *module, const struct ingot_module_kernel *, const uint32_t groups[3],
                               const uint32_t threads[3], void *const *arguments, int *code, char *text);
 
 /* The rows that are the same for all of them. */

@@ -3,7 +3,6 @@
 #ifndef RUNTIME_INSIDE_H
 #define RUNTIME_INSIDE_H
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -11,16 +10,28 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include "alone.h"
 #include "ingot/backend.h"
 #include "ingot/context.h"
 #include "ingot/names.h"
 #include "ingot/plan.h"
 #include "ingot/threads.h"
 
+#if INGOT_THREADS
 #define PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define PRINTF(f, a)             /* uint32_t is a long there, of the size of an int: the other build is checked */
+#endif
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NAME_ROOM    48
+#define ADOPT_ALIGN  16          /* of the caller's memory: the largest element's */
 #define TEXT_ROOM    240
+/* The first lines of a public call: what no caller may leave out. */
+#define NEED(condition)                                                                                                \
+	do {                                                                                                           \
+		if (!(condition))                                                                                      \
+			return say(INGOT_INVALID, "%s: an argument is missing", __func__);                             \
+	} while (0)
 
 enum kind {
 	KIND_NONE,
@@ -51,18 +62,32 @@ struct failure {
 
 /* ---- commands: command.c ---- */
 
-enum command_state { COMMAND_QUEUED, COMMAND_RUNNING, COMMAND_DONE };
+/* Issued: its backend has it, and orders what follows by its own means; only where the backend has events of its own. */
+enum command_state { COMMAND_QUEUED, COMMAND_RUNNING, COMMAND_ISSUED, COMMAND_DONE };
 
 struct edge {
 	struct ingot_command *from, *to;
 	struct edge *next;                /* among the successors of `from` */
+	struct stream *waits;             /* kept: `to` waits for what it has issued, on the device */
 	bool carries;                     /* a failure of `from` is one of `to` */
+	bool on_device;                   /* the device orders them: not among those `to` is pending for */
+	uint16_t place, from_place;       /* both write it: which of the places of each; NO_PLACE: they do not */
+};
+#define NO_PLACE UINT16_MAX
+
+/* What a place held before a command that writes it: holds again where the command was skipped. */
+struct before {
+	struct failure *taint;
+	bool valued;
 };
 
 /* Who touched a place: the last writer and the readers since. */
 struct hazard {
 	struct ingot_command *writer;
-	struct failure *taint;            /* the last writer failed: the value is not there */
+	struct failure *taint;            /* the last writer that began failed: the value is not there */
+	bool valued;                      /* somebody gave it a value, or is about to */
+	bool strict;                      /* of host arrays: what was skipped taints too */
+	uint16_t place;                   /* of the writer's places, this one */
 	struct ingot_command **readers;
 	uint32_t reader_count, reader_room;
 };
@@ -77,17 +102,21 @@ struct ingot_command {
 	struct stream *stream;            /* NULL: a promise, or finished */
 	struct ingot_command *previous, *next;   /* in the queue */
 	enum ingot_status (*run)(struct ingot_command *, char *text);
+	enum ingot_status (*ended)(struct ingot_command *, char *text);  /* when all of it ran well: did it? or NULL */
 	void (*destroy)(void *payload);   /* called once, without the lock */
 	void *payload;
 	uint32_t refs;
 	_Atomic uint32_t state;           /* a futex */
 	_Atomic uint32_t sleepers;
 	uint32_t pending;                 /* edges from commands that are not done */
-	bool cancelled, reusable;         /* reusable: a block of the size that is kept for the next */
+	bool cancelled, skipped;
+	bool on_host;                     /* code of the host's: runs when all before it is done, not only issued */
+	bool reusable;                    /* a block of the size that is kept for the next */
 	struct failure *cause;            /* of a predecessor: do not run */
 	struct failure *failure;          /* its own, when done */
 	struct edge *edges, *successors;
-	uint32_t edge_count, slab_count;
+	struct before *befores;           /* of the places it writes */
+	uint32_t edge_count, slab_count, before_count;
 	struct slab **slabs;
 	struct object *keeps;             /* lives until it is done */
 	struct ingot_command *promise;    /* done with this one */
@@ -103,7 +132,9 @@ struct request {
 	struct stream *stream;
 	const char *name;
 	enum ingot_status (*run)(struct ingot_command *, char *text);
+	enum ingot_status (*ended)(struct ingot_command *, char *text);
 	void (*destroy)(void *payload);
+	bool on_host;
 	size_t payload_bytes;             /* zeroed room, filled by the caller before it gives up the lock */
 	const struct access *accesses;
 	uint32_t access_count;
@@ -122,13 +153,15 @@ struct slab {
 	uint64_t bytes;
 	uint32_t refs;
 	bool adopted;
+	bool constant;                    /* of a module: never written, perhaps in read-only memory */
+	struct slab *next;                /* dead ones */
 };
 
 struct pool {
 	uint32_t id;
 	struct slab *slab;
 	struct hazard hazard;
-	bool lazy_closed;
+	bool inner;                       /* of contexts and constants: programs do not close or replace it */
 };
 
 struct location {
@@ -138,9 +171,9 @@ struct location {
 	uint64_t offset, bytes;
 	struct hazard hazard;
 	uint64_t version;
-	bool written;                     /* somebody gave it a value */
 	bool owns_pool;                   /* its pool goes with it */
 	uint32_t index;                   /* among the device's locations */
+	uint32_t streaming;               /* merge buffers that are this place */
 	struct stream *owner;             /* of a shared one: its only writer */
 };
 
@@ -189,7 +222,9 @@ struct device {
 	struct location **locations;      /* all of the device: for sync and dumps */
 	uint32_t location_count, location_room;
 	uint64_t events;
+	struct failure *lost;             /* the backend said so: for good */
 	bool closing;
+	bool placing;                     /* a thread places nodes or opens a stream, at times without the lock; others wait */
 };
 
 struct ingot_queue {
@@ -202,6 +237,7 @@ struct merge {
 	struct hazard hazard;             /* of the owned storage */
 	struct location *streaming;       /* the source, or NULL */
 	uint64_t streaming_offset;
+	bool taken;                       /* streaming: its consumer was submitted */
 	struct ingot_command *update;     /* the latest copy */
 	uint64_t bytes;                   /* of the value in it */
 };
@@ -210,9 +246,14 @@ struct stream {
 	struct object object;
 	struct device *device;
 	struct ingot_command *head, *tail;
+	struct ingot_command *issue;      /* the first that its backend has not; where that issues before the first is done */
 	uint32_t count;
 	bool in_place;                    /* its backend waits inline */
+	bool overlaps;                    /* its backend has events: commands are issued before those before them are done */
+	void *mark;                       /* the backend's event that others wait for, made when needed */
+	bool passed_failure;              /* one that failed is done; where it was issued only, those before it are fine */
 	bool reported, closing;
+	bool with_device;                 /* closing: whoever closes its device ends it */
 	bool to_wake;                     /* in the runtime's list */
 	struct failure *failure;
 	uint32_t number, contexts;
@@ -223,6 +264,10 @@ struct stream {
 	struct merge merge;
 	char name[NAME_ROOM];
 };
+
+/* Constant where there is `sync` alone, so that what only other backends need goes. */
+#define OVERLAPS(stream) (INGOT_THREADS && (stream)->overlaps)
+#define OPTIONAL(table, function) (INGOT_THREADS && (table)->function)
 
 struct event {
 	struct object object;
@@ -260,9 +305,14 @@ struct node {
 	uint64_t view_offset;
 	uint64_t storage_bytes;           /* of a module's node; 0: from dims and type */
 	uint32_t align;
-	void *host;
+	void *host;                       /* of what is no view: a view's is a part of it */
 	bool host_owned;
+	bool host_busy;                   /* a thread copies values, without the lock */
+	uint32_t libraries;               /* that have it: its handle ends with the last */
 	const void *initial;
+	const struct ingot_module_constants *constants;        /* it is a part of, or NULL */
+	const void *constants_data;
+	uint64_t constants_offset;
 	struct hazard host_hazard;
 	uint64_t host_version, newest;
 	uint64_t uploads, downloads;
@@ -274,7 +324,14 @@ struct library {
 	const struct ingot_module *module;
 	struct node **nodes;
 	const void *constants;
+	struct loaded *loaded;            /* on devices that want it */
+	uint32_t loaded_count, loaded_room;
 	uint32_t routines;
+};
+
+struct loaded {
+	struct device *device;
+	void *raw;
 };
 
 struct argument {
@@ -316,6 +373,7 @@ struct ingot_runtime {
 	_Atomic uint32_t lock;            /* a futex */
 	uint32_t waiting;                 /* for a change */
 	struct stream *to_wake;           /* their backends are woken when the lock is given up, not under it */
+	struct slab *dead;                /* given back to their backends then, too */
 	struct spare *spares;             /* blocks of finished commands */
 	uint32_t spare_count;
 	_Atomic uint32_t change;          /* a futex: something finished or was signalled */
@@ -327,13 +385,14 @@ struct ingot_runtime {
 	uint32_t open[KIND_COUNT];
 	uint32_t next_device, next_node;
 	uint64_t visit;
-	_Atomic uint64_t live;
+	_Atomic size_t live;
 	struct failure no_memory;
 	struct trace_entry *trace;
 	uint32_t trace_room;
 	uint64_t trace_count;
 	uint64_t hazards;                 /* entries in all hazard lists */
 	bool closing;
+	bool opening;                     /* a thread opens a backend or a device, without the lock; others wait */
 };
 
 /* ---- status.c ---- */
@@ -379,16 +438,31 @@ struct failure *failure_keep(struct failure *);
 void  failure_drop(struct ingot_runtime *, struct failure *);
 
 /* ---- stream.c ---- */
-enum ingot_status stream_new(struct device *, struct stream **);
-void  stream_finish(struct stream *);                                  /* waits until it is empty */
+enum ingot_status stream_new(struct device *, bool unlocked, struct stream **);      /* unlocked: `placing` is held */
+void  stream_finish(struct stream *);                                  /* waits for what was submitted by now */
+void  stream_end(struct stream *);                                     /* of one that is closing and has no work */
+
+/* ---- device.c ---- */
+struct device *device_enter(struct ingot_device, enum ingot_status *);  /* with the lock; NULL: stale or being closed */
+/* What takes long is done without the lock, by one thread a device, and no context or stream of it ends meanwhile. */
+void  placing_begin(struct device *), placing_end(struct device *);
+void  placing_wait(struct device *);
+bool  device_reaches(struct device *, struct device *other);           /* one copy does it, not by way of the host */
+void  device_lost(struct device *, const char *text);                  /* from now on it takes no work */
 
 /* ---- command.c ---- */
 enum ingot_status stream_room(struct stream *); /* waits for room, reports a failure; may give up the lock */
+enum ingot_status stream_refuses(const struct stream *); /* being closed: INGOT_STALE */
 enum ingot_status stream_report(struct stream *);
 enum ingot_status submit(const struct request *,
                          struct ingot_command **);                     /* the queue's reference; alive until `leave` */
 void  leave_after(struct stream *, struct ingot_command *);            /* leave; on inline devices, runs it */
 void leave_dropping(struct stream *, struct ingot_command *); /* leave_after, and one reference of the stream less */
+void  command_cancel(struct ingot_command *);                          /* one that has not begun */
+/* Cancels what the stream's work waits for as long as nobody keeps a promise that only a program can keep. */
+void  promises_forgo(struct stream *);
+/* INGOT_WOULD_BLOCK inside a task, whose stream stands meanwhile. */
+enum ingot_status task_refuses(const char *what);
 void  command_keep(struct ingot_command *);
 void  spares_release(struct ingot_runtime *);
 void  command_drop(struct ingot_command *);
@@ -399,8 +473,21 @@ void promise_keep_or_break(struct ingot_command *,
                            struct failure *); /* done, well or with a failure (its reference is taken) */
 /* Whether `from` comes after the promise: through edges, its queue, and what keeps other promises. */
 bool  comes_after(struct ingot_command *from, struct ingot_command *promise);
-struct stream *running_stream(void);                                   /* whose command this thread is in, or NULL */
 bool  inside_task(void);
+
+/* ---- submission.c: around every call that queues work ---- */
+struct submission {
+	struct stream *stream;            /* kept */
+	struct event *event;
+	struct ingot_event *done;
+};
+/* With the lock.  Refuses a stream that is closing or has failed, waits for room (so handles are resolved behind it), and
+ * reserves the event that the caller wants, so that what is accepted cannot fail any more. */
+enum ingot_status submission_begin(struct submission *, struct stream *, struct ingot_event *done);
+/* The same for marks, which a stream that failed takes too. */
+enum ingot_status submission_begin_mark(struct submission *, struct stream *, struct ingot_event *done);
+/* Binds the event or gives it back, then leaves; on inline devices, runs what is queued.  Returns the status. */
+enum ingot_status submission_end(struct submission *, enum ingot_status, struct ingot_command *);
 
 /* ---- event.c ---- */
 enum ingot_status event_new(struct device *, struct ingot_runtime *, struct ingot_command *,
@@ -410,19 +497,26 @@ enum ingot_status event_reserve(struct device *, struct ingot_runtime *, const s
                                 struct event **);
 void  event_bind(struct event *, struct ingot_command *, struct ingot_event *handle);
 void  event_unreserve(struct event *);
+void  event_close(struct event *);
 
 /* ---- hazard.c ---- */
 bool  hazard_reserve(struct ingot_runtime *, struct hazard *);
 void  hazard_prune(struct ingot_runtime *, struct hazard *);
 void  hazard_release(struct ingot_runtime *, struct hazard *);
 bool  hazard_busy(struct ingot_runtime *, struct hazard *, bool readers_too);
+bool  hazard_valued(struct ingot_runtime *, struct hazard *);
 
 /* ---- pool.c ---- */
+/* Gives the lock up, but for `locked`. */
 struct slab *slab_new(struct device *, uint64_t bytes, uint32_t align, enum ingot_slab_mode, enum ingot_status *);
+struct slab *slab_new_locked(struct device *, uint64_t bytes, uint32_t align, enum ingot_status *);
+void  slabs_free(struct ingot_runtime *, struct slab *);               /* dead ones, without the lock */
 struct slab *slab_adopt(struct device *, void *, uint64_t bytes);
 void  slab_keep(struct slab *);
+bool  slab_aligned(const struct slab *, uint64_t align);               /* 0: as the device wants it */
 void  slab_drop(struct slab *);
 enum ingot_status pool_add(struct device *, struct slab *, uint32_t *id); /* takes the reference, also when it fails */
+enum ingot_status pool_add_inner(struct device *, struct slab *, uint32_t *id); /* one that only the runtime ends */
 struct pool *pool_find(struct device *, uint32_t id);
 void  pool_remove(struct device *, uint32_t id);
 enum ingot_status submit_fill(struct stream *, struct slab *, uint64_t offset, uint64_t bytes, int byte,
@@ -436,11 +530,14 @@ enum ingot_status submit_copy(struct stream *, const char *name, struct slab *to
                               uint64_t from_offset, uint64_t bytes, const struct access *, uint32_t,
                               struct ingot_command **);
 
+enum ingot_status code_ended(int code, char *text);                    /* what a kernel or a host step returned */
 enum ingot_status launch_shape(const struct device *, const uint32_t groups[3], const uint32_t *threads,
                                uint32_t chosen[3]);
 
 /* ---- context.c ---- */
 struct context *context_enter(struct ingot_context, enum ingot_status *); /* with the lock; NULL: stale or finalized */
+void  context_keep_newest(struct context *);                           /* with automatic transfers: what nobody else has */
+enum ingot_status context_lives(const struct context *);               /* not finalized, else INGOT_STALE */
 struct entry *entries_find(struct entries *, const struct node *);
 enum ingot_status entries_add(struct ingot_runtime *, struct entries *, struct node *, struct location *,
                               uint64_t offset);
@@ -449,6 +546,9 @@ void  entries_release(struct ingot_runtime *, struct entries *);
 struct entry *context_find(struct context *, const struct node *,
                            struct entry *room); /* views resolved; NULL: not there */
 enum ingot_status context_new(struct stream *, struct context *parent, struct context **);
+/* Whether the stream may write the place (INGOT_CONFLICT: it is constant, or another stream's); merge buffers that are the
+ * place take its value first. */
+enum ingot_status location_claim(struct location *, struct stream *, const struct node *);
 struct location *location_new(struct device *, struct slab *, uint32_t pool, uint64_t offset, uint64_t bytes);
 void  location_drop(struct location *);
 enum ingot_status context_finalize_locked(struct context *);
@@ -462,8 +562,15 @@ enum ingot_status context_upload(struct context *, struct node *, struct entry *
                                  bool from_host, struct ingot_command **);
 struct location *context_workspace(struct context *, uint64_t bytes, uint32_t align, enum ingot_status *);
 void location_keep(struct location *);
+/* link.c: where the device has the node already, or for all: constants and shared nodes; NULL: the context places it. */
+enum ingot_status location_given(struct context *, struct node *, struct location **, uint64_t *offset);
 enum ingot_status link_locked(struct context *, struct library *, const struct ingot_module_routine *,
                               struct routine **);
+
+/* ---- library.c ---- */
+/* What the device's loader made of the library, the first time it is asked; NULL where it makes nothing of libraries. */
+enum ingot_status library_loaded(struct library *, struct device *, void **loaded);
+void *kernel_module(struct device *, const struct ingot_module_kernel *);      /* of the library it is in, or NULL */
 
 /* ---- node.c ---- */
 struct node *node_make(struct ingot_runtime *, const struct ingot_node_options *, enum ingot_status *);
@@ -472,6 +579,10 @@ enum ingot_status node_count(const struct node *, uint64_t *);
 enum ingot_dtype  node_dtype(struct node *);                           /* freezes */
 size_t node_debug_name(const struct node *, char *, size_t);
 struct node *node_base(struct node *, uint64_t *offset);               /* through views */
+void *node_host(struct node *, struct node **base);                    /* its part of the base's host array, or NULL */
+void  node_host_settle(struct node *);                                 /* until no thread copies values; may give up the lock */
+enum ingot_status node_placeable(const struct node *);                 /* INGOT_CONFLICT: its mode gives it no memory */
+uint32_t node_align(const struct node *);                              /* of memory that is adopted for it */
 
 /* ---- routine.c, transfer.c, schedule.c ---- */
 enum ingot_status routine_run_locked(struct routine *, struct ingot_command **);
@@ -479,7 +590,11 @@ enum ingot_status transfer_run(struct node *, struct context *target, enum ingot
                                bool *moved, struct ingot_command **);
 enum ingot_status schedule_run(struct routine *, const struct request *whole, const struct ingot_slot *,
                                void *const *pools, struct slab *const *slabs, struct ingot_command **);
-enum ingot_status merge_ensure(struct stream *, uint64_t bytes);
+enum ingot_status host_download(struct context *, struct node *);     /* to its own array; ordered, not waited for */
+enum ingot_status merge_ensure(struct stream *, uint64_t bytes, bool unlocked);
+void  merge_empty(struct stream *);                                    /* but for its own storage */
+/* Before the stream writes a place that merge buffers are: each copies it, or is empty where its consumer is submitted. */
+enum ingot_status merges_settle(struct location *, struct stream *writer);
 
 /* ---- text.c ---- */
 struct sink { char *at; size_t room, count; };
@@ -488,6 +603,13 @@ void sink_string(struct sink *, const char *);                         /* a JSON
 size_t sink_end(struct sink *);
 
 uint64_t clock_nanoseconds(void);
+
+#if INGOT_THREADS
+#include <sched.h>
+static inline void yield_briefly(void) { sched_yield(); }
+#else
+static inline void yield_briefly(void) { }
+#endif
 
 static inline void pause_briefly(void)
 {

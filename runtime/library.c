@@ -6,6 +6,16 @@ static enum ingot_status bad(const struct ingot_module *module, const char *what
 	return say(INGOT_INVALID, "module %s: %s (%u)", module->name ? module->name : "?", what, index);
 }
 
+/* Bytes of the largest extents; UINT64_MAX: too many. */
+static uint64_t node_least(const struct ingot_module_node *node)
+{
+	uint64_t count = 1, bytes;
+	for (uint32_t i = 0; i < node->rank; i++)
+		if (__builtin_mul_overflow(count, (uint64_t)node->dims[i].extent, &count))
+			return UINT64_MAX;
+	return ingot_dtype_bytes((enum ingot_dtype)node->dtype, count, &bytes) ? bytes : UINT64_MAX;
+}
+
 static enum ingot_status node_check(const struct ingot_module *module, uint32_t index)
 {
 	const struct ingot_module_node *node = module->nodes + index;
@@ -20,6 +30,12 @@ static enum ingot_status node_check(const struct ingot_module *module, uint32_t 
 		if (node->dims[i].extent < 0 || node->dims[i].symbol < -1 ||
 		    node->dims[i].symbol >= (int64_t)module->symbol_count)
 			return bad(module, "a node's dims", index);
+	uint64_t least = node_least(node);
+	if (node->bytes < least || least == UINT64_MAX)
+		return bad(module, "a node's bytes, fewer than its dims need", index);
+	for (uint32_t i = 0; i < index; i++)
+		if (!strcmp(module->nodes[i].name, node->name))
+			return bad(module, "two nodes of one name", index);
 	if (node->view_of < -1 || node->view_of >= (int64_t)index)         /* a view stands behind what it is part of */
 		return bad(module, "a view of a node that does not stand before it", index);
 	if (node->view_of >= 0 &&
@@ -57,7 +73,7 @@ static enum ingot_status steps_check(const struct ingot_module *module, const st
 		    (step->kernel >= module->kernel_count ||
 		     module->kernels[step->kernel].argument_count != step->argument_count))
 			return bad(module, "a step's kernel, or the number of its arguments", s);
-		if (step->kind == INGOT_STEP_HOST && step->kernel >= module->host_count)
+		if (step->kind == INGOT_STEP_HOST && (step->kernel >= module->host_count || !module->hosts[step->kernel]))
 			return bad(module, "a step's host function", s);
 		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR) &&
 		    step->argument_count != needs[step->kind])
@@ -85,6 +101,8 @@ static enum ingot_status routine_check(const struct ingot_module *module, uint32
 		return bad(module, "the merge input of a routine", index);
 	if ((routine->workspace_align & (routine->workspace_align - 1)) || routine->extent_count > 4096)
 		return bad(module, "the workspace or the extents of a routine", index);
+	if (routine->argument_count && !routine->arguments)
+		return bad(module, "a routine without a table of its arguments", index);
 	if (routine->more_workspace_count && !routine->more_workspaces)
 		return bad(module, "the workspaces of a routine", index);
 	for (uint32_t i = 0; i < routine->argument_count; i++) {
@@ -121,9 +139,17 @@ static enum ingot_status module_check(const struct ingot_module *module)
 	for (uint32_t i = 0; i < module->symbol_count && !status; i++)
 		if (!module->symbols[i].name || module->symbols[i].least > module->symbols[i].most)
 			status = bad(module, "a symbol without name or range", i);
+		else
+			for (uint32_t k = 0; k < i && !status; k++)
+				if (!strcmp(module->symbols[k].name, module->symbols[i].name))
+					status = bad(module, "two symbols of one name", i);
 	for (uint32_t i = 0; i < module->kernel_count && !status; i++)
 		if (!module->kernels[i].name)
 			status = bad(module, "a kernel without a name", i);
+		else
+			for (uint32_t k = 0; k < i && !status; k++)
+				if (!strcmp(module->kernels[k].name, module->kernels[i].name))
+					status = bad(module, "two kernels of one name", i);
 	for (uint32_t i = 0; i < module->node_count && !status; i++)
 		status = node_check(module, i);
 	for (uint32_t i = 0; i < module->routine_count && !status; i++)
@@ -154,6 +180,7 @@ static enum ingot_status node_bind(struct library *library, struct library *with
 			           ingot_dtype_name((enum ingot_dtype)node->precision.dtype),
 			           (unsigned long long)node->storage_bytes);
 		object_keep(&node->object);
+		node->libraries++;
 		library->nodes[index] = node;
 		return INGOT_OK;
 	}
@@ -175,10 +202,16 @@ static enum ingot_status node_bind(struct library *library, struct library *with
 	if (!(node = node_make(runtime, &options, &status)))
 		return status;
 	object_keep(&node->object);                       /* the handle's, and the library's */
+	node->libraries = 1;
 	library->nodes[index] = node;
 	node->storage_bytes = from->bytes;
 	node->align = from->align;
 	node->initial = from->initial;
+	if (from->flags & INGOT_NODE_CONSTANT) {
+		node->constants = &library->module->constants;
+		node->constants_data = library->constants;
+		node->constants_offset = from->offset;
+	}
 	if (from->view_of >= 0) {
 		node->parent = library->nodes[from->view_of];
 		node->view_offset = from->offset;
@@ -195,13 +228,56 @@ void library_release(struct object *object)
 		struct node *node = library->nodes[i];
 		if (!node)
 			continue;
-		/* The handle of a node ends with the last library that has it. */
-		if (node->object.generation && node->object.refs == 2)
+		/* The handle of a node ends with the last library that has it; contexts and merge buffers may hold it on. */
+		if (!--node->libraries)
 			handle_close(&node->object);
 		object_drop(&node->object);
 	}
+	for (uint32_t i = 0; i < library->loaded_count; i++) {
+		struct device *device = library->loaded[i].device;
+		if (library->loaded[i].raw && device->backend->table->module_unload)
+			device->backend->table->module_unload(device->raw, library->loaded[i].raw);
+		object_drop(&device->object);
+	}
+	memory_free(runtime, library->loaded);
 	memory_free(runtime, library->nodes);
 	memory_free(runtime, library);
+}
+
+enum ingot_status library_loaded(struct library *library, struct device *device, void **loaded)
+{
+	struct ingot_runtime *runtime = library->object.runtime;
+	const struct ingot_backend *table = device->backend->table;
+	char text[INGOT_BACKEND_TEXT] = "";
+	*loaded = NULL;
+	if (!OPTIONAL(table, module_load))
+		return INGOT_OK;
+	for (uint32_t i = 0; i < library->loaded_count; i++)
+		if (library->loaded[i].device == device) {
+			*loaded = library->loaded[i].raw;
+			return INGOT_OK;
+		}
+	if (!memory_grow(runtime, &library->loaded, library->loaded_count, &library->loaded_room, sizeof *library->loaded))
+		return say(INGOT_MEMORY, "no memory to load module %s", library->module->name);
+	enum ingot_status status = table->module_load(device->raw, library->module, loaded, text);
+	if (status)
+		return say(status, "module %s: %s", library->module->name, text[0] ? text : ingot_status_text(status));
+	object_keep(&device->object);
+	library->loaded[library->loaded_count++] = (struct loaded){ device, *loaded };
+	return INGOT_OK;
+}
+
+void *kernel_module(struct device *device, const struct ingot_module_kernel *kernel)
+{
+	struct ingot_runtime *runtime = device->object.runtime;
+	for (uint32_t i = 0; OPTIONAL(device->backend->table, module_load) && i < runtime->handle_count; i++) {
+		struct library *library = (struct library *)runtime->handles[i].object;
+		void *loaded;
+		if (library && library->object.kind == KIND_LIBRARY && kernel >= library->module->kernels &&
+		    kernel < library->module->kernels + library->module->kernel_count)
+			return library_loaded(library, device, &loaded) ? NULL : loaded;
+	}
+	return NULL;
 }
 
 static enum ingot_status load_locked(struct ingot_runtime *runtime, const struct ingot_module *module,
@@ -244,8 +320,7 @@ enum ingot_status ingot_library_load(struct ingot_runtime *runtime, const struct
                                      const struct ingot_library_options *options, struct ingot_library *out)
 {
 	struct library *library = NULL;
-	if (!runtime || !module || !out)
-		return say(INGOT_INVALID, "ingot_library_load: NULL");
+	NEED(runtime && module && out);
 	enum ingot_status status = module_check(module);
 	if (status)
 		return status;
@@ -273,6 +348,7 @@ enum ingot_status ingot_library_close(struct ingot_library handle)
 
 enum ingot_status ingot_library_node(struct ingot_library handle, const char *name, struct ingot_node *out)
 {
+	NEED(name && out);
 	struct library *library = ENTER(library, handle, KIND_LIBRARY);
 	if (!library)
 		return INGOT_STALE;
@@ -288,6 +364,7 @@ enum ingot_status ingot_library_node(struct ingot_library handle, const char *na
 enum ingot_status ingot_library_kernel(struct ingot_library handle, const char *name,
                                        const struct ingot_module_kernel **out)
 {
+	NEED(name && out);
 	struct library *library = ENTER(library, handle, KIND_LIBRARY);
 	if (!library)
 		return INGOT_STALE;

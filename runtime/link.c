@@ -11,33 +11,33 @@ static bool has(const uint32_t *at, uint32_t count, uint32_t index)
 
 /* ---- constants: one copy for each device ---- */
 
-static enum ingot_status constants_location(struct context *context, struct library *library, struct location **out)
+static enum ingot_status constants_location(struct context *context, const struct ingot_module_constants *constants,
+                                            const void *data, struct object *keeps, struct location **out)
 {
 	struct device *device = context->stream->device;
 	struct ingot_runtime *runtime = device->object.runtime;
-	const struct ingot_module_constants *constants = &library->module->constants;
 	enum ingot_status status;
 	for (uint32_t i = 0; i < device->constant_count; i++) {
 		const struct constants *one = device->constants + i;
 		if (one->bytes == constants->bytes &&
-		    (one->data == library->constants || (one->hash && one->hash == constants->hash))) {
+		    (one->data == data || (one->hash && one->hash == constants->hash))) {
 			*out = one->location;
 			return INGOT_OK;
 		}
 	}
 	if (!memory_grow(runtime, &device->constants, device->constant_count, &device->constant_room,
 	                 sizeof *device->constants))
-		return say(INGOT_MEMORY, "no memory for the constants of %s", library->module->name);
+		return say(INGOT_MEMORY, "no memory for %llu bytes of constants", (unsigned long long)constants->bytes);
 	uint32_t align = constants->align ? constants->align : device->properties.slab_align, pool;
 	struct location *location = NULL;
 	if (device->properties.host_memory &&
-	    !((uintptr_t)library->constants & (align - 1))) { /* flash, or a mapped file: no copy */
-		struct slab *slab = slab_adopt(device, (void *)(uintptr_t)library->constants, constants->bytes);
+	    !((uintptr_t)data & (align - 1))) { /* flash, or a mapped file: no copy */
+		struct slab *slab = slab_adopt(device, (void *)(uintptr_t)data, constants->bytes);
 		status =
-		        slab ? INGOT_OK : say(INGOT_MEMORY, "no memory for the constants of %s", library->module->name);
+		        slab ? INGOT_OK : say(INGOT_MEMORY, "no memory for %llu bytes of constants", (unsigned long long)constants->bytes);
 		if (slab) {
 			slab_keep(slab);
-			status = pool_add(device, slab, &pool);
+			status = pool_add_inner(device, slab, &pool);
 			if (!status && !(location = location_new(device, slab, pool, 0, constants->bytes))) {
 				pool_remove(device, pool);
 				status = say(INGOT_MEMORY, "no memory for a location");
@@ -45,18 +45,22 @@ static enum ingot_status constants_location(struct context *context, struct libr
 			slab_drop(slab);
 		}
 	} else if ((location = location_alone(device, constants->bytes, align, &status)))
-		status = submit_write(context->stream, "constants", location->slab, 0, library->constants,
-		                      constants->bytes, &(struct access){&location->hazard, false, true}, 1,
-		                      &library->object, NULL);
+		status = submit_write(context->stream, "constants", location->slab, 0, data, constants->bytes,
+		                      &(struct access){&location->hazard, false, true}, 1, keeps, NULL);
 	if (status) {
 		location_drop(location);
 		return status;
 	}
-	location->written = location->owns_pool = true;
+	location->hazard.valued = location->owns_pool = location->slab->constant = true;
 	device->constants[device->constant_count++] =
-	        (struct constants){library->constants, constants->bytes, constants->hash, location};
+	        (struct constants){data, constants->bytes, constants->hash, location};
 	*out = location;
 	return INGOT_OK;
+}
+
+static enum ingot_status library_constants(struct context *context, struct library *library, struct location **out)
+{
+	return constants_location(context, &library->module->constants, library->constants, &library->object, out);
 }
 
 /* ---- sharing between streams ---- */
@@ -70,6 +74,7 @@ static enum ingot_status device_place(struct context *context, struct entries *e
 	struct location *location = status ? NULL : location_alone(device, bytes, node->align, &status);
 	if (!location)
 		return status;
+	node_host_settle(node);
 	if (!(status = location_begin(context, node, location)))
 		status = entries_add(device->object.runtime, entries, node, location, 0);
 	*out = status ? NULL : location;
@@ -132,6 +137,17 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 	return status;
 }
 
+enum ingot_status location_given(struct context *context, struct node *node, struct location **out, uint64_t *offset)
+{
+	*out = NULL;
+	*offset = 0;
+	if (node->constants) {
+		*offset = node->constants_offset;
+		return constants_location(context, node->constants, node->constants_data, &node->object, out);
+	}
+	return ingot_mode_known_shared(&node->mode) ? sharing_decide(context, node, false, out) : INGOT_OK;
+}
+
 /* ---- linking ---- */
 
 struct linking {
@@ -161,7 +177,8 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 	if (context_find(context, base, &room)) {
 		if (room.location->owner && writes && room.location->owner != context->stream)
 			return refuse(base, "another stream writes it");
-		return INGOT_OK;
+		return room.location->slab->constant && writes ? refuse(base, "it is constant, and the routine writes it")
+		                                               : INGOT_OK;
 	}
 	for (uint32_t i = 0; i < linking->count; i++)
 		if (linking->nodes[i] == base)
@@ -169,7 +186,7 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 	if (from->flags & INGOT_NODE_CONSTANT) {
 		if (writes)
 			return refuse(base, "it is constant, and the routine writes it");
-		if (!(status = constants_location(context, linking->library, &location)))
+		if (!(status = library_constants(context, linking->library, &location)))
 			status = entries_add(runtime, &context->entries, base, location, from->offset);
 		return status;
 	}
@@ -258,7 +275,7 @@ static enum ingot_status arguments_bind(struct routine *made, struct context *co
 			argument->offset = routine->arguments[i].offset;
 			break;
 		case INGOT_FROM_CONSTANTS:
-			status = constants_location(context, made->library, &location);
+			status = library_constants(context, made->library, &location);
 			argument->location = status ? NULL : location;
 			argument->offset = routine->arguments[i].offset;
 			break;
@@ -313,8 +330,11 @@ enum ingot_status link_locked(struct context *parent, struct library *library,
 {
 	struct ingot_runtime *runtime = parent->object.runtime;
 	struct linking linking = { .library = library, .routine = routine };
+	void *loaded;
 	size_t most = (size_t)routine->input_count + routine->output_count + routine->argument_count;
 	enum ingot_status status = merge_check(parent, library, routine);
+	if (!status)
+		status = library_loaded(library, parent->stream->device, &loaded);
 	if (!status)
 		status = context_new(parent->stream, parent, &linking.context);
 	if (status)
@@ -332,7 +352,7 @@ enum ingot_status link_locked(struct context *parent, struct library *library,
 		struct entry *entry = entries_find(&linking.context->entries, linking.nodes[i]);
 		for (uint32_t k = 0; entry && k < library->module->node_count; k++)
 			if (library->nodes[k] == entry->node && library->module->nodes[k].flags & INGOT_NODE_STATE)
-				entry->location->written = true;
+				entry->location->hazard.valued = true;
 	}
 	memory_free(runtime, linking.nodes);
 	memory_free(runtime, linking.cleared);
@@ -350,52 +370,52 @@ static const struct ingot_module_routine *routine_named(const struct library *li
 	return NULL;
 }
 
-static void leave_stream(struct stream *stream)
-{
-	object_keep(&stream->object);
-	leave_dropping(stream, stream->tail);
-}
-
 enum ingot_status ingot_link(struct ingot_context handle, struct ingot_library library_handle, const char *name,
                              struct ingot_routine *out)
 {
+	NEED(name && out);
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	struct submission submission;
 	struct routine *routine;
 	if (!context)
 		return INGOT_STALE;
-	struct ingot_runtime *runtime = handle.runtime;
-	struct stream *stream = context->stream;
 	object_keep(&context->object);
-	enum ingot_status status = stream_room(stream);
-	struct library *library = status ? NULL : FIND(library, runtime, library_handle, KIND_LIBRARY);
+	enum ingot_status status = submission_begin(&submission, context->stream, NULL);
+	struct library *library = status ? NULL : FIND(library, handle.runtime, library_handle, KIND_LIBRARY);
 	const struct ingot_module_routine *descriptor = library ? routine_named(library, name) : NULL;
-	if (!status && context->finalized)
-		status = say(INGOT_STALE, "the context is finalized");
-	else if (!status)
-		status = !library      ? INGOT_STALE
-		         : !descriptor ? INGOT_MISSING
-		                       : link_locked(context, library, descriptor, &routine);
+	if (!status && !library)
+		status = INGOT_STALE;
+	else if (!status && !descriptor)
+		status = INGOT_MISSING;
+	if (library)
+		object_keep(&library->object);
+	placing_begin(context->stream->device);
+	if (!status && !(status = context_lives(context)) && !(status = stream_refuses(context->stream)))
+		status = link_locked(context, library, descriptor, &routine);
 	if (!status)
 		*out = HANDLE(ingot_routine, routine);
-	object_keep(&stream->object);
+	placing_end(context->stream->device);
+	if (library)
+		object_drop(&library->object);
 	object_drop(&context->object);
-	leave_stream(stream);
-	enter(runtime);
-	object_drop(&stream->object);
-	leave(runtime);
-	return status;
+	return submission_end(&submission, status, NULL);
 }
 
 enum ingot_status ingot_link_all(struct ingot_context context, struct ingot_library library,
                                  bool (*keep)(const char *name, void *), void *user, struct ingot_routine *routines,
                                  struct ingot_context *last)
 {
+	NEED(last);
 	struct library *found = ENTER(library, library, KIND_LIBRARY);
 	enum ingot_status status = INGOT_OK;
 	if (!found)
 		return INGOT_STALE;
 	const struct ingot_module *module = found->module;
+	if (module->routine_count && !routines)
+		status = say(INGOT_INVALID, "ingot_link_all: no place for the routines");
 	leave(library.runtime);
+	if (status)
+		return status;
 	*last = context;
 	uint32_t i;
 	for (i = 0; i < module->routine_count && !status; i++) {

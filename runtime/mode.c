@@ -3,12 +3,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "alone.h"
 #include "ingot/mode.h"
 
 #define WHY_ROOM 200
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+#if INGOT_THREADS
 static bool refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#endif
 static bool refuse(char *why, const char *format, ...)
 {
 	va_list arguments;
@@ -22,11 +25,15 @@ static bool refuse(char *why, const char *format, ...)
 
 const char *ingot_provenance_text(enum ingot_provenance provenance)
 {
+#if INGOT_THREADS                  /* else numbers say it: words take memory */
 	switch ((int)provenance) {
 #define P(name, code, text) case code: return text;
 	INGOT_PROVENANCES(P)
 #undef P
 	}
+#else
+	(void)provenance;
+#endif
 	return NULL;
 }
 
@@ -73,7 +80,7 @@ const char *ingot_precision_name(enum ingot_precision level)
 
 bool ingot_precision_parse(const char *text, enum ingot_precision *level)
 {
-	for (size_t i = 0; i < COUNT(precisions); i++)
+	for (size_t i = 0; text && level && i < COUNT(precisions); i++)
 		if (!strcmp(text, precisions[i])) {
 			*level = (enum ingot_precision)i;
 			return true;
@@ -90,13 +97,15 @@ size_t ingot_mode_text(uint32_t mode, enum ingot_sharing sharing, char *text, si
 	for (size_t i = 1; !name && i < 7; i++)
 		if (mode & modes[i].mode)
 			used += (size_t)snprintf(set + used, sizeof set - used, "%s%s", used ? "|" : "", modes[i].name);
-	int length = snprintf(text, room, "%s%s%s", name ? name : set, sharing ? " " : "",
+	int length = snprintf(text, text ? room : 0, "%s%s%s", name ? name : set, sharing ? " " : "",
 	                      sharing ? ingot_sharing_name(sharing) : "");
 	return length > 0 ? (size_t)length : 0;
 }
 
 bool ingot_mode_parse(const char *text, uint32_t *mode, enum ingot_sharing *sharing)
 {
+	if (!text || !mode || !sharing)
+		return false;
 	const char *space = strchr(text, ' ');
 	size_t length = space ? (size_t)(space - text) : strlen(text);
 	uint32_t found = 0;
@@ -300,7 +309,7 @@ const char *ingot_dtype_name(enum ingot_dtype dtype)
 
 bool ingot_dtype_parse(const char *text, enum ingot_dtype *dtype)
 {
-	for (size_t i = 0; i < COUNT(dtypes); i++)
+	for (size_t i = 0; text && dtype && i < COUNT(dtypes); i++)
 		if (!strcmp(text, dtypes[i].name)) {
 			*dtype = (enum ingot_dtype)dtypes[i].dtype;
 			return true;

@@ -1,4 +1,6 @@
 /* multicore.c: a worker thread for each stream, and one intra-op pool for all of them. */
+#include "alone.h"
+#if INGOT_THREADS
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -129,9 +131,10 @@ static void multicore_queue_close(void *raw)
 }
 
 const struct ingot_backend ingot_backend_multicore = {
-	.name = "multicore",
+	.version = INGOT_BACKEND_VERSION, .name = "multicore",
 	.open = multicore_open, .close = multicore_close, .devices = multicore_devices,
 	.device_open = multicore_device_open, .device_close = multicore_device_close, .parallel = multicore_parallel,
 	.queue_open = multicore_queue_open, .queue_close = multicore_queue_close, .wake = multicore_wake,
 	HOST_ROWS,
 };
+#endif

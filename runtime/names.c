@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "alone.h"
 #include "ingot/names.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -64,7 +65,7 @@ static int compare(const void *a, const void *b) { return strcmp(a, *(const char
 
 bool ingot_name_is_keyword(const char *name)
 {
-	return bsearch(name, keywords, COUNT(keywords), sizeof *keywords, compare) != NULL;
+	return name && bsearch(name, keywords, COUNT(keywords), sizeof *keywords, compare) != NULL;
 }
 
 struct line { char *at; size_t room, count; };
@@ -72,9 +73,9 @@ struct line { char *at; size_t room, count; };
 static void add(struct line *line, const char *text)
 {
 	for (; *text; text++, line->count++)
-		if (line->count + 1 < line->room)
+		if (line->at && line->count + 1 < line->room)
 			line->at[line->count] = *text;
-	if (line->room)
+	if (line->at && line->room)
 		line->at[line->count < line->room ? line->count : line->room - 1] = 0;
 }
 
@@ -119,7 +120,7 @@ bool ingot_name_no_grad(const char *const *labels, uint32_t count, char *text, s
 size_t ingot_name_ident(enum ingot_name_style style, uint32_t id, const char *const *labels, uint32_t count,
                         bool repeated, char *text, size_t room)
 {
-	struct line line = { text, room, 0 }, words;
+	struct line line = { text, text ? room : 0, 0 }, words;
 	bool grad = style != INGOT_NAME_ONLY_IDS && is_grad(labels, count);
 	char number[16], first[64];
 	snprintf(number, sizeof number, "n%u", grad && id ? id - 1 : id);
@@ -166,7 +167,7 @@ static const char *const styles[] = { "only_ids", "under_grad", "dot_grad" };
 
 bool ingot_name_style_parse(const char *text, enum ingot_name_style *style)
 {
-	for (size_t i = 0; i < COUNT(styles); i++)
+	for (size_t i = 0; text && style && i < COUNT(styles); i++)
 		if (!strcmp(text, styles[i])) {
 			*style = (enum ingot_name_style)i;
 			return true;

@@ -74,6 +74,7 @@ struct node *node_make(struct ingot_runtime *runtime, const struct ingot_node_op
 		node->left[i] = options->left ? options->left[i] : 0;
 		node->right[i] = options->right ? options->right[i] : 0;
 	}
+	node->host_hazard.strict = true;
 	node->margin = options->margin;
 	node->margin_open = options->margin_open;
 	node->precision = options->dtype
@@ -103,8 +104,7 @@ enum ingot_status ingot_node_new(struct ingot_runtime *runtime, const struct ing
                                  struct ingot_node *out)
 {
 	struct node *node;
-	if (!runtime || !options || !out)
-		return say(INGOT_INVALID, "ingot_node_new: NULL");
+	NEED(runtime && options && out);
 	enter(runtime);
 	enum ingot_status status = node_new_locked(runtime, options, &node);
 	if (!status)
@@ -119,8 +119,7 @@ enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct in
 	struct node *node;
 	uint64_t needed;
 	char why[200];
-	if (!runtime || !options || !out || !data)
-		return say(INGOT_INVALID, "ingot_node_wrap: NULL");
+	NEED(runtime && options && out && data);
 	enter(runtime);
 	enum ingot_status status = node_new_locked(runtime, options, &node);
 	if (!status) {
@@ -145,6 +144,7 @@ enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct in
 
 enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int64_t rows, struct ingot_node *out)
 {
+	NEED(out);
 	struct node *parent = ENTER(node, handle, KIND_NODE), *node;
 	enum ingot_status status = INGOT_OK;
 	uint64_t bytes;
@@ -152,8 +152,8 @@ enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int6
 		return INGOT_STALE;
 	struct ingot_runtime *runtime = handle.runtime;
 	if (!parent->rank || first < 0 || rows < 0 || first > parent->dims[0] || rows > parent->dims[0] - first)
-		status = say(INGOT_RANGE, "rows %lld to %lld of a node that has %lld", (long long)first,
-		             (long long)(first + rows), parent->rank ? (long long)parent->dims[0] : 0LL);
+		status = say(INGOT_RANGE, "%lld rows from %lld of a node that has %lld", (long long)rows,
+		             (long long)first, parent->rank ? (long long)parent->dims[0] : 0LL);
 	else if (parent->left[0] || parent->right[0])
 		status = say(INGOT_UNSUPPORTED, "a slice across margins of the leading axis");
 	if (!status)
@@ -205,6 +205,21 @@ struct node *node_base(struct node *node, uint64_t *offset)
 	return node;
 }
 
+void *node_host(struct node *node, struct node **base)
+{
+	uint64_t offset;
+	*base = node_base(node, &offset);
+	return (*base)->host ? (char *)(*base)->host + offset : NULL;
+}
+
+void node_host_settle(struct node *node)
+{
+	uint64_t offset;
+	struct node *base = node_base(node, &offset);
+	while (base->host_busy)
+		change_wait(base->object.runtime);
+}
+
 /* ---- identity ---- */
 
 static struct node *node_at(struct ingot_runtime *runtime, uint32_t id)
@@ -240,8 +255,7 @@ int ingot_node_compare(struct ingot_node a, struct ingot_node b)
 
 enum ingot_status ingot_node_find(struct ingot_runtime *runtime, uint32_t id, struct ingot_node *out)
 {
-	if (!runtime || !out)
-		return say(INGOT_INVALID, "ingot_node_find: NULL");
+	NEED(runtime && out);
 	enter(runtime);
 	struct node *node = node_at(runtime, id);
 	if (node)
@@ -267,6 +281,8 @@ uint32_t ingot_node_list(struct ingot_runtime *runtime, bool (*keep)(struct ingo
 {
 	uint32_t count = 0;
 	int64_t id = -1;
+	if (!runtime || (!nodes && room))
+		return 0;
 	for (;;) {
 		enter(runtime);
 		struct node *node = node_after(runtime, id);
@@ -340,7 +356,8 @@ static void header_print(struct sink *sink, struct node *node, bool debug)
 	const char *text = ingot_provenance_text((enum ingot_provenance)(node->mode.provenance % 1000));
 	sink_printf(sink, " by %u (%s), %s", node->mode.provenance, text ? text : "?",
 	            ingot_precision_name((enum ingot_precision)node->precision.level));
-	if (node->host)
+	struct node *base;
+	if (node_host(node, &base))
 		sink_printf(sink, ", host");
 	if (node->parent)
 		sink_printf(sink, ", part of n%u", node->parent->id);
@@ -417,6 +434,8 @@ size_t ingot_node_code_name(struct ingot_node node, char *text, size_t room)
 size_t ingot_node_headers(struct ingot_runtime *runtime, bool debug, char *text, size_t room)
 {
 	struct sink sink = { text, room, 0 };
+	if (!runtime)
+		return 0;
 	enter(runtime);
 	int64_t id = -1;
 	for (struct node *node; (node = node_after(runtime, id)); id = node->id) {
@@ -429,6 +448,7 @@ size_t ingot_node_headers(struct ingot_runtime *runtime, bool debug, char *text,
 
 enum ingot_status ingot_node_code_name_update(struct ingot_node handle, const char *name)
 {
+	NEED(name);
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	enum ingot_status status = INGOT_OK;
 	if (!node)
@@ -447,6 +467,7 @@ enum ingot_status ingot_node_code_name_update(struct ingot_node handle, const ch
 
 enum ingot_status ingot_node_note(struct ingot_node handle, const char *text)
 {
+	NEED(text);
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	if (!node)
 		return INGOT_STALE;
@@ -492,6 +513,8 @@ enum ingot_status node_bytes(struct node *node, uint64_t *bytes)
 enum ingot_status ingot_node_dtype_update(struct ingot_node handle, enum ingot_precision level, enum ingot_dtype dtype,
                                           const enum ingot_dtype *only_if)
 {
+	if ((unsigned)level > INGOT_PRECISION_SPECIFIED || !ingot_dtype_bits(dtype))
+		return say(INGOT_INVALID, "precision %d of type %d", (int)level, (int)dtype);
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	enum ingot_status status = INGOT_OK;
 	char why[200], name[80];
@@ -508,6 +531,7 @@ enum ingot_status ingot_node_dtype_update(struct ingot_node handle, enum ingot_p
 
 enum ingot_status ingot_node_dtype(struct ingot_node handle, enum ingot_dtype *dtype)
 {
+	NEED(dtype);
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	if (!node)
 		return INGOT_STALE;
@@ -518,6 +542,7 @@ enum ingot_status ingot_node_dtype(struct ingot_node handle, enum ingot_dtype *d
 
 enum ingot_status ingot_node_count(struct ingot_node handle, uint64_t *count)
 {
+	NEED(count);
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	if (!node)
 		return INGOT_STALE;
@@ -528,12 +553,28 @@ enum ingot_status ingot_node_count(struct ingot_node handle, uint64_t *count)
 
 enum ingot_status ingot_node_bytes(struct ingot_node handle, uint64_t *bytes)
 {
+	NEED(bytes);
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	if (!node)
 		return INGOT_STALE;
 	enum ingot_status status = node_bytes(node, bytes);
 	leave(handle.runtime);
 	return status;
+}
+
+enum ingot_status node_placeable(const struct node *node)
+{
+	char mode[128];
+	if (node->mode.mode & INGOT_MATERIALIZED)
+		return INGOT_OK;
+	ingot_mode_text(node->mode.mode, (enum ingot_sharing)node->mode.sharing, mode, sizeof mode);
+	return say(INGOT_CONFLICT, "n%u is %s (by %u), so it has no memory", node->id, mode, node->mode.provenance);
+}
+
+uint32_t node_align(const struct node *node)
+{
+	uint32_t bytes = ingot_dtype_bits((enum ingot_dtype)node->precision.dtype) / 8;
+	return node->align ? node->align : bytes ? bytes : 1;
 }
 
 /* ---- mode ---- */
@@ -547,6 +588,8 @@ static enum ingot_status conflict(const struct node *node, const char *why)
 
 enum ingot_status ingot_node_mode_update(struct ingot_node handle, enum ingot_mode mode, enum ingot_provenance by)
 {
+	if (!mode || (uint32_t)mode & ~(uint32_t)INGOT_MODE_OPEN)
+		return say(INGOT_INVALID, "%u is no memory mode", (unsigned)mode);
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	char why[200];
 	if (!node)
@@ -559,6 +602,8 @@ enum ingot_status ingot_node_mode_update(struct ingot_node handle, enum ingot_mo
 enum ingot_status ingot_node_sharing_update(struct ingot_node handle, enum ingot_sharing sharing,
                                             enum ingot_provenance by)
 {
+	if ((unsigned)sharing > INGOT_SHARED)
+		return say(INGOT_INVALID, "%d is no sharing", (int)sharing);
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	char why[200];
 	if (!node)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "alone.h"
 #include "ingot/plan.h"
 
 #define NONE UINT32_MAX

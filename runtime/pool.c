@@ -14,8 +14,8 @@ struct slab *slab_adopt(struct device *device, void *memory, uint64_t bytes)
 	return slab;
 }
 
-struct slab *slab_new(struct device *device, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode,
-                      enum ingot_status *status)
+static struct slab *slab_make(struct device *device, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode,
+                              bool unlocked, enum ingot_status *status)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	const struct ingot_backend *table = device->backend->table;
@@ -24,6 +24,10 @@ struct slab *slab_new(struct device *device, uint64_t bytes, uint32_t align, enu
 	align = align ? align : device->properties.slab_align;
 	if (align & (align - 1)) {
 		*status = say(INGOT_INVALID, "%s: an alignment of %u is no power of two", name, align);
+		return NULL;
+	}
+	if ((unsigned)mode > INGOT_SLAB_PINNED) {
+		*status = say(INGOT_INVALID, "%s: %d is no kind of slab", name, (int)mode);
 		return NULL;
 	}
 	if (bytes > SIZE_MAX / 2) {
@@ -35,26 +39,51 @@ struct slab *slab_new(struct device *device, uint64_t bytes, uint32_t align, enu
 		*status = say(INGOT_MEMORY, "%s: no memory for a slab", name);
 		return NULL;
 	}
+	object_keep(&device->object);
+	if (unlocked)
+		leave(runtime);
 	/* One byte at least, so that every slab has an address of its own. */
 	*status = table->slab_alloc(device->raw, bytes ? (size_t)bytes : 1, align, mode, &slab->raw, text);
+	if (!*status) {
+		slab->base = table->slab_base(slab->raw);
+		if (runtime->options.poison && device->properties.host_memory)
+			memset(slab->base, 0xCD, bytes);
+	}
+	if (unlocked)
+		enter(runtime);
+	if (*status == INGOT_LOST)
+		device_lost(device, text[0] ? text : ingot_status_text(*status));
 	if (*status) {
+		object_drop(&device->object);
 		say(*status, "%s: a slab of %llu bytes: %s", name, (unsigned long long)bytes,
 		    text[0] ? text : ingot_status_text(*status));
 		memory_free(runtime, slab);
 		return NULL;
 	}
 	slab->device = device;
-	slab->base = table->slab_base(slab->raw);
 	slab->bytes = bytes;
 	slab->refs = 1;
-	object_keep(&device->object);
 	device->backend->used[device->properties.ordinal] += bytes ? bytes : 1;
-	if (runtime->options.poison && device->properties.host_memory)
-		memset(slab->base, 0xCD, bytes);
 	return slab;
 }
 
+struct slab *slab_new(struct device *device, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode,
+                      enum ingot_status *status)
+{
+	return slab_make(device, bytes, align, mode, true, status);
+}
+
+struct slab *slab_new_locked(struct device *device, uint64_t bytes, uint32_t align, enum ingot_status *status)
+{
+	return slab_make(device, bytes, align, INGOT_SLAB_PRIVATE, false, status);
+}
+
 void slab_keep(struct slab *slab) { slab->refs++; }
+
+bool slab_aligned(const struct slab *slab, uint64_t align)
+{
+	return !((uintptr_t)slab->base & ((uintptr_t)(align ? align : slab->device->properties.slab_align) - 1));
+}
 
 void slab_drop(struct slab *slab)
 {
@@ -62,14 +91,30 @@ void slab_drop(struct slab *slab)
 		return;
 	struct device *device = slab->device;
 	struct ingot_runtime *runtime = device->object.runtime;
-	if (!slab->adopted) {
+	if (!slab->adopted)
+		device->backend->used[device->properties.ordinal] -= slab->bytes ? slab->bytes : 1;
+	slab->next = runtime->dead;
+	runtime->dead = slab;
+}
+
+void slabs_free(struct ingot_runtime *runtime, struct slab *dead)
+{
+	for (struct slab *slab = dead; slab; slab = slab->next) {
+		struct device *device = slab->device;
+		if (slab->adopted)
+			continue;
 		if (runtime->options.poison && device->properties.host_memory)
 			memset(slab->base, 0xCD, slab->bytes);
-		device->backend->used[device->properties.ordinal] -= slab->bytes ? slab->bytes : 1;
 		device->backend->table->slab_free(device->raw, slab->raw);
 	}
-	memory_free(runtime, slab);
-	object_drop(&device->object);
+	enter(runtime);
+	for (struct slab *next; dead; dead = next) {
+		struct device *device = dead->device;
+		next = dead->next;
+		memory_free(runtime, dead);
+		object_drop(&device->object);
+	}
+	leave(runtime);
 }
 
 /* ---- pools ---- */
@@ -109,13 +154,20 @@ static enum ingot_status pool_insert(struct device *device, uint32_t id, struct 
 
 enum ingot_status pool_add(struct device *device, struct slab *slab, uint32_t *id)
 {
-	if (device->next_pool == UINT32_MAX) {
-		slab_drop(slab);
-		return say(INGOT_RANGE, "the device has used up its pool ids");
-	}
+	/* Ids that the caller chose are passed over; behind the last one come those that are free again. */
+	while (!device->next_pool || pool_find(device, device->next_pool))
+		device->next_pool++;
 	enum ingot_status status = pool_insert(device, device->next_pool, slab);
 	if (!status)
 		*id = device->next_pool++;
+	return status;
+}
+
+enum ingot_status pool_add_inner(struct device *device, struct slab *slab, uint32_t *id)
+{
+	enum ingot_status status = pool_add(device, slab, id);
+	if (!status)
+		pool_find(device, *id)->inner = true;
 	return status;
 }
 
@@ -151,46 +203,66 @@ static struct pool *pool_range(struct device *device, uint32_t id, uint64_t offs
 enum ingot_status ingot_pool_open(struct ingot_device handle, uint64_t bytes, uint32_t align, enum ingot_slab_mode mode,
                                   uint32_t *id)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	NEED(id);
 	enum ingot_status status;
+	struct device *device = device_enter(handle, &status);
 	if (!device)
-		return INGOT_STALE;
+		return status;
 	struct slab *slab = slab_new(device, bytes, align, mode, &status);
-	if (slab)
+	if (slab && device->closing) {
+		slab_drop(slab);
+		status = say(INGOT_STALE, "the device is being closed");
+	} else if (slab)
 		status = pool_add(device, slab, id);
 	leave(handle.runtime);
 	return status;
 }
 
+/* The pool if programs may end it, or there is none. */
+static enum ingot_status pool_yields(struct device *device, uint32_t id)
+{
+	const struct pool *pool = pool_find(device, id);
+	return pool && pool->inner ? say(INGOT_BUSY, "%s:%d:%u: pool %u is a context's, or holds constants",
+	                                 device->properties.backend, device->properties.ordinal, device->properties.id, id)
+	                           : INGOT_OK;
+}
+
 enum ingot_status ingot_pool_replace(struct ingot_device handle, uint32_t id, uint64_t bytes, uint32_t align,
                                      enum ingot_slab_mode mode)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	enum ingot_status status;
+	struct device *device = device_enter(handle, &status);
 	if (!device)
-		return INGOT_STALE;
-	if (!id)
-		status = say(INGOT_INVALID, "pool 0 is the merge buffer");
-	else {
-		pool_remove(device, id);
-		struct slab *slab = slab_new(device, bytes, align, mode, &status);
-		if (slab)
-			status = pool_insert(device, id, slab);
-		if (!status && id >= device->next_pool)
-			device->next_pool = id + 1 ? id + 1 : id;
+		return status;
+	status = id ? pool_yields(device, id) : say(INGOT_INVALID, "pool 0 is the merge buffer");
+	struct slab *slab = status ? NULL : slab_new(device, bytes, align, mode, &status);
+	if (slab && (status = device->closing ? say(INGOT_STALE, "the device is being closed") : pool_yields(device, id))) {
+		slab_drop(slab);
+		slab = NULL;
 	}
+	struct pool *old = slab ? pool_find(device, id) : NULL;
+	if (old) {
+		hazard_release(handle.runtime, &old->hazard);
+		slab_drop(old->slab);
+		old->slab = slab;
+	} else if (slab)
+		status = pool_insert(device, id, slab);
+	if (slab && !status && id >= device->next_pool)
+		device->next_pool = id + 1;               /* 0 behind the last: pool_add begins again */
 	leave(handle.runtime);
 	return status;
 }
 
 enum ingot_status ingot_pool_adopt(struct ingot_device handle, void *memory, uint64_t bytes, uint32_t *id)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	NEED(memory && id);
 	enum ingot_status status;
+	struct device *device = device_enter(handle, &status);
 	if (!device)
-		return INGOT_STALE;
-	if (!memory || bytes > SIZE_MAX / 2)
-		status = say(INGOT_INVALID, "ingot_pool_adopt: no memory");
+		return status;
+	if (bytes > SIZE_MAX / 2 || (uintptr_t)memory % ADOPT_ALIGN)
+		status = say(INGOT_INVALID, "memory to adopt is aligned to %d bytes and no more than the half of all",
+		             ADOPT_ALIGN);
 	else if (!device->properties.host_memory)
 		status = say(INGOT_UNSUPPORTED, "%s does not use host memory", device->properties.backend);
 	else {
@@ -206,13 +278,16 @@ enum ingot_status ingot_pool_close(struct ingot_device handle, uint32_t id)
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	if (!device)
 		return INGOT_STALE;
-	pool_remove(device, id);
+	enum ingot_status status = pool_yields(device, id);
+	if (!status)
+		pool_remove(device, id);
 	leave(handle.runtime);
-	return INGOT_OK;
+	return status;
 }
 
 enum ingot_status ingot_pool_bytes(struct ingot_device handle, uint32_t id, uint64_t *bytes)
 {
+	NEED(bytes);
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	enum ingot_status status = INGOT_OK;
 	if (!device)
@@ -224,14 +299,20 @@ enum ingot_status ingot_pool_bytes(struct ingot_device handle, uint32_t id, uint
 	return status;
 }
 
-enum ingot_status ingot_pool_ensure(struct ingot_device device, uint64_t bytes, uint32_t align, uint32_t *id)
+enum ingot_status ingot_pool_ensure(struct ingot_device handle, uint64_t bytes, uint32_t align, uint32_t *id)
 {
-	uint64_t present;
+	NEED(id);
 	if (!*id)
-		return ingot_pool_open(device, bytes, align, INGOT_SLAB_PRIVATE, id);
-	if (!ingot_pool_bytes(device, *id, &present) && present >= bytes)
-		return INGOT_OK;
-	return ingot_pool_replace(device, *id, bytes, align, INGOT_SLAB_PRIVATE);
+		return ingot_pool_open(handle, bytes, align, INGOT_SLAB_PRIVATE, id);
+	enum ingot_status status;
+	struct device *device = device_enter(handle, &status);
+	if (!device)
+		return status;
+	const struct pool *pool = pool_find(device, *id);
+	bool fits = pool && !pool->inner && pool->slab->bytes >= bytes && slab_aligned(pool->slab, align) &&
+	            !(align & (align - 1));
+	leave(handle.runtime);
+	return fits ? INGOT_OK : ingot_pool_replace(handle, *id, bytes, align, INGOT_SLAB_PRIVATE);
 }
 
 /* ---- moving bytes: one payload, four ways ---- */
@@ -337,18 +418,16 @@ enum move_kind { MOVE_FILL, MOVE_WRITE, MOVE_READ };
 static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind kind, uint32_t id, uint64_t offset,
                                    void *host, uint64_t bytes, int byte, struct ingot_event *done)
 {
+	NEED(kind == MOVE_FILL || host || !bytes);
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct submission submission;
 	struct ingot_command *command = NULL;
-	struct event *event = NULL;
 	if (!stream)
 		return INGOT_STALE;
-	struct ingot_runtime *runtime = handle.runtime;
-	enum ingot_status status = stream_room(stream);
+	enum ingot_status status = submission_begin(&submission, stream, done);
 	struct pool *pool = status ? NULL : pool_range(stream->device, id, offset, bytes, &status);
-	if (pool && kind != MOVE_FILL && !host && bytes)
-		status = say(INGOT_INVALID, "no host memory");
-	if (!status)
-		status = event_reserve(stream->device, runtime, done, &event);
+	if (pool && kind != MOVE_READ && pool->slab->constant)
+		status = say(INGOT_CONFLICT, "%s: pool %u holds constants", stream->name, id);
 	if (!status) {
 		struct access access = { &pool->hazard, kind == MOVE_READ, kind != MOVE_READ };
 		if (kind == MOVE_FILL)
@@ -360,14 +439,7 @@ static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind ki
 			status = submit_read(stream, "pool read", pool->slab, offset, host, bytes, &access, 1, NULL,
 			                     &command);
 	}
-	if (status) {
-		event_unreserve(event);
-		leave(runtime);
-		return status;
-	}
-	event_bind(event, command, done);
-	leave_after(stream, command);
-	return INGOT_OK;
+	return submission_end(&submission, status, command);
 }
 
 enum ingot_status ingot_pool_fill(struct ingot_stream stream, uint32_t pool, uint64_t offset, uint64_t bytes, int byte,
@@ -394,6 +466,7 @@ enum ingot_status ingot_buffer_open(struct ingot_device device, enum ingot_dtype
                                     struct ingot_buffer *buffer)
 {
 	uint64_t bytes;
+	NEED(buffer);
 	if (!ingot_dtype_bits(dtype))
 		return say(INGOT_INVALID, "%d is no type of numbers", (int)dtype);
 	if (!ingot_dtype_bytes(dtype, count, &bytes))
@@ -405,9 +478,19 @@ enum ingot_status ingot_buffer_open(struct ingot_device device, enum ingot_dtype
 
 enum ingot_status ingot_buffer_close(struct ingot_device device, struct ingot_buffer *buffer)
 {
+	NEED(buffer);
 	enum ingot_status status = ingot_pool_close(device, buffer->pool);
 	*buffer = (struct ingot_buffer){ 0 };
 	return status;
+}
+
+/* The copy may use the caller's memory till it is done, so where it could not be waited for it is not begun. */
+static enum ingot_status host_range(uint64_t room, uint64_t offset, uint64_t bytes)
+{
+	if (offset > room || bytes > room - offset)
+		return say(INGOT_RANGE, "%llu bytes at %llu of a host array of %llu", (unsigned long long)bytes,
+		           (unsigned long long)offset, (unsigned long long)room);
+	return task_refuses("must not wait for a copy");
 }
 
 static enum ingot_status event_finish(enum ingot_status status, struct ingot_event done)
@@ -422,30 +505,31 @@ static enum ingot_status event_finish(enum ingot_status status, struct ingot_eve
 enum ingot_status ingot_buffer_write(struct ingot_stream stream, const struct ingot_buffer *buffer, const void *host,
                                      uint64_t host_room, uint64_t host_offset, uint64_t bytes)
 {
+	NEED(buffer && (host || !bytes));
 	struct ingot_event done = { 0 };
-	if (host_offset > host_room || bytes > host_room - host_offset)
-		return say(INGOT_RANGE, "%llu bytes at %llu of a host array of %llu", (unsigned long long)bytes,
-		           (unsigned long long)host_offset, (unsigned long long)host_room);
-	enum ingot_status status =
-	        ingot_pool_write(stream, buffer->pool, 0, (const char *)host + host_offset, bytes, &done);
+	enum ingot_status status = host_range(host_room, host_offset, bytes);
+	if (!status)
+		status = ingot_pool_write(stream, buffer->pool, 0, host ? (const char *)host + host_offset : NULL, bytes,
+		                          &done);
 	return event_finish(status, done);
 }
 
 enum ingot_status ingot_buffer_read(struct ingot_stream stream, const struct ingot_buffer *buffer, uint64_t offset,
                                     void *host, uint64_t host_room, uint64_t host_offset, uint64_t bytes)
 {
+	NEED(buffer && (host || !bytes));
 	struct ingot_event done = { 0 };
-	if (host_offset > host_room || bytes > host_room - host_offset)
-		return say(INGOT_RANGE, "%llu bytes at %llu of a host array of %llu", (unsigned long long)bytes,
-		           (unsigned long long)host_offset, (unsigned long long)host_room);
-	enum ingot_status status =
-	        ingot_pool_read(stream, buffer->pool, offset, (char *)host + host_offset, bytes, &done);
+	enum ingot_status status = host_range(host_room, host_offset, bytes);
+	if (!status)
+		status = ingot_pool_read(stream, buffer->pool, offset, host ? (char *)host + host_offset : NULL, bytes, &done);
 	return event_finish(status, done);
 }
 
 size_t ingot_buffer_text(const struct ingot_buffer *buffer, char *text, size_t room)
 {
 	struct sink sink = { text, room, 0 };
+	if (!buffer)
+		return 0;
 	uint32_t bits = ingot_dtype_bits(buffer->dtype);
 	sink_printf(&sink, "%s[%llu] pool %u", ingot_dtype_name(buffer->dtype),
 	            (unsigned long long)(bits ? buffer->bytes * 8 / bits : 0), buffer->pool);
@@ -455,32 +539,40 @@ size_t ingot_buffer_text(const struct ingot_buffer *buffer, char *text, size_t r
 struct launch {
 	const struct ingot_module_kernel *kernel;
 	const struct ingot_backend *table;
-	void *queue;
+	void *queue, *module;
 	uint32_t groups[3], threads[3];
+	int code;
 	void *arguments[];
 };
 
 static enum ingot_status launch_run(struct ingot_command *command, char *text)
 {
 	struct launch *launch = command->payload;
-	int code = 0;
-	enum ingot_status status = launch->table->launch(launch->queue, launch->kernel, launch->groups, launch->threads,
-	                                                 launch->arguments, &code, text);
-	if (!status && code) {
+	return launch->table->launch(launch->queue, launch->module, launch->kernel, launch->groups, launch->threads,
+	                             launch->arguments, &launch->code, text);
+}
+
+static enum ingot_status launch_ended(struct ingot_command *command, char *text)
+{
+	return code_ended(((struct launch *)command->payload)->code, text);
+}
+
+enum ingot_status code_ended(int code, char *text)
+{
+	if (code)
 		snprintf(text, TEXT_ROOM, "answered %d", code);
-		return INGOT_FAILED;
-	}
-	return status;
+	return code ? INGOT_FAILED : INGOT_OK;
 }
 
 /* The device's choice where the caller makes none: along x, as many as a group holds, in whole warps of 32. */
 enum ingot_status launch_shape(const struct device *device, const uint32_t groups[3], const uint32_t *threads,
                                uint32_t chosen[3])
 {
-	uint64_t total = 1;
+	uint64_t total = 1, grid = 1;
 	for (int i = 0; i < 3; i++) {
-		if (!groups[i])
-			return say(INGOT_RANGE, "a launch of %u x %u x %u groups", groups[0], groups[1], groups[2]);
+		if (!groups[i] || __builtin_mul_overflow(grid, groups[i], &grid) || grid > INGOT_MOST_GROUPS)
+			return say(INGOT_RANGE, "a launch of %u x %u x %u groups; it is 1 to %llu", groups[0], groups[1],
+			           groups[2], (unsigned long long)INGOT_MOST_GROUPS);
 		chosen[i] = threads ? threads[i] : 1;
 	}
 	if (!threads || !(threads[0] | threads[1] | threads[2])) {
@@ -508,28 +600,32 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 	enum ingot_status status = launch_shape(stream->device, groups, threads, shape);
 	if (status)
 		return status;
+	const char *name = kernel->name ? kernel->name : "?";
 	if (count != kernel->argument_count)
-		return say(INGOT_MISMATCH, "kernel %s takes %u arguments, not %u", kernel->name, kernel->argument_count,
-		           count);
+		return say(INGOT_MISMATCH, "kernel %s takes %u arguments, not %u", name, kernel->argument_count, count);
 	struct access *accesses = memory_new(runtime, count, sizeof *accesses);
 	struct slab **slabs = memory_new(runtime, count, sizeof *slabs);
 	if (!accesses || !slabs)
-		status = say(INGOT_MEMORY, "no memory to launch %s", kernel->name);
+		status = say(INGOT_MEMORY, "no memory to launch %s", name);
 	for (uint32_t i = 0; i < count && !status; i++) {
 		struct pool *pool = pool_range(stream->device, arguments[i].pool, 0, arguments[i].bytes, &status);
 		if (!pool)
 			break;
 		if (kernel->dtypes && kernel->dtypes[i] != arguments[i].dtype)
-			status = say(INGOT_MISMATCH, "kernel %s: argument %u is %s, not %s", kernel->name, i,
+			status = say(INGOT_MISMATCH, "kernel %s: argument %u is %s, not %s", name, i,
 			             ingot_dtype_name(kernel->dtypes[i]), ingot_dtype_name(arguments[i].dtype));
+		else if (pool->slab->constant)
+			status = say(INGOT_CONFLICT, "kernel %s: argument %u, pool %u, holds constants", name, i,
+			             arguments[i].pool);
 		/* A kernel does not say what it writes: each argument counts as written. */
 		accesses[i] = (struct access){ &pool->hazard, true, true };
 		slabs[i] = pool->slab;
 	}
 	if (!status)
 		status = submit(&(struct request){.stream = stream,
-		                                  .name = kernel->name,
+		                                  .name = name,
 		                                  .run = launch_run,
+		                                  .ended = launch_ended,
 		                                  .accesses = accesses,
 		                                  .access_count = count,
 		                                  .slabs = slabs,
@@ -541,6 +637,7 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 		launch->kernel = kernel;
 		launch->table = stream->device->backend->table;
 		launch->queue = stream->raw;
+		launch->module = kernel_module(stream->device, kernel);
 		memcpy(launch->groups, groups, sizeof launch->groups);
 		memcpy(launch->threads, shape, sizeof launch->threads);
 		for (uint32_t i = 0; i < count; i++)
@@ -555,24 +652,14 @@ enum ingot_status ingot_kernel_launch(struct ingot_stream handle, const struct i
                                       const uint32_t groups[3], const uint32_t *threads,
                                       const struct ingot_buffer *arguments, uint32_t count, struct ingot_event *done)
 {
+	NEED(kernel && groups && (arguments || !count));
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct submission submission;
 	struct ingot_command *command = NULL;
-	struct event *event = NULL;
 	if (!stream)
 		return INGOT_STALE;
-	enum ingot_status status = !kernel || !groups || (count && !arguments)
-	                                   ? say(INGOT_INVALID, "ingot_kernel_launch: NULL")
-	                                   : stream_room(stream);
-	if (!status)
-		status = event_reserve(stream->device, handle.runtime, done, &event);
+	enum ingot_status status = submission_begin(&submission, stream, done);
 	if (!status)
 		status = launch_submit(stream, kernel, groups, threads, arguments, count, &command);
-	if (status) {
-		event_unreserve(event);
-		leave(handle.runtime);
-		return status;
-	}
-	event_bind(event, command, done);
-	leave_after(stream, command);
-	return INGOT_OK;
+	return submission_end(&submission, status, command);
 }

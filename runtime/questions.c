@@ -30,6 +30,7 @@ static enum ingot_status hazard_question(struct ingot_context handle, struct ing
                                          enum question question, struct ingot_stream *streams, uint32_t room,
                                          uint32_t *count)
 {
+	NEED(count && (streams || !room));
 	enum ingot_status status;
 	struct entry found;
 	struct context *context = context_enter(handle, &status);
@@ -50,6 +51,7 @@ static enum ingot_status hazard_question(struct ingot_context handle, struct ing
 
 enum ingot_status ingot_updating(struct ingot_context context, struct ingot_node node, bool *updating)
 {
+	NEED(updating);
 	uint32_t count = 0;
 	enum ingot_status status = hazard_question(context, node, ASK_UPDATING, NULL, 0, &count);
 	*updating = count != 0;
@@ -71,11 +73,14 @@ enum ingot_status ingot_reader_streams(struct ingot_context context, struct ingo
 static enum ingot_status host_question(struct ingot_node handle, bool writers, struct ingot_stream *streams,
                                        uint32_t room, uint32_t *count)
 {
+	NEED(count && (streams || !room));
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	if (!node)
 		return INGOT_STALE;
-	hazard_prune(handle.runtime, &node->host_hazard);
-	list_streams(&node->host_hazard, writers, streams, room, count);
+	struct node *base;
+	node_host(node, &base);
+	hazard_prune(handle.runtime, &base->host_hazard);
+	list_streams(&base->host_hazard, writers, streams, room, count);
 	leave(handle.runtime);
 	return INGOT_OK;
 }
@@ -95,6 +100,7 @@ enum ingot_status ingot_host_writing_streams(struct ingot_node node, struct ingo
 enum ingot_status ingot_owner_stream(struct ingot_device handle, struct ingot_node node_handle,
                                      struct ingot_stream *out)
 {
+	NEED(out);
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	if (!device)
 		return INGOT_STALE;
@@ -111,6 +117,7 @@ enum ingot_status ingot_owner_stream(struct ingot_device handle, struct ingot_no
 
 enum ingot_status ingot_sharing_candidate(struct ingot_device handle, struct ingot_node node_handle, bool *candidate)
 {
+	NEED(candidate);
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	if (!device)
 		return INGOT_STALE;
@@ -122,6 +129,7 @@ enum ingot_status ingot_sharing_candidate(struct ingot_device handle, struct ing
 
 enum ingot_status ingot_hazard_entries(struct ingot_device handle, uint64_t *count)
 {
+	NEED(count);
 	struct device *device = ENTER(device, handle, KIND_DEVICE);
 	if (!device)
 		return INGOT_STALE;

@@ -37,6 +37,8 @@ enum ingot_status ingot_routine_close(struct ingot_routine handle)
 	else {
 		object_keep(&routine->object);
 		object_keep(&context->object);
+		placing_wait(context->stream->device);
+		context_keep_newest(context);
 		if (!inside_task())
 			stream_finish(context->stream);
 		status = context_finalize_locked(context);
@@ -53,6 +55,7 @@ enum ingot_status ingot_routine_close(struct ingot_routine handle)
 
 enum ingot_status ingot_routine_context(struct ingot_routine handle, struct ingot_context *out)
 {
+	NEED(out);
 	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
 	if (!routine)
 		return INGOT_STALE;
@@ -80,6 +83,7 @@ static enum ingot_status symbol_find(const struct routine *routine, const char *
 
 enum ingot_status ingot_routine_set(struct ingot_routine handle, const char *name, int64_t value)
 {
+	NEED(name);
 	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
 	uint32_t i;
 	if (!routine)
@@ -101,6 +105,7 @@ enum ingot_status ingot_routine_set(struct ingot_routine handle, const char *nam
 
 enum ingot_status ingot_routine_symbol(struct ingot_routine handle, const char *name, int64_t *value)
 {
+	NEED(name && value);
 	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
 	uint32_t i;
 	if (!routine)
@@ -121,12 +126,13 @@ enum ingot_status ingot_routine_log(struct ingot_routine handle, const char *pat
 		return INGOT_STALE;
 	char *copy = path ? memory_copy(handle.runtime, path) : NULL;
 	enum ingot_status status = path && !copy ? say(INGOT_MEMORY, "no memory for a path") : INGOT_OK;
-	if (!status && routine->last && !command_done(routine->last))
+	object_keep(&routine->object);
+	if (!status && routine->last && !command_done(routine->last) && !(status = task_refuses("must not wait for a run")))
 		command_wait(routine->last);              /* a run that is under way reads the old one */
-	if (!status) {
-		memory_free(handle.runtime, routine->log);
+	memory_free(handle.runtime, status ? copy : routine->log);
+	if (!status)
 		routine->log = copy;
-	}
+	object_drop(&routine->object);
 	leave(handle.runtime);
 	return status;
 }
@@ -159,7 +165,7 @@ static struct location *location_at(const struct routine *routine, uint32_t node
 
 static bool host_newer(const struct node *node, const struct location *location)
 {
-	return node->host_version && node->host_version == node->newest && location->version != node->newest;
+	return node->host_version > location->version;
 }
 
 static enum ingot_status inputs_check(const struct routine *routine)
@@ -169,12 +175,12 @@ static enum ingot_status inputs_check(const struct routine *routine)
 	uint64_t offset;
 	for (uint32_t i = 0; i < descriptor->input_count; i++) {
 		struct node *node = routine->library->nodes[descriptor->inputs[i]];
-		const struct location *location = location_at(routine, descriptor->inputs[i], &offset);
+		struct location *location = location_at(routine, descriptor->inputs[i], &offset);
 		uint64_t view;
 		struct node *base = node_base(node, &view);
 		if (!location)
 			return say(INGOT_STALE, "the context of %s is finalized", descriptor->name);
-		if (location->written ||
+		if (hazard_valued(routine->object.runtime, &location->hazard) ||
 		    (routine->object.runtime->options.automatic_transfers && host_newer(base, location)))
 			continue;
 		const struct routine *writer = producer(routine, node);
@@ -224,6 +230,7 @@ static enum ingot_status ready(const struct routine *routine)
 
 enum ingot_status ingot_routine_can_run(struct ingot_routine handle, bool *can)
 {
+	NEED(can);
 	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
 	if (!routine)
 		return INGOT_STALE;
@@ -239,6 +246,7 @@ struct run {
 	const struct routine *routine;
 	const struct ingot_backend *table;
 	void *queue;
+	int code;
 	struct ingot_call call;
 	/* then slots, pools, symbols, extents */
 };
@@ -246,13 +254,16 @@ struct run {
 static enum ingot_status run_call(struct ingot_command *command, char *text)
 {
 	struct run *run = command->payload;
-	const struct routine *routine = run->routine;
-	int code = 0;
-	enum ingot_status status = run->table->call(run->queue, routine->descriptor->run, &run->call, &code, text);
-	if (status || !code)
-		return status;
-	const char *words = routine->library->module->message ? routine->library->module->message(code) : NULL;
-	snprintf(text, TEXT_ROOM, words ? "answered %d: %s" : "answered %d", code, words);
+	return run->table->call(run->queue, run->routine->descriptor->run, &run->call, &run->code, text);
+}
+
+static enum ingot_status run_ended(struct ingot_command *command, char *text)
+{
+	const struct run *run = command->payload;
+	if (!run->code)
+		return INGOT_OK;
+	const char *(*message)(int) = run->routine->library->module->message, *words = message ? message(run->code) : NULL;
+	snprintf(text, TEXT_ROOM, words ? "answered %d: %s" : "answered %d", run->code, words);
 	return INGOT_FAILED;
 }
 
@@ -319,6 +330,17 @@ static void gather(struct routine *routine, struct gathering *gathering)
 		access_add(gathering, &location_at(routine, descriptor->outputs[i], &offset)->hazard, false, true);
 }
 
+static enum ingot_status outputs_claim(struct routine *routine)
+{
+	uint64_t offset;
+	enum ingot_status status = INGOT_OK;
+	for (uint32_t i = 0; i < routine->descriptor->output_count && !status; i++)
+		status = location_claim(location_at(routine, routine->descriptor->outputs[i], &offset),
+		                        routine->context->stream,
+		                        routine->library->nodes[routine->descriptor->outputs[i]]);
+	return status;
+}
+
 static void outputs_written(struct routine *routine)
 {
 	uint64_t offset;
@@ -326,7 +348,7 @@ static void outputs_written(struct routine *routine)
 		struct location *location = location_at(routine, routine->descriptor->outputs[i], &offset);
 		struct node *base = node_base(routine->library->nodes[routine->descriptor->outputs[i]], &offset);
 		location->version = ++base->newest;
-		location->written = true;
+		location->hazard.valued = true;
 	}
 }
 
@@ -344,9 +366,24 @@ static enum ingot_status inputs_upload(struct routine *routine)
 		struct entry entry = { base, location, 0 };
 		status = node_bytes(base, &bytes);
 		if (!status)
+			status = location_claim(location, routine->context->stream, base);
+		if (!status)
 			status = context_upload(routine->context, base, &entry, base->host, bytes, true, NULL);
 	}
 	return status;
+}
+
+/* No thread writes the host arrays that the run may upload. */
+static void inputs_settle(struct routine *routine)
+{
+	for (uint32_t i = 0; i < routine->descriptor->input_count; i++) {
+		struct node *base;
+		node_host(routine->library->nodes[routine->descriptor->inputs[i]], &base);
+		if (base->host_busy) {
+			node_host_settle(base);
+			i = UINT32_MAX;                   /* others may be by now */
+		}
+	}
 }
 
 static enum ingot_status code_run(struct routine *routine, struct gathering *gathering, struct ingot_command **out)
@@ -359,6 +396,7 @@ static enum ingot_status code_run(struct routine *routine, struct gathering *gat
 	struct request request = {.stream = stream,
 	                          .name = descriptor->name,
 	                          .run = run_call,
+	                          .ended = run_ended,
 	                          .accesses = gathering->accesses,
 	                          .access_count = gathering->access_count,
 	                          .slabs = gathering->slabs,
@@ -417,12 +455,17 @@ enum ingot_status routine_run_locked(struct routine *routine, struct ingot_comma
 	}
 	if (!status && runtime->options.automatic_transfers)
 		status = inputs_upload(routine);
+	if (!status)
+		status = outputs_claim(routine);
 	if (!status) {
 		gather(routine, &gathering);
 		status = code_run(routine, &gathering, out);
 	}
-	if (!status)
+	if (!status) {
 		outputs_written(routine);
+		if (descriptor->merge_input >= 0)
+			routine->context->stream->merge.taken = true;
+	}
 	memory_free(runtime, many);
 	return status;
 }
@@ -430,36 +473,32 @@ enum ingot_status routine_run_locked(struct routine *routine, struct ingot_comma
 enum ingot_status ingot_routine_run(struct ingot_routine handle, struct ingot_event *done)
 {
 	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
+	struct submission submission;
 	struct ingot_command *command = NULL;
-	struct event *event = NULL;
 	if (!routine)
 		return INGOT_STALE;
-	struct ingot_runtime *runtime = handle.runtime;
-	struct stream *stream = routine->context->stream;
 	object_keep(&routine->object);
-	object_keep(&stream->object);
-	enum ingot_status status = stream_room(stream);
+	enum ingot_status status = submission_begin(&submission, routine->context->stream, done);
+	if (!status && handle.runtime->options.automatic_transfers && routine->library) {
+		inputs_settle(routine);
+		status = stream_refuses(routine->context->stream);
+	}
 	if (!status && !routine->object.generation)
 		status = say(INGOT_STALE, "the routine was closed");
 	if (!status)
-		status = event_reserve(stream->device, runtime, done, &event);
-	if (!status)
 		status = routine_run_locked(routine, &command);
-	if (status)
-		event_unreserve(event);
-	else {
-		event_bind(event, command, done);
+	if (!status) {
 		command_drop(routine->last);
 		if ((routine->last = command))
 			command_keep(command);
 	}
 	object_drop(&routine->object);
-	leave_dropping(stream, stream->tail);
-	return status;
+	return submission_end(&submission, status, command);
 }
 
 enum ingot_status ingot_routine_event(struct ingot_routine handle, struct ingot_event *out)
 {
+	NEED(out);
 	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
 	if (!routine)
 		return INGOT_STALE;
@@ -472,6 +511,7 @@ enum ingot_status ingot_routine_event(struct ingot_routine handle, struct ingot_
 
 enum ingot_status ingot_routine_extents(struct ingot_routine handle, int64_t *extents, uint32_t count)
 {
+	NEED(extents || !count);
 	struct routine *routine = ENTER(routine, handle, KIND_ROUTINE);
 	if (!routine)
 		return INGOT_STALE;

@@ -154,13 +154,17 @@ void changed(struct ingot_runtime *runtime)
 void leave(struct ingot_runtime *runtime)
 {
 	struct stream *list = runtime->to_wake, *next;
+	struct slab *dead = runtime->dead;
 	runtime->to_wake = NULL;
+	runtime->dead = NULL;
 	for (struct stream *stream = list; stream; stream = stream->next_to_wake) {
 		stream->to_wake = false;
 		atomic_fetch_add(&stream->wakers, 1);
 	}
-	if (!list) {
+	if (!INGOT_THREADS || !list) {
 		unlock(runtime);
+		if (dead)
+			slabs_free(runtime, dead);
 		return;
 	}
 	struct stream *few[8];
@@ -179,6 +183,8 @@ void leave(struct ingot_runtime *runtime)
 		few[i]->device->backend->table->wake(few[i]->raw);
 		atomic_fetch_sub(&few[i]->wakers, 1);
 	}
+	if (dead)
+		slabs_free(runtime, dead);
 }
 
 enum ingot_status handle_new(struct ingot_runtime *runtime, struct object *object, enum kind kind)
@@ -268,11 +274,17 @@ enum ingot_status object_do(struct ingot_runtime *runtime, uint32_t index, uint3
 enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct ingot_runtime_options *options)
 {
 	struct ingot_runtime first = { .first_free = NO_INDEX, .next_node = 0 }, *runtime;
-	if (!out)
-		return say(INGOT_INVALID, "ingot_runtime_open: no place for the runtime");
+	NEED(out);
 	*out = NULL;
 	if (options)
 		first.options = *options;
+#if INGOT_THREADS
+	if (first.options.block)
+		return say(INGOT_UNSUPPORTED, "this build takes its memory from the system; see allocate and release");
+#else
+	if (!first.options.allocate && !alone_block(first.options.block, first.options.block_bytes))
+		return say(INGOT_INVALID, "no block of memory, or it is too small, or a runtime has it");
+#endif
 	if (first.options.default_dtype && !ingot_dtype_bits(first.options.default_dtype))
 		return say(INGOT_INVALID, "the default type %u is none of numbers", first.options.default_dtype);
 	if ((unsigned)first.options.name_style > INGOT_NAME_DOT_GRAD)
@@ -297,26 +309,19 @@ enum ingot_status ingot_runtime_open(struct ingot_runtime **out, const struct in
 	return INGOT_OK;
 }
 
-static struct object *object_first(struct ingot_runtime *runtime, enum kind kind)
-{
-	for (uint32_t i = 0; i < runtime->handle_count; i++)
-		if (runtime->handles[i].object && runtime->handles[i].object->kind == kind)
-			return runtime->handles[i].object;
-	return NULL;
-}
-
 enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 {
 	char left[160] = "";
 	size_t used = 0;
 	if (!runtime)
 		return INGOT_OK;
-	if (inside_task())
-		return say(INGOT_WOULD_BLOCK, "a task cannot close its runtime");
+	enum ingot_status refused = task_refuses("cannot close its runtime");
+	if (refused)
+		return refused;
 	enter(runtime);
 	runtime->closing = true;
-	/* Devices and their default streams are opened by asking for them, and events go with their work. */
-	for (enum kind kind = KIND_CONTEXT; kind < KIND_COUNT; kind++)
+	/* Devices and their default streams are opened by asking for them. */
+	for (enum kind kind = KIND_EVENT; kind < KIND_COUNT; kind++)
 		if (runtime->open[kind] && used < sizeof left)
 			used += (size_t)snprintf(left + used, sizeof left - used, "%s%u %s%s", used ? ", " : "",
 			                         runtime->open[kind], kind_names[kind],
@@ -324,9 +329,12 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct object *object = runtime->handles[i].object;
 		if (object && object->kind == KIND_EVENT && ((struct event *)object)->promise)
-			handle_close(object);
+			event_close((struct event *)object);
 	}
-	for (struct object *object; (object = object_first(runtime, KIND_DEVICE)); ) {
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		struct object *object = runtime->handles[i].object;
+		if (!object || object->kind != KIND_DEVICE)
+			continue;
 		struct ingot_device device = { runtime, object->index, object->generation };
 		leave(runtime);
 		ingot_device_close(device);
@@ -334,8 +342,11 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 	}
 	static const enum kind order[] = { KIND_ROUTINE, KIND_LIBRARY, KIND_EVENT, KIND_CONTEXT, KIND_NODE };
 	for (size_t k = 0; k < COUNT(order); k++)
-		for (struct object *object; (object = object_first(runtime, order[k])); )
-			handle_close(object);
+		for (uint32_t i = 0; i < runtime->handle_count; i++)
+			if (runtime->handles[i].object && runtime->handles[i].object->kind == order[k])
+				handle_close(runtime->handles[i].object);
+	leave(runtime);                                /* the last slabs go back, and their devices with them */
+	enter(runtime);
 	for (struct backend *backend; (backend = runtime->backends); ) {
 		runtime->backends = backend->next;
 		backend->table->close(backend->state);
@@ -362,14 +373,19 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 
 uint64_t ingot_runtime_live(const struct ingot_runtime *runtime)
 {
-	return atomic_load(&((struct ingot_runtime *)(uintptr_t)runtime)->live);
+	return !runtime ? 0 : atomic_load(&((struct ingot_runtime *)(uintptr_t)runtime)->live);
 }
 
 /* ---- backends ---- */
 
 static const struct ingot_backend *backend_table(struct ingot_runtime *runtime, const char *name)
 {
-	static const struct ingot_backend *const built_in[] = { &ingot_backend_sync, &ingot_backend_multicore };
+	static const struct ingot_backend *const built_in[] = {
+		&ingot_backend_sync,
+#if INGOT_THREADS
+		&ingot_backend_multicore,
+#endif
+	};
 	for (const struct ingot_backend *const *own = runtime->options.backends; own && *own; own++)
 		if (!strcmp((*own)->name, name))
 			return *own;
@@ -391,13 +407,18 @@ static enum ingot_status backend_open(struct ingot_runtime *runtime, const struc
                                       const struct ingot_backend_options *options)
 {
 	char text[INGOT_BACKEND_TEXT] = "";
+	if (table->version != INGOT_BACKEND_VERSION)
+		return say(INGOT_UNSUPPORTED, "backend %s has version %u of the table; this runtime has %u", table->name,
+		           table->version, INGOT_BACKEND_VERSION);
 	struct backend *backend = memory_new(runtime, 1, sizeof *backend), **link = &runtime->backends;
 	if (!backend)
 		return say(INGOT_MEMORY, "no memory for backend %s", table->name);
 	if (options)
 		backend->options = *options;
 	backend->table = table;
+	leave(runtime);
 	enum ingot_status status = table->open(&backend->options, &backend->state, text);
+	enter(runtime);
 	if (status) {
 		memory_free(runtime, backend);
 		return say(status, "backend %s: %s", table->name, text[0] ? text : ingot_status_text(status));
@@ -423,11 +444,13 @@ enum ingot_status ingot_backend_init(struct ingot_runtime *runtime, const char *
 {
 	static const char *const automatic[] = { "cuda", "multicore", "sync" };
 	enum ingot_status status = INGOT_MISSING;
-	if (!runtime || !name)
-		return say(INGOT_INVALID, "ingot_backend_init: no runtime or no name");
+	NEED(runtime && name);
 	if (options && (unsigned)options->parallelism > INGOT_MOST_STREAMS)
 		return say(INGOT_INVALID, "ingot_backend_init: %d is no parallelism", (int)options->parallelism);
 	enter(runtime);
+	while (runtime->opening)
+		change_wait(runtime);
+	runtime->opening = true;
 	if (!strcmp(name, "auto")) {
 		if (runtime->backends)
 			status = INGOT_OK;
@@ -442,12 +465,16 @@ enum ingot_status ingot_backend_init(struct ingot_runtime *runtime, const char *
 		status = table ? backend_open(runtime, table, options)
 		               : say(INGOT_MISSING, "there is no backend \"%s\" in this build", name);
 	}
+	runtime->opening = false;
+	changed(runtime);
 	leave(runtime);
 	return status;
 }
 
 bool ingot_backend_ready(struct ingot_runtime *runtime, const char *name)
 {
+	if (!runtime || !name)
+		return false;
 	enter(runtime);
 	bool ready = backend_find(runtime, name) != NULL;
 	leave(runtime);
@@ -464,8 +491,7 @@ struct backend *backend_ready(struct ingot_runtime *runtime, const char *name)
 
 enum ingot_status ingot_backend_devices(struct ingot_runtime *runtime, const char *name, int *count)
 {
-	if (!runtime || !name || !count)
-		return say(INGOT_INVALID, "ingot_backend_devices: NULL");
+	NEED(runtime && name && count);
 	enter(runtime);
 	struct backend *backend = backend_ready(runtime, name);
 	if (backend)

@@ -1,4 +1,5 @@
-/* schedule.c: a static schedule (kernels, copies, clears, host steps, waits on lanes) -> commands on streams.
+/* schedule.c: a static schedule (kernels, copies, clears, host steps, waits on lanes) -> commands on streams, or one command
+ * where the backend takes a schedule whole.
  *
  * A gate on lane 0 waits for what the whole routine touches, and a join on lane 0 ends it; between them the steps of a
  * lane follow their stream, and `after` becomes edges.  So hazards are looked at twice a run, not once a step. */
@@ -8,7 +9,8 @@ struct step {
 	const struct routine *routine;
 	const struct ingot_module_step *step;
 	const struct ingot_backend *table;
-	void *queue;
+	void *queue, *module;
+	int code;
 	struct ingot_call call;           /* HOST */
 	struct slab *to, *from;
 	uint64_t to_offset, from_offset;
@@ -21,15 +23,14 @@ static enum ingot_status step_run(struct ingot_command *command, char *text)
 {
 	struct step *step = command->payload;
 	const struct ingot_module *module = step->routine->library->module;
-	int code = 0;
 	enum ingot_status status = INGOT_OK;
 	switch (step->step->kind) {
 	case INGOT_STEP_KERNEL:
-		status = step->table->launch(step->queue, module->kernels + step->step->kernel, step->step->groups,
-		                             step->threads, step->arguments, &code, text);
+		status = step->table->launch(step->queue, step->module, module->kernels + step->step->kernel,
+		                             step->step->groups, step->threads, step->arguments, &step->code, text);
 		break;
 	case INGOT_STEP_HOST:
-		status = step->table->call(step->queue, module->hosts[step->step->kernel], &step->call, &code, text);
+		status = step->table->call(step->queue, module->hosts[step->step->kernel], &step->call, &step->code, text);
 		break;
 	case INGOT_STEP_COPY:
 		if (step->step->bytes && (step->to != step->from || step->to_offset != step->from_offset))
@@ -44,11 +45,12 @@ static enum ingot_status step_run(struct ingot_command *command, char *text)
 	default:
 		break;                                    /* WAIT: its edges were all */
 	}
-	if (!status && code) {
-		snprintf(text, TEXT_ROOM, "answered %d", code);
-		return INGOT_FAILED;
-	}
 	return status;
+}
+
+static enum ingot_status step_ended(struct ingot_command *command, char *text)
+{
+	return code_ended(((struct step *)command->payload)->code, text);
 }
 
 struct scheduling {
@@ -58,6 +60,7 @@ struct scheduling {
 	void *const *pools;
 	struct slab *const *slabs;
 	struct ingot_command **commands;  /* of each step */
+	void *module;                     /* as the device loaded it */
 	struct ingot_command *gate;
 	struct ingot_command **after;
 	struct ingot_command **last;      /* of each lane */
@@ -75,7 +78,7 @@ static struct stream *lane_stream(struct device *device, struct stream *own, uin
 		return NULL;
 	}
 	if (!device->lanes[lane])
-		*status = stream_new(device, &device->lanes[lane]);
+		*status = stream_new(device, false, &device->lanes[lane]);
 	return device->lanes[lane];
 }
 
@@ -85,6 +88,123 @@ static bool range_fits(const struct scheduling *scheduling, uint32_t argument, u
 	uint64_t room = scheduling->slabs[slot.pool]->bytes;
 	return slot.offset <= room && bytes <= room - slot.offset;
 }
+
+/* What cannot be told from the descriptor alone. */
+static enum ingot_status step_check(const struct scheduling *scheduling, uint32_t index, uint32_t threads[3])
+{
+	const struct ingot_module_routine *descriptor = scheduling->routine->descriptor;
+	const struct ingot_module_step *step = descriptor->steps + index;
+	if (step->kind == INGOT_STEP_KERNEL)
+		return launch_shape(scheduling->whole->stream->device, step->groups, step->threads, threads);
+	for (uint32_t i = 0; i < step->argument_count; i++)
+		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR) &&
+		    !range_fits(scheduling, step->first_argument + i, step->bytes))
+			return say(INGOT_RANGE, "%s: step %u moves %llu bytes", descriptor->name, index,
+			           (unsigned long long)step->bytes);
+	return INGOT_OK;
+}
+
+/* ---- whole ---- */
+
+struct whole {
+	const struct routine *routine;
+	const struct ingot_backend *table;
+	void *queue, *module;
+	struct ingot_call call;
+	int *codes;
+	struct ingot_issue steps[];
+	/* then the codes, the arguments of all steps, slots, pools, symbols */
+};
+
+static enum ingot_status whole_run(struct ingot_command *command, char *text)
+{
+	struct whole *whole = command->payload;
+	return whole->table->schedule(whole->queue, whole->module, whole->steps, whole->routine->descriptor->step_count, text);
+}
+
+static enum ingot_status whole_ended(struct ingot_command *command, char *text)
+{
+	const struct whole *whole = command->payload;
+	for (uint32_t i = 0; i < whole->routine->descriptor->step_count; i++)
+		if (whole->codes[i])
+			return code_ended(whole->codes[i], text);
+	return INGOT_OK;
+}
+
+/* A step comes behind those it names, and behind the one before it on its lane. */
+static enum ingot_status whole_submit(struct scheduling *scheduling, struct ingot_command **out)
+{
+	const struct routine *routine = scheduling->routine;
+	const struct ingot_module_routine *descriptor = routine->descriptor;
+	const struct ingot_module *module = routine->library->module;
+	struct stream *stream = scheduling->whole->stream;
+	size_t arguments = 0, afters = 0, count = descriptor->step_count;
+	uint32_t last[64], shape[3];
+	for (uint32_t i = 0; i < count; i++) {
+		enum ingot_status status = step_check(scheduling, i, shape);
+		if (status)
+			return status;
+		arguments += descriptor->steps[i].argument_count;
+		afters += descriptor->steps[i].after_count + 1;
+	}
+	size_t at_arguments = sizeof(struct whole) + count * sizeof(struct ingot_issue);
+	size_t at_slots = at_arguments + arguments * sizeof(void *);
+	size_t at_pools = at_slots + descriptor->argument_count * sizeof(struct ingot_slot);
+	size_t at_symbols = at_pools + scheduling->whole->slab_count * sizeof(void *);
+	size_t at_codes = at_symbols + descriptor->symbol_count * sizeof(int64_t);
+	size_t at_afters = at_codes + count * sizeof(int);
+	struct request request = *scheduling->whole;
+	request.run = whole_run;
+	request.ended = whole_ended;
+	request.payload_bytes = at_afters + afters * sizeof(uint32_t);
+	enum ingot_status status = submit(&request, out);
+	if (status)
+		return status;
+	struct whole *whole = (*out)->payload;
+	char *at = (*out)->payload;
+	void **argument = (void **)(at + at_arguments);
+	uint32_t *after = (uint32_t *)(at + at_afters);
+	whole->routine = routine;
+	whole->table = stream->device->backend->table;
+	whole->queue = stream->raw;
+	whole->module = scheduling->module;
+	whole->codes = (int *)(at + at_codes);
+	whole->call = (struct ingot_call){
+	        .slots = memcpy(at + at_slots, scheduling->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
+	        .pools = memcpy(at + at_pools, scheduling->pools, scheduling->whole->slab_count * sizeof(void *)),
+	        .symbols = memcpy(at + at_symbols, routine->symbols, descriptor->symbol_count * sizeof(int64_t)),
+	        .log = routine->log};
+	memset(last, 0xff, sizeof last);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct ingot_module_step *step = descriptor->steps + i;
+		struct ingot_issue *issue = whole->steps + i;
+		*issue = (struct ingot_issue){ .kind = (enum ingot_step_kind)step->kind, .arguments = argument, .call = &whole->call,
+		                               .code = whole->codes + i, .bytes = (size_t)step->bytes, .after = after };
+		if (step->kind == INGOT_STEP_KERNEL) {
+			issue->kernel = module->kernels + step->kernel;
+			step_check(scheduling, i, issue->threads);
+			memcpy(issue->groups, step->groups, sizeof issue->groups);
+		} else if (step->kind == INGOT_STEP_HOST)
+			issue->host = module->hosts[step->kernel];
+		for (uint32_t k = 0; k < step->argument_count; k++) {
+			struct ingot_slot slot = scheduling->slots[step->first_argument + k];
+			*argument++ = (char *)scheduling->pools[slot.pool] + slot.offset;
+			if (k < 2) {
+				*(k ? &issue->from : &issue->to) = scheduling->slabs[slot.pool]->raw;
+				*(k ? &issue->from_offset : &issue->to_offset) = (size_t)slot.offset;
+			}
+		}
+		if (last[step->lane] != UINT32_MAX)
+			after[issue->after_count++] = last[step->lane];
+		for (uint32_t k = 0; k < step->after_count; k++)
+			after[issue->after_count++] = step->after[k];
+		after += issue->after_count;
+		last[step->lane] = i;
+	}
+	return INGOT_OK;
+}
+
+/* ---- step by step ---- */
 
 static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t index)
 {
@@ -100,15 +220,10 @@ static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t ind
 	if (stream != own && stream->failure && !stream->head) {
 		failure_drop(stream->object.runtime, stream->failure);
 		stream->failure = NULL;
+		stream->passed_failure = false;
 	}
-	if (step->kind == INGOT_STEP_KERNEL &&
-	    (status = launch_shape(own->device, step->groups, step->threads, threads)))
+	if ((status = step_check(scheduling, index, threads)))
 		return status;
-	for (uint32_t i = 0; i < step->argument_count; i++)
-		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR) &&
-		    !range_fits(scheduling, step->first_argument + i, step->bytes))
-			return say(INGOT_RANGE, "%s: step %u moves %llu bytes", descriptor->name, index,
-			           (unsigned long long)step->bytes);
 	scheduling->after[after++] = scheduling->gate;
 	for (uint32_t i = 0; i < step->after_count; i++)
 		scheduling->after[after++] = scheduling->commands[step->after[i]];
@@ -118,6 +233,7 @@ static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t ind
 	size_t symbols = pools + scheduling->whole->slab_count * sizeof(void *);
 	struct request request = {.stream = stream,
 	                          .run = step_run,
+	                          .ended = step_ended,
 	                          .after = scheduling->after,
 	                          .after_count = after,
 	                          .name = step->kind == INGOT_STEP_KERNEL
@@ -136,6 +252,7 @@ static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t ind
 	made->step = step;
 	made->table = own->device->backend->table;
 	made->queue = stream->raw;
+	made->module = scheduling->module;
 	memcpy(made->threads, threads, sizeof threads);
 	for (uint32_t i = 0; i < step->argument_count; i++) {
 		struct ingot_slot slot = scheduling->slots[step->first_argument + i];
@@ -174,6 +291,11 @@ enum ingot_status schedule_run(struct routine *routine, const struct request *wh
 	                       .slabs = whole->slabs,
 	                       .slab_count = whole->slab_count,
 	                       .keeps = whole->keeps};
+	enum ingot_status loaded = library_loaded(routine->library, whole->stream->device, &scheduling.module);
+	if (loaded)
+		return loaded;
+	if (OPTIONAL(whole->stream->device->backend->table, schedule))
+		return whole_submit(&scheduling, out);
 	scheduling.commands = memory_new(runtime, descriptor->step_count, sizeof *scheduling.commands);
 	scheduling.after = memory_new(runtime, (size_t)descriptor->step_count + 1, sizeof *scheduling.after);
 	scheduling.last = memory_new(runtime, descriptor->lane_count, sizeof *scheduling.last);

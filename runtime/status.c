@@ -1,7 +1,7 @@
 /* status.c: statuses -> words; the sentence of a thread's last failure. */
 #include "inside.h"
 
-static _Thread_local char message[TEXT_ROOM + 80];
+static THREAD_LOCAL char message[TEXT_ROOM + 80];
 
 static const struct {
 	const char *name, *text;
@@ -27,6 +27,7 @@ static const struct {
 	S(INGOT_UNREADY, "not ready yet")
 	S(INGOT_DEVICE, "the backend failed")
 	S(INGOT_LEFT_OPEN, "handles were left open")
+	S(INGOT_LOST, "the device is lost")
 #undef S
 };
 

@@ -29,9 +29,40 @@ static void task_destroy(void *payload)
 		task->destroy(task->argument);
 }
 
-static bool unkept(const struct ingot_command *command)
+/* What the task says it reads and writes: accesses of its command, which keeps the memory. */
+static enum ingot_status use_find(struct stream *stream, const struct ingot_use *use, struct access *access,
+                                  struct slab **slab, struct location **written)
 {
-	return !command_done(command) && !command->stream && !command->signaller;
+	struct ingot_runtime *runtime = stream->object.runtime;
+	struct context *context = FIND(context, runtime, use->context, KIND_CONTEXT);
+	struct node *node = !context || use->merge ? NULL : FIND(node, runtime, use->node, KIND_NODE);
+	struct entry found;
+	*written = NULL;
+	if (!context || (!use->merge && !node))
+		return INGOT_STALE;
+	enum ingot_status status = context_lives(context);
+	if (status)
+		return status;
+	if (use->merge) {
+		struct merge *merge = &context->stream->merge;
+		if (!merge->node || use->write)
+			return say(INGOT_MISMATCH, use->write ? "%s: tasks do not write the merge buffer"
+			                                      : "%s: there is nothing in the merge buffer", context->stream->name);
+		*access = (struct access){ merge->streaming ? &merge->streaming->hazard : &merge->hazard, true, false };
+		*slab = merge->streaming ? merge->streaming->slab : merge->owned;
+		merge->taken = true;
+		return INGOT_OK;
+	}
+	if (!context_find(context, node, &found))
+		return say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
+	if (!use->write && !hazard_valued(runtime, &found.location->hazard))
+		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, context->stream->name);
+	if (use->write && (status = location_claim(found.location, stream, node)))
+		return status;
+	*access = (struct access){ &found.location->hazard, !use->write, use->write };
+	*slab = found.location->slab;
+	*written = use->write ? found.location : NULL;
+	return INGOT_OK;
 }
 
 static enum ingot_status task_submit_locked(struct stream *stream, const struct ingot_task *task,
@@ -49,7 +80,8 @@ static enum ingot_status task_submit_locked(struct stream *stream, const struct 
 		struct event *event = FIND(event, runtime, task->waits[i], KIND_EVENT);
 		if (!event)
 			status = INGOT_STALE;
-		else if (event->command && unkept(event->command) && stream->in_place)
+		else if (event->command && stream->in_place && !event->command->stream && !event->command->signaller &&
+		         !command_done(event->command))
 			status = say(INGOT_WOULD_BLOCK,
 			             "%s runs in place, and nobody has signalled the event it should wait for",
 			             stream->name);
@@ -58,11 +90,28 @@ static enum ingot_status task_submit_locked(struct stream *stream, const struct 
 		else if (!cause)
 			cause = event->failure;
 	}
+	struct access *accesses = NULL;
+	struct slab **slabs = NULL;
+	struct location **written = NULL;
+	if (!status && task->use_count) {
+		accesses = memory_new(runtime, task->use_count, sizeof *accesses);
+		slabs = memory_new(runtime, task->use_count, sizeof *slabs);
+		written = memory_new(runtime, task->use_count, sizeof *written);
+		if (!accesses || !slabs || !written)
+			status = say(INGOT_MEMORY, "no memory to submit a task to %s", stream->name);
+	}
+	for (uint32_t i = 0; i < task->use_count && !status; i++)
+		status = use_find(stream, task->uses + i, accesses + i, slabs + i, written + i);
 	if (!status)
 		status = submit(&(struct request){.stream = stream,
+		                                  .accesses = accesses,
+		                                  .access_count = task->use_count,
+		                                  .slabs = slabs,
+		                                  .slab_count = task->use_count,
 		                                  .name = task->name ? task->name : "task",
 		                                  .run = task_run,
 		                                  .destroy = task_destroy,
+		                                  .on_host = task->before || task->run || task->after,
 		                                  .payload_bytes = sizeof(struct task_payload),
 		                                  .after = after,
 		                                  .after_count = count},
@@ -72,6 +121,16 @@ static enum ingot_status task_submit_locked(struct stream *stream, const struct 
 		if (cause && !(*out)->cause)
 			(*out)->cause = failure_keep(cause);
 	}
+	for (uint32_t i = 0; i < task->use_count && !status; i++)
+		if (written[i]) {
+			uint64_t offset;
+			struct node *node = FIND(node, runtime, task->uses[i].node, KIND_NODE);
+			written[i]->version = ++node_base(node, &offset)->newest;
+			written[i]->hazard.valued = true;
+		}
+	memory_free(runtime, accesses);
+	memory_free(runtime, slabs);
+	memory_free(runtime, written);
 	if (after != few)
 		memory_free(runtime, after);
 	return status;
@@ -80,37 +139,22 @@ static enum ingot_status task_submit_locked(struct stream *stream, const struct 
 enum ingot_status ingot_task_submit(struct ingot_stream handle, const struct ingot_task *task,
                                     struct ingot_event *done_event)
 {
-	struct event *event = NULL;
+	struct submission submission;
 	struct ingot_command *command = NULL;
-	if (!task)
-		return say(INGOT_INVALID, "ingot_task_submit: no task");
+	NEED(task);
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
-	if (!stream) {
-		if (task->destroy)
-			task->destroy(task->argument);
-		return INGOT_STALE;
+	enum ingot_status status = INGOT_STALE;
+	if (stream) {
+		status = submission_begin(&submission, stream, done_event);
+		if (!status)
+			status = (task->wait_count && !task->waits) || (task->use_count && !task->uses)
+			                 ? say(INGOT_INVALID, "ingot_task_submit: no waits, or no uses")
+			                 : task_submit_locked(stream, task, &command);
+		submission_end(&submission, status, command);
 	}
-	struct ingot_runtime *runtime = stream->object.runtime;
-	object_keep(&stream->object);
-	enum ingot_status status = task->wait_count && !task->waits ? say(INGOT_INVALID, "ingot_task_submit: no waits")
-	                                                            : stream_room(stream);
-	if (!status)
-		status = event_reserve(stream->device, runtime, done_event, &event);
-	if (!status)
-		status = task_submit_locked(stream, task, &command);
-	if (!status)
-		event_bind(event, command, done_event);
-	else
-		event_unreserve(event);
-	if (status) {
-		object_drop(&stream->object);
-		leave(runtime);
-		if (task->destroy)
-			task->destroy(task->argument);
-		return status;
-	}
-	leave_dropping(stream, command);
-	return INGOT_OK;
+	if (status && task->destroy)
+		task->destroy(task->argument);
+	return status;
 }
 
 /* ---- signalling ---- */
@@ -118,12 +162,12 @@ enum ingot_status ingot_task_submit(struct ingot_stream handle, const struct ing
 enum ingot_status ingot_stream_signal(struct ingot_stream handle, struct ingot_event event_handle)
 {
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
+	struct submission submission;
 	if (!stream)
 		return INGOT_STALE;
-	struct ingot_runtime *runtime = stream->object.runtime;
 	struct ingot_command *command = NULL;
-	enum ingot_status status = stream_room(stream);
-	struct event *event = status ? NULL : FIND(event, runtime, event_handle, KIND_EVENT);
+	enum ingot_status status = submission_begin(&submission, stream, NULL);
+	struct event *event = status ? NULL : FIND(event, handle.runtime, event_handle, KIND_EVENT);
 	if (!status && !event)
 		status = INGOT_STALE;
 	else if (!status && (!event->promise || command_done(event->command)))
@@ -138,16 +182,12 @@ enum ingot_status ingot_stream_signal(struct ingot_stream handle, struct ingot_e
 		command_keep(event->command);
 		event->command->signaller = command;
 	}
-	if (status)
-		leave(runtime);
-	else
-		leave_after(stream, command);
-	return status;
+	return submission_end(&submission, status, command);
 }
 
 /* ---- streams ---- */
 
-enum ingot_status stream_new(struct device *device, struct stream **out)
+enum ingot_status stream_new(struct device *device, bool unlocked, struct stream **out)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	char text[INGOT_BACKEND_TEXT] = "";
@@ -164,6 +204,7 @@ enum ingot_status stream_new(struct device *device, struct stream **out)
 	stream->number = number;
 	stream->queue.stream = stream;
 	stream->in_place = device->backend->table->waits_inline;
+	stream->overlaps = device->backend->table->event_record && device->backend->table->event_wait;
 	snprintf(stream->name, sizeof stream->name, "%s:%d:%u.%u", device->properties.backend,
 	         device->properties.ordinal, device->properties.id, number);
 	enum ingot_status status = handle_new(runtime, &stream->object, KIND_STREAM);
@@ -171,26 +212,32 @@ enum ingot_status stream_new(struct device *device, struct stream **out)
 		memory_free(runtime, stream);
 		return status;
 	}
-	status = device->backend->table->queue_open(device->raw, &stream->queue, &stream->raw, text);
-	if (status) {
-		stream->raw = NULL;
-		stream->device = NULL;
-		handle_close(&stream->object);
-		return say(status, "%s: no queue: %s", stream->name, text[0] ? text : ingot_status_text(status));
-	}
 	device->streams[number] = stream;
 	if (number == device->stream_count)
 		device->stream_count++;
 	object_keep(&device->object);
+	if (unlocked)
+		leave(runtime);
+	status = device->backend->table->queue_open(device->raw, &stream->queue, &stream->raw, text);
+	if (unlocked)
+		enter(runtime);
+	if (status) {
+		say(status, "%s: no queue: %s", stream->name, text[0] ? text : ingot_status_text(status));
+		device->streams[number] = NULL;
+		handle_close(&stream->object);
+		return status;
+	}
 	*out = stream;
 	return INGOT_OK;
 }
 
+/* What was submitted by now; work that others go on submitting is not waited for. */
 void stream_finish(struct stream *stream)
 {
+	if (!stream->tail)
+		return;
 	object_keep(&stream->object);
-	while (stream->head)
-		command_wait(stream->tail);
+	command_wait(stream->tail);
 	object_drop(&stream->object);
 }
 
@@ -205,17 +252,14 @@ void stream_release(struct object *object)
 }
 
 /* The lock is held, the stream has no more work; gives the lock up while the backend ends its thread. */
-static void stream_end(struct stream *stream)
+void stream_end(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	struct device *device = stream->device;
 	struct merge *merge = &stream->merge;
 	hazard_release(runtime, &merge->hazard);
 	slab_drop(merge->owned);
-	location_drop(merge->streaming);
-	command_drop(merge->update);
-	if (merge->node)
-		object_drop(&merge->node->object);
+	merge_empty(stream);
 	*merge = (struct merge){ 0 };
 	for (uint32_t i = 0; i < device->location_count; i++)
 		if (device->locations[i]->owner == stream)
@@ -223,10 +267,14 @@ static void stream_end(struct stream *stream)
 	object_keep(&stream->object);
 	leave(runtime);
 	while (atomic_load(&stream->wakers))
-		sched_yield();
+		yield_briefly();
+	if (stream->mark)
+		device->backend->table->event_close(device->raw, stream->mark);
+	stream->mark = NULL;
 	device->backend->table->queue_close(stream->raw);
 	enter(runtime);
 	device->streams[stream->number] = NULL;
+	changed(runtime);
 	handle_close(&stream->object);
 	object_drop(&stream->object);
 }
@@ -234,17 +282,18 @@ static void stream_end(struct stream *stream)
 static enum ingot_status stream_close(struct object *object)
 {
 	struct stream *stream = (struct stream *)object;
-	if (stream->closing)
-		return say(INGOT_STALE, "%s is being closed", stream->name);
-	if (inside_task())
-		return say(INGOT_WOULD_BLOCK, "a task cannot close a stream");
+	enum ingot_status status = stream_refuses(stream);
+	status = status ? status : task_refuses("cannot close a stream");
+	if (status)
+		return status;
 	if (stream->contexts)
 		return say(INGOT_BUSY, "%s has %u contexts", stream->name, stream->contexts);
-	if (stream == stream->device->main && !stream->device->closing)
+	if (stream == stream->device->main)
 		return object->runtime->options.single_stream
 		               ? INGOT_OK
 		               : say(INGOT_BUSY, "%s is its device's default stream", stream->name);
 	stream->closing = true;
+	promises_forgo(stream);
 	stream_finish(stream);
 	stream_end(stream);
 	return INGOT_OK;
@@ -257,20 +306,23 @@ enum ingot_status ingot_stream_close(struct ingot_stream handle)
 
 enum ingot_status ingot_stream_open(struct ingot_device handle, struct ingot_stream *out)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	NEED(out);
+	enum ingot_status status;
+	struct device *device = device_enter(handle, &status);
 	struct stream *stream = NULL;
 	if (!device)
-		return INGOT_STALE;
+		return status;
 	struct ingot_runtime *runtime = device->object.runtime;
-	enum ingot_status status = INGOT_OK;
-	if (!out)
-		status = say(INGOT_INVALID, "ingot_stream_open: no place for the stream");
-	else if (device->closing)
-		status = say(INGOT_STALE, "the device is being closed");
-	else if (runtime->options.single_stream)
+	if (runtime->options.single_stream)
 		stream = device->main;
-	else
-		status = stream_new(device, &stream);
+	else {
+		object_keep(&device->object);
+		placing_begin(device);
+		status = device->closing ? say(INGOT_STALE, "the device is being closed")
+		                         : stream_new(device, true, &stream);
+		placing_end(device);
+		object_drop(&device->object);
+	}
 	if (!status)
 		*out = HANDLE(ingot_stream, stream);
 	leave(runtime);
@@ -279,19 +331,22 @@ enum ingot_status ingot_stream_open(struct ingot_device handle, struct ingot_str
 
 enum ingot_status ingot_stream_default(struct ingot_device handle, struct ingot_stream *out)
 {
-	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	NEED(out);
+	enum ingot_status status;
+	struct device *device = device_enter(handle, &status);
 	if (!device)
-		return INGOT_STALE;
+		return status;
 	*out = HANDLE(ingot_stream, device->main);
-	leave(device->object.runtime);
+	leave(handle.runtime);
 	return INGOT_OK;
 }
 
 static enum ingot_status stream_await(struct object *object)
 {
 	struct stream *stream = (struct stream *)object;
-	if (running_stream() == stream)
-		return say(INGOT_WOULD_BLOCK, "a task of %s cannot wait for all of it", stream->name);
+	enum ingot_status status = stream->head ? task_refuses("must not wait for a stream") : INGOT_OK;
+	if (status)
+		return status;
 	stream_finish(stream);
 	return stream_report(stream);
 }
@@ -303,6 +358,7 @@ enum ingot_status ingot_stream_await(struct ingot_stream handle)
 
 enum ingot_status ingot_stream_idle(struct ingot_stream handle, bool *idle)
 {
+	NEED(idle);
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
 	if (!stream)
 		return INGOT_STALE;
@@ -326,12 +382,17 @@ enum ingot_status ingot_stream_failure(struct ingot_stream handle, char *text, s
 static enum ingot_status stream_restart(struct object *object)
 {
 	struct stream *stream = (struct stream *)object;
-	if (running_stream() == stream)
-		return say(INGOT_WOULD_BLOCK, "a task of %s cannot restart it", stream->name);
+	enum ingot_status status = stream_refuses(stream);
+	status = status               ? status
+	         : stream->device->lost ? say_failure(stream->device->lost)
+	         : stream->head         ? task_refuses("cannot restart a stream")
+	                                : INGOT_OK;
+	if (status)
+		return status;
 	stream_finish(stream);                           /* what was queued behind the failure stays skipped */
 	failure_drop(object->runtime, stream->failure);
 	stream->failure = NULL;
-	stream->reported = false;
+	stream->reported = stream->passed_failure = false;
 	return INGOT_OK;
 }
 
@@ -344,7 +405,8 @@ static enum ingot_status stream_cancel(struct object *object)
 {
 	for (struct ingot_command *command = ((struct stream *)object)->head; command; command = command->next)
 		if (atomic_load_explicit(&command->state, memory_order_relaxed) == COMMAND_QUEUED)
-			command->cancelled = true;
+			command_cancel(command);
+	changed(object->runtime);
 	return INGOT_OK;
 }
 
@@ -355,6 +417,7 @@ enum ingot_status ingot_stream_cancel(struct ingot_stream handle)
 
 enum ingot_status ingot_stream_device(struct ingot_stream handle, struct ingot_device *out)
 {
+	NEED(out);
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
 	if (!stream)
 		return INGOT_STALE;

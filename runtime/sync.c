@@ -37,7 +37,7 @@ static enum ingot_status sync_queue_open(void *device, struct ingot_queue *ours,
 static void sync_queue_close(void *queue) { free(queue); }
 
 const struct ingot_backend ingot_backend_sync = {
-	.name = "sync", .waits_inline = true,
+	.version = INGOT_BACKEND_VERSION, .name = "sync", .waits_inline = true,
 	.open = sync_open, .close = sync_close, .devices = sync_devices,
 	.device_open = sync_device_open, .device_close = sync_device_close,
 	.queue_open = sync_queue_open, .queue_close = sync_queue_close, .wake = sync_wake,

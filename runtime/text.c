@@ -1,11 +1,13 @@
 /* text.c: text into the caller's room, counting what did not fit; JSON strings. */
-#include <time.h>
 #include "inside.h"
+#if INGOT_THREADS
+#include <time.h>
+#endif
 
 void sink_printf(struct sink *sink, const char *format, ...)
 {
 	va_list arguments;
-	bool fits = sink->count < sink->room;
+	bool fits = sink->at && sink->count < sink->room;
 	va_start(arguments, format);
 	int length =
 	        vsnprintf(fits ? sink->at + sink->count : NULL, fits ? sink->room - sink->count : 0, format, arguments);
@@ -30,14 +32,18 @@ void sink_string(struct sink *sink, const char *text)
 
 size_t sink_end(struct sink *sink)
 {
-	if (sink->room && !sink->count)
+	if (sink->at && sink->room && !sink->count)
 		sink->at[0] = 0;
 	return sink->count;
 }
 
 uint64_t clock_nanoseconds(void)
 {
+#if INGOT_THREADS
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+#else
+	return 0;                         /* no trace is kept */
+#endif
 }

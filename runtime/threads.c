@@ -3,6 +3,8 @@
  * `claim` holds the job's number, its count and the next index, so a thread that comes late cannot take an index of a
  * job that is over: it takes one of the job that is there, whatever that is, and only then reads what to do.  The
  * fields it reads cannot change before the index is done, as the caller waits for all of them. */
+#include "alone.h"
+#if INGOT_THREADS
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -128,6 +130,7 @@ static void run(void *pool, void (*task)(void *argument, int index), void *argum
 
 enum ingot_status ingot_threads_open(struct ingot_threads **out, int workers)
 {
+	NEED(out);
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	struct ingot_threads *threads;
 	*out = NULL;
@@ -170,12 +173,13 @@ void ingot_threads_close(struct ingot_threads *threads)
 
 const struct ingot_parallel *ingot_threads_parallel(struct ingot_threads *threads)
 {
-	return &threads->parallel;
+	return threads ? &threads->parallel : NULL;
 }
 
 enum ingot_status ingot_threads_pin(struct ingot_threads *threads)
 {
 #if defined __linux__
+	NEED(threads);
 	cpu_set_t allowed, one;
 	int worker = 0;
 	if (sched_getaffinity(0, sizeof allowed, &allowed))
@@ -200,5 +204,7 @@ enum ingot_status ingot_threads_pin(struct ingot_threads *threads)
 
 void ingot_threads_spin(struct ingot_threads *threads, uint32_t loops)
 {
-	atomic_store(&threads->spin, loops);
+	if (threads)
+		atomic_store(&threads->spin, loops);
 }
+#endif

@@ -9,7 +9,7 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
                                    uint64_t bytes, bool *present, struct ingot_command **out)
 {
 	struct entry entry;
-	uint64_t needed, offset;
+	uint64_t needed;
 	bool own = direction == UP_OWN || direction == DOWN_OWN;
 	enum ingot_status status = node_bytes(node, &needed);
 	*present = context_find(context, node, &entry) != NULL;
@@ -18,24 +18,25 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
 	if (!*present)
 		return own ? INGOT_OK
 		           : say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
-	if (own && !node->host)
+	struct node *base;
+	void *own_host = node_host(node, &base);
+	if (own && !own_host)
 		return say(INGOT_MISSING, "n%u has no array on the host", node->id);
-	if (!own && (bytes != needed || (!host && bytes)))
+	if (!own && bytes != needed)
 		return say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
 		           (unsigned long long)needed, node->id);
-	host = own ? node->host : host;
+	host = own ? own_host : host;
 	struct location *location = entry.location;
 	if (direction == UP || direction == UP_OWN) {
-		if (direction == UP && ingot_mode_known_constant(&node->mode) && location->written)
+		if (direction == UP && ingot_mode_known_constant(&node->mode) &&
+		    hazard_valued(node->object.runtime, &location->hazard))
 			return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", node->id,
 			           node->mode.provenance);
-		if (location->owner && location->owner != context->stream)
-			return say(INGOT_CONFLICT, "%s writes n%u, so %s cannot", location->owner->name, node->id,
-			           context->stream->name);
-		return context_upload(context, node, &entry, host, needed, own, out);
+		status = location_claim(location, context->stream, node);
+		return status ? status : context_upload(context, node, &entry, host, needed, own, out);
 	}
-	struct access accesses[2] = { { &location->hazard, true, false }, { &node->host_hazard, false, true } };
-	if (!location->written)
+	struct access accesses[2] = { { &location->hazard, true, false }, { &base->host_hazard, false, true } };
+	if (!hazard_valued(node->object.runtime, &location->hazard))
 		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, context->stream->name);
 	if (own && ingot_mode_known_volatile(&node->mode))
 		return say(INGOT_CONFLICT, "n%u is volatile (by %u): its host copy does not change by downloads",
@@ -44,10 +45,17 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
 	                     accesses, own ? 2 : 1, &node->object, out);
 	if (!status && own) {
 		node->downloads++;
-		node_base(node, &offset);
-		node->host_version = location->version;
+		if (base == node)                         /* a part makes no whole that is as new */
+			node->host_version = location->version;
 	}
 	return status;
+}
+
+enum ingot_status host_download(struct context *context, struct node *node)
+{
+	bool present;
+	struct ingot_command *command;
+	return host_move(context, node, DOWN_OWN, NULL, 0, &present, &command);
 }
 
 static enum ingot_status host_transfer(struct ingot_context handle, struct ingot_node node_handle,
@@ -55,32 +63,27 @@ static enum ingot_status host_transfer(struct ingot_context handle, struct ingot
                                        struct ingot_event *done)
 {
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
+	struct submission submission;
 	struct ingot_command *command = NULL;
-	struct event *event = NULL;
 	bool unasked;
 	if (!context)
 		return INGOT_STALE;
-	struct ingot_runtime *runtime = handle.runtime;
-	struct stream *stream = context->stream;
-	object_keep(&stream->object);
 	object_keep(&context->object);
-	enum ingot_status status = stream_room(stream);
-	struct node *node = status ? NULL : FIND(node, runtime, node_handle, KIND_NODE);
+	enum ingot_status status = submission_begin(&submission, context->stream, done);
+	struct node *node = status ? NULL : FIND(node, handle.runtime, node_handle, KIND_NODE);
+	if (!status && node && (direction == UP_OWN || direction == DOWN_OWN)) {
+		object_keep(&node->object);
+		node_host_settle(node);
+		object_drop(&node->object);
+		status = stream_refuses(context->stream);
+		node = status ? NULL : FIND(node, handle.runtime, node_handle, KIND_NODE);
+	}
 	if (!status)
-		status = !node                ? INGOT_STALE
-		         : context->finalized ? say(INGOT_STALE, "the context is finalized")
-		                              : INGOT_OK;
-	if (!status)
-		status = event_reserve(stream->device, runtime, done, &event);
+		status = node ? context_lives(context) : INGOT_STALE;
 	if (!status)
 		status = host_move(context, node, direction, host, bytes, present ? present : &unasked, &command);
-	if (status)
-		event_unreserve(event);
-	else
-		event_bind(event, command, done);
 	object_drop(&context->object);
-	leave_dropping(stream, command);
-	return status;
+	return submission_end(&submission, status, command);
 }
 
 enum ingot_status ingot_from_host(struct ingot_context context, struct ingot_node node, bool *present,
@@ -98,12 +101,14 @@ enum ingot_status ingot_to_host(struct ingot_context context, struct ingot_node 
 enum ingot_status ingot_write(struct ingot_context context, struct ingot_node node, const void *data, uint64_t bytes,
                               struct ingot_event *done)
 {
+	NEED(data || !bytes);
 	return host_transfer(context, node, UP, (void *)(uintptr_t)data, bytes, NULL, done);
 }
 
 enum ingot_status ingot_read(struct ingot_context context, struct ingot_node node, void *data, uint64_t bytes,
                              struct ingot_event *done)
 {
+	NEED(data || !bytes);
 	return host_transfer(context, node, DOWN, data, bytes, NULL, done);
 }
 
@@ -112,7 +117,7 @@ enum ingot_status ingot_read(struct ingot_context context, struct ingot_node nod
 static bool fits_in_merge(uint64_t bytes) { return bytes <= SIZE_MAX / 2; }
 
 /* Grows; what queued work reads keeps its slab until then.  Under the lock, so nobody sees it half grown. */
-enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes)
+enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes, bool unlocked)
 {
 	struct merge *merge = &stream->merge;
 	enum ingot_status status;
@@ -120,7 +125,8 @@ enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes)
 		return INGOT_OK;
 	if (!fits_in_merge(bytes))
 		return say(INGOT_MEMORY, "%s: a merge buffer of %llu bytes", stream->name, (unsigned long long)bytes);
-	struct slab *grown = slab_new(stream->device, bytes, 0, INGOT_SLAB_PRIVATE, &status);
+	struct slab *grown = unlocked ? slab_new(stream->device, bytes, 0, INGOT_SLAB_PRIVATE, &status)
+	                              : slab_new_locked(stream->device, bytes, 0, &status);
 	if (!grown)
 		return status;
 	slab_drop(merge->owned);
@@ -128,23 +134,67 @@ enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes)
 	return INGOT_OK;
 }
 
+void merge_empty(struct stream *stream)
+{
+	struct merge *merge = &stream->merge;
+	if (merge->streaming)
+		merge->streaming->streaming--;
+	location_drop(merge->streaming);
+	command_drop(merge->update);
+	if (merge->node)
+		object_drop(&merge->node->object);
+	merge->streaming = NULL;
+	merge->update = NULL;
+	merge->node = NULL;
+	merge->taken = false;
+}
+
 static void merge_set(struct stream *stream, struct node *node, struct location *streaming, uint64_t offset,
                       struct ingot_command *update)
 {
 	struct merge *merge = &stream->merge;
 	object_keep(&node->object);
-	if (merge->node)
-		object_drop(&merge->node->object);
-	merge->node = node;
-	if (streaming)
+	if (streaming) {
 		location_keep(streaming);
-	location_drop(merge->streaming);
-	merge->streaming = streaming;
-	merge->streaming_offset = offset;
+		streaming->streaming++;
+	}
 	if (update)
 		command_keep(update);
-	command_drop(merge->update);
+	merge_empty(stream);
+	merge->node = node;
+	merge->streaming = streaming;
+	merge->streaming_offset = offset;
 	merge->update = update;
+}
+
+/* A streaming buffer stays what it was when it was filled: as if it had been copied then. */
+enum ingot_status merges_settle(struct location *location, struct stream *writer)
+{
+	struct device *device = location->device;
+	for (uint32_t i = 0; i < device->stream_count && location->streaming; i++) {
+		struct stream *stream = device->streams[i];
+		if (!stream || stream->merge.streaming != location)
+			continue;
+		if (stream->merge.taken) {
+			merge_empty(stream);
+			continue;
+		}
+		struct ingot_command *update;
+		uint64_t bytes;
+		enum ingot_status status = node_bytes(stream->merge.node, &bytes);
+		if (!status)
+			status = merge_ensure(stream, bytes, false);
+		struct access accesses[2] = { { &location->hazard, true, false }, { &stream->merge.hazard, false, true } };
+		if (!status)
+			status = submit_copy(writer, "merge", stream->merge.owned, 0, location->slab,
+			                     location->offset + stream->merge.streaming_offset, bytes, accesses, 2,
+			                     &update);
+		if (status)
+			return status;
+		merge_set(stream, stream->merge.node, NULL, 0, update);
+		stream->merge.bytes = bytes;
+	}
+	return INGOT_OK;
 }
 
 struct through_host {
@@ -200,13 +250,14 @@ static enum ingot_status copy_through_host(struct stream *target, struct slab *t
 	return status;
 }
 
-static enum ingot_status copy_between(struct stream *target, struct slab *to, uint64_t to_offset,
+/* `reaches` is asked once for a transfer, as the way through the host uses both streams. */
+static enum ingot_status copy_between(bool reaches, struct stream *target, struct slab *to, uint64_t to_offset,
                                       struct hazard *to_hazard, struct stream *source, struct entry *from,
                                       uint64_t bytes, struct ingot_command **out)
 {
 	struct slab *slab = from->location->slab;
 	uint64_t offset = from->location->offset + from->offset;
-	if (target->device->backend != source->device->backend)
+	if (INGOT_THREADS && !reaches)
 		return copy_through_host(target, to, to_offset, to_hazard, source, slab, offset,
 		                         &from->location->hazard, bytes, out);
 	struct access accesses[2] = { { &from->location->hazard, true, false }, { to_hazard, false, true } };
@@ -218,35 +269,37 @@ enum ingot_status transfer_run(struct node *node, struct context *target, enum i
 {
 	struct entry from, to;
 	struct stream *stream = target->stream;
-	uint64_t bytes, offset;
+	uint64_t bytes;
+	bool reaches = device_reaches(stream->device, source->stream->device);
 	enum ingot_status status = node_bytes(node, &bytes);
 	*moved = false;
 	*out = NULL;
 	if (status || !context_find(source, node, &from))
 		return status;
-	if (!from.location->written)
+	if (!hazard_valued(node->object.runtime, &from.location->hazard))
 		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, source->stream->name);
 	if (merge == INGOT_MERGE_NONE) {
 		if (!context_find(target, node, &to) || (to.location == from.location && to.offset == from.offset))
 			return INGOT_OK;
-		status = copy_between(stream, to.location->slab, to.location->offset + to.offset, &to.location->hazard,
+		if ((status = location_claim(to.location, stream, node)))
+			return status;
+		status = copy_between(reaches, stream, to.location->slab, to.location->offset + to.offset, &to.location->hazard,
 		                      source->stream, &from, bytes, out);
 		if (status)
 			return status;
 		to.location->version = from.location->version;
-		to.location->written = true;
+		to.location->hazard.valued = true;
 		*moved = true;
 		return INGOT_OK;
 	}
 	if (merge == INGOT_MERGE_STREAMING && stream->device == source->stream->device) {
 		merge_set(stream, node, from.location, from.offset, NULL);
-		(void)offset;
 		*moved = true;
 		return INGOT_OK;
 	}
-	status = merge_ensure(stream, bytes);
+	status = merge_ensure(stream, bytes, false);
 	if (!status)
-		status = copy_between(stream, stream->merge.owned, 0, &stream->merge.hazard, source->stream, &from,
+		status = copy_between(reaches, stream, stream->merge.owned, 0, &stream->merge.hazard, source->stream, &from,
 		                      bytes, out);
 	if (!status) {
 		merge_set(stream, node, NULL, 0, *out);
@@ -286,8 +339,8 @@ enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct i
 	enum ingot_status status;
 	struct context *from;
 	struct node *node;
+	struct submission submission;
 	struct ingot_command *command = NULL;
-	struct event *event = NULL;
 	bool unasked;
 	if ((unsigned)merge > INGOT_MERGE_STREAMING)
 		return say(INGOT_INVALID, "%d is no way to merge", (int)merge);
@@ -299,38 +352,38 @@ enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct i
 	object_keep(&to->object);
 	object_keep(&from->object);
 	object_keep(&node->object);
-	status = stream_room(stream);
+	object_keep(&other->object);
+	status = submission_begin(&submission, stream, done);
 	if (!status && other->device->backend != stream->device->backend)
 		status = stream_room(other);              /* the way through the host uses both */
+	/* Room in the merge buffer is made before, as it may take long. */
+	uint64_t bytes;
+	if (!status && (merge == INGOT_MERGE_COPY || (merge && stream->device != other->device)) &&
+	    !(status = node_bytes(node, &bytes))) {
+		placing_begin(stream->device);
+		status = merge_ensure(stream, bytes, true);
+		placing_end(stream->device);
+	}
 	if (!status)
-		status = event_reserve(stream->device, runtime, done, &event);
-	if (!status)
+		status = stream_refuses(stream);
+	if (!status && !(status = context_lives(to)) && !(status = context_lives(from)))
 		status = transfer_run(node, to, merge, from, moved ? moved : &unasked, &command);
-	if (status)
-		event_unreserve(event);
-	else
-		event_bind(event, command, done);
-	object_keep(&stream->object);
-	object_keep(&other->object);
 	object_drop(&node->object);
 	object_drop(&from->object);
 	object_drop(&to->object);
-	struct ingot_command *theirs = other != stream ? other->tail : NULL;
-	if (theirs)
-		command_keep(theirs);
 	if (command)
 		command_keep(command);
-	if (theirs) {                                     /* on inline devices the download runs before the upload */
-		leave_after(other, theirs);
+	if (other != stream) {                            /* on inline devices the download runs before the upload */
+		leave_dropping(other, other->tail);
 		enter(runtime);
+	} else
+		object_drop(&other->object);
+	submission_end(&submission, status, command);
+	if (command) {
+		enter(runtime);
+		command_drop(command);
+		leave(runtime);
 	}
-	leave_after(stream, stream->tail);
-	enter(runtime);
-	command_drop(theirs);
-	command_drop(command);
-	object_drop(&other->object);
-	object_drop(&stream->object);
-	leave(runtime);
 	return status;
 }
 
@@ -341,6 +394,7 @@ enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct i
 	struct context *from, *context = NULL;
 	struct node *node;
 	struct entry room;
+	NEED(out);
 	if ((unsigned)merge > INGOT_MERGE_STREAMING)
 		return say(INGOT_INVALID, "%d is no way to merge", (int)merge);
 	struct context *to = contexts_enter(target, source, node_handle, &from, &node, &status);
@@ -379,6 +433,7 @@ enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct i
 
 enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_merge_state *out)
 {
+	NEED(out);
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
 	if (!stream)
 		return INGOT_STALE;
@@ -398,45 +453,54 @@ enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_me
 enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot_node node_handle, const void *data,
                                        uint64_t bytes, struct ingot_context *out)
 {
+	NEED(out && (data || !bytes));
 	struct context *context = ENTER(context, handle, KIND_CONTEXT), *child = NULL;
+	struct submission submission;
 	struct entry entry, room;
 	uint64_t needed = 0;
 	bool cleared = true;
 	if (!context)
 		return INGOT_STALE;
-	struct ingot_runtime *runtime = handle.runtime;
 	struct stream *stream = context->stream;
 	object_keep(&context->object);
-	object_keep(&stream->object);
-	enum ingot_status status = stream_room(stream);
-	struct node *node = status ? NULL : FIND(node, runtime, node_handle, KIND_NODE);
+	enum ingot_status status = submission_begin(&submission, stream, NULL);
+	struct node *node = status ? NULL : FIND(node, handle.runtime, node_handle, KIND_NODE);
 	if (!status)
-		status = !node                ? INGOT_STALE
-		         : context->finalized ? say(INGOT_STALE, "the context is finalized")
-		                              : node_bytes(node, &needed);
+		status = node ? context_lives(context) : INGOT_STALE;
+	if (node)
+		object_keep(&node->object);
+	placing_begin(stream->device);
+	if (!status)
+		status = context_lives(context);
+	if (!status)
+		status = node_bytes(node, &needed);
 	if (!status && context_find(context, node, &room))
 		status = say(INGOT_PRESENT, "n%u is in the context on %s already", node->id, stream->name);
-	if (!status && (needed != bytes || (!data && bytes)))
+	if (!status && needed != bytes)
 		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
 		             (unsigned long long)needed, node->id);
 	if (!status)
 		status = context_new(stream, context, &child);
 	if (!status)
 		status = context_place_nodes(child, &node, &cleared, 1);
-	if (!status && context_find(child, node, &entry))
+	if (!status && context_find(child, node, &entry) &&
+	    !(status = location_claim(entry.location, stream, node)))
 		status = context_upload(child, node, &entry, data, bytes, false, NULL);
 	if (status && child)
 		handle_close(&child->object);
 	else if (!status)
 		*out = HANDLE(ingot_context, child);
+	placing_end(stream->device);
+	if (node)
+		object_drop(&node->object);
 	object_drop(&context->object);
-	leave_dropping(stream, stream->tail);
-	return status;
+	return submission_end(&submission, status, NULL);
 }
 
 enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ingot_node node_handle,
                                          struct ingot_context source, struct ingot_context *out)
 {
+	NEED(out);
 	enum ingot_status status;
 	struct context *from, *child = NULL;
 	struct node *node;
@@ -448,17 +512,27 @@ enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ing
 	struct ingot_runtime *runtime = handle.runtime;
 	struct stream *stream = context->stream;
 	object_keep(&stream->object);
-	if (!context_find(from, node, &room))
+	object_keep(&context->object);
+	object_keep(&from->object);
+	object_keep(&node->object);
+	placing_begin(stream->device);
+	if ((status = context_lives(context)) || (status = context_lives(from)))
+		;
+	else if (!context_find(from, node, &room))
 		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, from->stream->name);
 	else if (context_find(context, node, &room))
 		status = say(INGOT_PRESENT, "n%u is in the context on %s already", node->id, stream->name);
-	else if (!(status = context_new(stream, context, &child)))
+	else if (!(status = stream->failure ? stream_report(stream) : context_new(stream, context, &child)))
 		status = context_place_nodes(child, &node, &cleared, 1);
 	struct ingot_context made = { 0 };
 	if (!status)
 		made = HANDLE(ingot_context, child);
 	else if (child)
 		handle_close(&child->object);
+	placing_end(stream->device);
+	object_drop(&node->object);
+	object_drop(&from->object);
+	object_drop(&context->object);
 	leave_after(stream, stream->tail);
 	if (!status && (status = ingot_device_to_device(node_handle, made, INGOT_MERGE_NONE, source, NULL, NULL))) {
 		char kept[TEXT_ROOM];

@@ -67,8 +67,7 @@ static void walk_next(struct walk *walk)
 enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct ingot_node_options *options,
                                      void *data, uint64_t count, struct ingot_node *out)
 {
-	if (!runtime || !options || !data || !out)
-		return say(INGOT_INVALID, "ingot_node_reshape: NULL");
+	NEED(runtime && options && data && out);
 	struct ingot_node handle;
 	enum ingot_status status = ingot_node_new(runtime, options, &handle);
 	if (status)
@@ -117,86 +116,95 @@ enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct
 
 bool ingot_node_has_host(struct ingot_node handle)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	struct node *node = ENTER(node, handle, KIND_NODE), *base;
 	if (!node)
 		return false;
-	bool has = node->host != NULL;
+	bool has = node_host(node, &base) != NULL;
 	leave(handle.runtime);
 	return has;
 }
 
 enum ingot_status ingot_node_host(struct ingot_node handle, void **data, uint64_t *bytes)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
-	enum ingot_status status;
+	NEED(data && bytes);
+	struct node *node = ENTER(node, handle, KIND_NODE), *base;
 	if (!node)
 		return INGOT_STALE;
-	if (!node->host)
-		status = say(INGOT_MISSING, "n%u has no array on the host", node->id);
-	else {
-		*data = node->host;
-		status = node_bytes(node, bytes);
-	}
+	void *host = node_host(node, &base);
+	enum ingot_status status = host ? node_bytes(node, bytes)
+	                                : say(INGOT_MISSING, "n%u has no array on the host", node->id);
+	if (!status)
+		*data = host;
 	leave(handle.runtime);
 	return status;
 }
 
 enum ingot_status ingot_node_host_create(struct ingot_node handle)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	struct node *node = ENTER(node, handle, KIND_NODE), *base;
 	if (!node)
 		return INGOT_STALE;
-	enum ingot_status status = host_create(handle.runtime, node);
+	node_host(node, &base);
+	enum ingot_status status = host_create(handle.runtime, base);
 	leave(handle.runtime);
 	return status;
 }
 
 /* Waits for the transfers that are in the way: those that write the host array; for a host write also those that read it. */
-static void host_wait(struct node *node, bool readers_too)
+static void host_wait(struct node *base, bool readers_too)
 {
-	struct ingot_runtime *runtime = node->object.runtime;
-	while (hazard_busy(runtime, &node->host_hazard, readers_too))
-		command_wait(node->host_hazard.writer ? node->host_hazard.writer : node->host_hazard.readers[0]);
+	struct ingot_runtime *runtime = base->object.runtime;
+	while (hazard_busy(runtime, &base->host_hazard, readers_too))
+		command_wait(base->host_hazard.writer ? base->host_hazard.writer : base->host_hazard.readers[0]);
 }
 
 /* Among all contexts, the one whose location has the newest value. */
-static struct context *newest_context(struct ingot_runtime *runtime, struct node *node)
+static struct context *newest_context(struct ingot_runtime *runtime, struct node *base)
 {
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct context *context = (struct context *)runtime->handles[i].object;
 		struct entry room, *entry;
 		if (!context || context->object.kind != KIND_CONTEXT || context->finalized ||
-		    !(entry = context_find(context, node, &room)))
+		    !(entry = context_find(context, base, &room)))
 			continue;
-		if (entry->location->version == node->newest)
+		if (entry->location->version == base->newest)
 			return context;
 	}
 	return NULL;
 }
 
-static enum ingot_status node_read(struct object *object)
+/* The newest value of the whole, of which the node may be a part, comes to the host. */
+static enum ingot_status host_read(struct node *base)
 {
-	struct node *node = (struct node *)object;
-	struct ingot_runtime *runtime = node->object.runtime;
+	struct ingot_runtime *runtime = base->object.runtime;
 	enum ingot_status status = INGOT_OK;
-	if (!node->host)
-		return say(INGOT_MISSING, "n%u has no array on the host", node->id);
-	if (inside_task() && hazard_busy(runtime, &node->host_hazard, false))
-		return say(INGOT_WOULD_BLOCK, "a task must not wait for a transfer");
-	struct context *context = runtime->options.automatic_transfers && node->host_version != node->newest
-	                                  ? newest_context(runtime, node)
-	                                  : NULL;
-	if (context) {
+	if (!base->host)
+		return say(INGOT_MISSING, "n%u has no array on the host", base->id);
+	if (hazard_busy(runtime, &base->host_hazard, false) && (status = task_refuses("must not wait for a transfer")))
+		return status;
+	if (runtime->options.automatic_transfers && base->host_version != base->newest) {
+		struct context *context = newest_context(runtime, base);
+		if (!context)
+			return say(INGOT_UNREADY, "the newest value of n%u went with the context it was in", base->id);
+		if ((status = task_refuses("must not wait for a transfer")))
+			return status;
 		struct ingot_context from = HANDLE(ingot_context, context);
-		struct ingot_node handle = HANDLE(ingot_node, node);
+		struct ingot_node handle = HANDLE(ingot_node, base);
 		leave(runtime);
 		status = ingot_to_host(from, handle, NULL, NULL);
 		enter(runtime);
 	}
-	host_wait(node, false);
-	if (!status && node->host_hazard.taint)
-		status = say_failure(node->host_hazard.taint);
+	host_wait(base, false);
+	if (!status && base->host_hazard.taint)
+		status = say_failure(base->host_hazard.taint);
 	return status;
+}
+
+static enum ingot_status node_read(struct object *object)
+{
+	struct node *base;
+	node_host((struct node *)object, &base);
+	return host_read(base);
 }
 
 enum ingot_status ingot_node_read(struct ingot_node handle)
@@ -206,32 +214,73 @@ enum ingot_status ingot_node_read(struct ingot_node handle)
 
 static enum ingot_status node_write(struct object *object)
 {
-	struct node *node = (struct node *)object;
-	struct ingot_runtime *runtime = node->object.runtime;
+	struct node *base;
+	struct ingot_runtime *runtime = object->runtime;
+	enum ingot_status status;
 	char why[200];
-	if (inside_task() && hazard_busy(runtime, &node->host_hazard, true))
-		return say(INGOT_WOULD_BLOCK, "a task must not wait for a transfer");
-	host_wait(node, true);
+	node_host((struct node *)object, &base);
+	if (hazard_busy(runtime, &base->host_hazard, true) && (status = task_refuses("must not wait for a transfer")))
+		return status;
+	host_wait(base, true);
 	/* The first write of a constant is its initialisation. */
-	if (ingot_mode_known_constant(&node->mode) && node->host_version)
-		return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", node->id,
-		           node->mode.provenance);
-	if (!ingot_mode_known_constant(&node->mode) &&
-	    !ingot_mode_update(&node->mode, INGOT_HOSTED_NONCONSTANT, INGOT_BY_SET_VALUES, why))
-		return say(INGOT_CONFLICT, "n%u: %s", node->id, why);
-	enum ingot_status status = host_create(runtime, node);
-	if (!status) {
-		node->host_version = ++node->newest;
-		failure_drop(runtime, node->host_hazard.taint);
-		node->host_hazard.taint = NULL;
-	}
-	return status;
+	if (ingot_mode_known_constant(&base->mode) && (base->host_version || base->constants))
+		return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", base->id,
+		           base->mode.provenance);
+	if (!ingot_mode_known_constant(&base->mode) &&
+	    !ingot_mode_update(&base->mode, INGOT_HOSTED_NONCONSTANT, INGOT_BY_SET_VALUES, why))
+		return say(INGOT_CONFLICT, "n%u: %s", base->id, why);
+	if ((status = host_create(runtime, base)))
+		return status;
+	/* The rest of what is written in part keeps its newest value. */
+	if (&base->object != object && base->newest && (status = host_read(base)))
+		return status;
+	base->host_version = ++base->newest;
+	failure_drop(runtime, base->host_hazard.taint);
+	base->host_hazard.taint = NULL;
+	return INGOT_OK;
 }
 
 enum ingot_status ingot_node_write(struct ingot_node handle)
 {
 	return DO(handle, KIND_NODE, node_write);
 }
+
+/* ---- values: the host array is this thread's, and the lock is free, from begin to end ---- */
+
+enum { READ = 1, WRITE = 2 };
+
+static enum ingot_status values_begin(struct node *node, int how, char **host)
+{
+	struct node *base;
+	enum ingot_status status = INGOT_OK;
+	for (;;) {
+		if (how & READ)
+			status = node_read(&node->object);
+		if (!status && how & WRITE)
+			status = node_write(&node->object);
+		*host = node_host(node, &base);
+		if (status || !base->host_busy)
+			break;
+		node_host_settle(base);
+	}
+	if (status)
+		return status;
+	base->host_busy = true;
+	node_dtype(node);
+	leave(node->object.runtime);
+	return INGOT_OK;
+}
+
+static void values_end(struct node *node)
+{
+	struct node *base;
+	enter(node->object.runtime);
+	node_host(node, &base);
+	base->host_busy = false;
+	changed(node->object.runtime);
+}
+
+static enum ingot_dtype type_of(const struct node *node) { return (enum ingot_dtype)node->precision.dtype; }
 
 static enum ingot_status index_check(const struct node *node, const int64_t *index, uint32_t rank)
 {
@@ -255,15 +304,17 @@ static enum ingot_status index_check(const struct node *node, const int64_t *ind
 
 enum ingot_status ingot_node_get(struct ingot_node handle, const int64_t *index, uint32_t rank, double *value)
 {
+	NEED(value && (index || !rank));
 	struct node *node = ENTER(node, handle, KIND_NODE);
+	char *host;
 	if (!node)
 		return INGOT_STALE;
 	object_keep(&node->object);
 	enum ingot_status status = index_check(node, index, rank);
-	if (!status)
-		status = node_read(&node->object);
-	if (!status)
-		*value = ingot_dtype_get(node_dtype(node), node->host, node->rank ? place(node, index) : 0);
+	if (!status && !(status = values_begin(node, READ, &host))) {
+		*value = ingot_dtype_get(type_of(node), host, node->rank ? place(node, index) : 0);
+		values_end(node);
+	}
 	object_drop(&node->object);
 	leave(handle.runtime);
 	return status;
@@ -271,17 +322,18 @@ enum ingot_status ingot_node_get(struct ingot_node handle, const int64_t *index,
 
 enum ingot_status ingot_node_set(struct ingot_node handle, const int64_t *index, uint32_t rank, double value)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	NEED(index || !rank);
+	struct node *node = ENTER(node, handle, KIND_NODE), *base;
+	char *host;
 	if (!node)
 		return INGOT_STALE;
 	object_keep(&node->object);
 	enum ingot_status status = index_check(node, index, rank);
-	if (!status && node->host)
-		status = node_read(&node->object);                 /* the other elements keep their newest values */
-	if (!status)
-		status = node_write(&node->object);
-	if (!status)
-		ingot_dtype_set(node_dtype(node), node->host, node->rank ? place(node, index) : 0, value);
+	/* The other elements keep their newest values. */
+	if (!status && !(status = values_begin(node, node_host(node, &base) ? READ | WRITE : WRITE, &host))) {
+		ingot_dtype_set(type_of(node), host, node->rank ? place(node, index) : 0, value);
+		values_end(node);
+	}
 	object_drop(&node->object);
 	leave(handle.runtime);
 	return status;
@@ -297,17 +349,19 @@ static enum ingot_status count_check(const struct node *node, uint64_t count)
 
 enum ingot_status ingot_node_get_all(struct ingot_node handle, double *values, uint64_t count)
 {
+	NEED(values || !count);
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	struct walk walk;
+	char *host;
 	if (!node)
 		return INGOT_STALE;
 	object_keep(&node->object);
 	enum ingot_status status = count_check(node, count);
-	if (!status)
-		status = node_read(&node->object);
-	if (!status)
+	if (!status && !(status = values_begin(node, READ, &host))) {
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk))
-			*values++ = ingot_dtype_get(node_dtype(node), node->host, place(node, walk.index));
+			*values++ = ingot_dtype_get(type_of(node), host, place(node, walk.index));
+		values_end(node);
+	}
 	object_drop(&node->object);
 	leave(handle.runtime);
 	return status;
@@ -315,17 +369,19 @@ enum ingot_status ingot_node_get_all(struct ingot_node handle, double *values, u
 
 enum ingot_status ingot_node_set_all(struct ingot_node handle, const double *values, uint64_t count)
 {
+	NEED(values || !count);
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	struct walk walk;
+	char *host;
 	if (!node)
 		return INGOT_STALE;
 	object_keep(&node->object);
 	enum ingot_status status = count_check(node, count);
-	if (!status)
-		status = node_write(&node->object);
-	if (!status)
+	if (!status && !(status = values_begin(node, WRITE, &host))) {
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk))
-			ingot_dtype_set(node_dtype(node), node->host, place(node, walk.index), *values++);
+			ingot_dtype_set(type_of(node), host, place(node, walk.index), *values++);
+		values_end(node);
+	}
 	object_drop(&node->object);
 	leave(handle.runtime);
 	return status;
@@ -344,22 +400,22 @@ static bool in_margin(const struct node *node, uint64_t at)
 
 enum ingot_status ingot_node_reset_margins(struct ingot_node handle, double value)
 {
-	struct node *node = ENTER(node, handle, KIND_NODE);
+	struct node *node = ENTER(node, handle, KIND_NODE), *base;
 	uint64_t count;
+	char *host;
 	if (!node)
 		return INGOT_STALE;
 	object_keep(&node->object);
 	enum ingot_status status = INGOT_OK;
 	if (!node->margin_open && value != node->margin)
 		status = say(INGOT_CONFLICT, "the margins of n%u hold %g", node->id, node->margin);
-	if (!status && node->host)
-		status = node_read(&node->object);
-	if (!status)
-		status = node_write(&node->object);
-	node_count(node, &count);
-	for (uint64_t i = 0; !status && i < count; i++)
-		if (in_margin(node, i))
-			ingot_dtype_set(node_dtype(node), node->host, i, value);
+	if (!status && !(status = values_begin(node, node_host(node, &base) ? READ | WRITE : WRITE, &host))) {
+		node_count(node, &count);
+		for (uint64_t i = 0; i < count; i++)
+			if (in_margin(node, i))
+				ingot_dtype_set(type_of(node), host, i, value);
+		values_end(node);
+	}
 	object_drop(&node->object);
 	leave(handle.runtime);
 	return status;
@@ -368,8 +424,10 @@ enum ingot_status ingot_node_reset_margins(struct ingot_node handle, double valu
 static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, int64_t y, double *xs, double *ys,
                                 uint64_t room, uint64_t *count)
 {
+	NEED(count && (xs || !room));
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	struct walk walk;
+	char *host;
 	enum ingot_status status = INGOT_OK;
 	if (!node)
 		return INGOT_STALE;
@@ -380,9 +438,7 @@ static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, i
 	else if (x < 0 || x >= extent(node, (uint32_t)axis) || (ys && (y < 0 || y >= extent(node, (uint32_t)axis))))
 		status = say(INGOT_RANGE, "coordinates %lld and %lld of an axis of %lld", (long long)x, (long long)y,
 		             (long long)extent(node, (uint32_t)axis));
-	if (!status)
-		status = node_read(&node->object);
-	if (!status) {
+	if (!status && !(status = values_begin(node, READ, &host))) {
 		*count = 0;
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk)) {
 			if (walk.index[axis] != 0)
@@ -391,12 +447,13 @@ static enum ingot_status points(struct ingot_node handle, int axis, int64_t x, i
 			memcpy(index, walk.index, sizeof index);
 			index[axis] = x;
 			if (*count < room)
-				xs[*count] = ingot_dtype_get(node_dtype(node), node->host, place(node, index));
+				xs[*count] = ingot_dtype_get(type_of(node), host, place(node, index));
 			index[axis] = y;
 			if (ys && *count < room)
-				ys[*count] = ingot_dtype_get(node_dtype(node), node->host, place(node, index));
+				ys[*count] = ingot_dtype_get(type_of(node), host, place(node, index));
 			++*count;
 		}
+		values_end(node);
 	}
 	object_drop(&node->object);
 	leave(handle.runtime);
@@ -412,5 +469,6 @@ enum ingot_status ingot_node_points_1d(struct ingot_node node, int axis, int64_t
 enum ingot_status ingot_node_points_2d(struct ingot_node node, int axis, int64_t x, int64_t y, double *xs, double *ys,
                                        uint64_t room, uint64_t *count)
 {
+	NEED(ys || !room);
 	return points(node, axis, x, y, xs, ys, room, count);
 }

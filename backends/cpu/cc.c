@@ -1,6 +1,6 @@
 /* cc.c: runs the system's C compiler, several at once, without a shell. */
 #include "backends/backends.h"
-#include "kernels/kernels.h"
+#include "tables/target.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_WORDS = 128, MOST_JOBS = 64 };
+enum { MOST_WORDS = 2 * CC_WORDS_MOST + 8, MOST_JOBS = 64 };
+#define NO_SPACE "No space left on device"
 
 static bool on_path(const char *program)
 {
@@ -28,13 +29,29 @@ static bool on_path(const char *program)
 	return false;
 }
 
+int cc_words(struct build *build, const char *text, const char **words)
+{
+	int count = 0;
+	if (strchr(text, '/') && on_path(text))               /* a program in a folder with blanks in its name */
+		return words[0] = text, 1;
+	char *rest, *copy = arena_copy(build->arena, text, strlen(text));
+	for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+		if (count == CC_WORDS_MOST)
+			fail(build, EXIT_LIMIT, NULL, "a compiler and its flags have more than %d words", CC_WORDS_MOST);
+		words[count++] = word;
+	}
+	return count;
+}
+
 const char *cc_find(struct build *build, const char *named)
 {
 	const char *const usual[] = { "cc", "gcc", "clang" };
 	named = named ? named : getenv("CC");
-	if (named && *named) {
-		if (!on_path(named))
-			fail(build, EXIT_ENVIRONMENT, NULL, "the C compiler \"%s\" is not there", named);
+	if (named && named[strspn(named, " ")]) {
+		const char *words[MOST_WORDS];
+		cc_words(build, named, words);
+		if (!on_path(words[0]))
+			fail(build, EXIT_ENVIRONMENT, NULL, "the C compiler \"%s\" is not there", words[0]);
 		return named;
 	}
 	for (size_t i = 0; i < COUNT(usual); i++)
@@ -66,11 +83,26 @@ const char *cc_for_target(struct build *build, const struct target *target, cons
 
 struct child { pid_t pid; int out; };
 
+/* Programs speak English to us, so that what they say can be understood. */
+static char **environment_of(struct build *build)
+{
+	size_t count = 0, kept = 0;
+	while (environ[count])
+		count++;
+	char **made = new_array(build->arena, char *, count + 2);
+	for (size_t i = 0; i < count; i++)
+		if (strncmp(environ[i], "LC_ALL=", 7) && strncmp(environ[i], "LANGUAGE=", 9))
+			made[kept++] = environ[i];
+	made[kept] = arena_printf(build->arena, "LC_ALL=C");
+	return made;
+}
+
 static struct child start(struct build *build, const char *directory, const char *const *arguments)
 {
 	int out[2];
 	if (pipe2(out, O_CLOEXEC))
 		fail(build, EXIT_ENVIRONMENT, arguments[0], "%s", strerror(errno));
+	char **environment = environment_of(build);
 	pid_t pid = fork();
 	if (pid < 0)
 		fail(build, EXIT_ENVIRONMENT, arguments[0], "%s", strerror(errno));
@@ -81,7 +113,7 @@ static struct child start(struct build *build, const char *directory, const char
 		dup2(out[1], 2);
 		if (directory && chdir(directory))
 			_exit(127);
-		execvp(arguments[0], (char *const *)(uintptr_t)arguments);
+		execvpe(arguments[0], (char *const *)(uintptr_t)arguments, environment);
 		_exit(127);
 	}
 	close(out[1]);
@@ -103,7 +135,8 @@ static bool finish(struct child child, char *message, size_t room)
 	int status;
 	while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR)
 		;
-	char *line = strstr(output, "error");
+	char *line = strstr(output, NO_SPACE);                /* what else is said then follows from it */
+	line = line ? line : strstr(output, "error");
 	while (line && line > output && line[-1] != '\n')
 		line--;
 	line = line ? line : output;
@@ -111,28 +144,40 @@ static bool finish(struct child child, char *message, size_t room)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+static NORETURN void refuse(struct build *build, const char *program, const char *what, const char *message)
+{
+	const char *below = getenv("TMPDIR");
+	if (strstr(message, NO_SPACE))
+		fail(build, EXIT_ENVIRONMENT, program, "no space left in %s%s or where it writes to: %s", below ? "TMPDIR=" : "", below ? below : "/tmp", message);
+	fail(build, EXIT_ENVIRONMENT, program, "%s: %s", what, *message ? message : "it cannot be started");
+}
+
+bool cc_ask(struct build *build, const char *const *arguments, char *line, size_t room)
+{
+	*line = 0;
+	return on_path(arguments[0]) && finish(start(build, NULL, arguments), line, room);
+}
+
 void cc_run(struct build *build, const char *directory, const char *const *arguments)
 {
 	char message[512];
 	if (!finish(start(build, directory, arguments), message, sizeof message))
-		fail(build, EXIT_ENVIRONMENT, arguments[0], "failed: %s", *message ? message : "it cannot be started");
+		refuse(build, arguments[0], "failed", message);
 }
 
 void cc_compile(struct build *build, const struct cc_job *job)
 {
 	struct child running[MOST_JOBS];
 	int jobs = job->jobs < 1 ? 1 : job->jobs > MOST_JOBS ? MOST_JOBS : job->jobs, started = 0, done = 0;
-	char *flags = arena_copy(build->arena, job->flags, strlen(job->flags)), *rest, *words[MOST_WORDS], message[512], first[512] = "";
-	int count = 0;
+	const char *words[MOST_WORDS];
+	char message[512], first[512] = "";
+	int own = cc_words(build, job->cc, words), count = own + cc_words(build, job->flags, words + own);
 	bool failed = false;
-	for (char *word = strtok_r(flags, " ", &rest); word && count < MOST_WORDS - 8; word = strtok_r(NULL, " ", &rest))
-		words[count++] = word;
 	while (done < job->count) {
 		while (started < job->count && started - done < jobs && !failed) {
-			const char *arguments[MOST_WORDS] = { job->cc };
-			int n = 1;
-			for (int i = 0; i < count; i++)
-				arguments[n++] = words[i];
+			const char *arguments[MOST_WORDS] = { 0 };
+			int n = count;
+			memcpy(arguments, words, (size_t)count * sizeof *words);
 			arguments[n++] = "-c";
 			arguments[n++] = job->sources[started];
 			arguments[n++] = "-o";
@@ -151,5 +196,5 @@ void cc_compile(struct build *build, const struct cc_job *job)
 			job->progress(job->user, done, job->count);
 	}
 	if (failed)
-		fail(build, EXIT_ENVIRONMENT, job->cc, "refused the generated code: %s", *first ? first : "it cannot be started");
+		refuse(build, job->cc, "refused the generated code", first);
 }

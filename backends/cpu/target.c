@@ -1,6 +1,8 @@
 /* target.c: the CPUs that ingot emits for, a row of facts each, and the row of the machine it runs on. */
-#include "kernels/kernels.h"
+#include "base/base.h"
+#include "tables/target.h"
 #include <pthread.h>
+#include <stdlib.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -10,24 +12,24 @@
  * (tests/models finds such things by comparing bits). */
 #define X86 "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno -fno-trapping-math "
 static const struct target targets[] = {
-	{ .name = "x86-64-v4", .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true,
+	{ .name = "x86-64-v4", .needs = "x86-64 avx2 fma bmi bmi2 avx512f avx512dq avx512vl avx512bw avx512cd", .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true,
 	  .cc_flags = X86 "-march=x86-64-v4 -mprefer-vector-width=512", .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20 },
-	{ .name = "x86-64-v3", .prelude = "c/prelude_avx2.jinja", .family = "c", .has_fma = true,
+	{ .name = "x86-64-v3", .needs = "x86-64 avx2 fma bmi bmi2", .prelude = "c/prelude_avx2.jinja", .family = "c", .has_fma = true,
 	  .cc_flags = X86 "-march=x86-64-v3", .lanes = 8, .registers = 16, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 64, .store_bytes = 32, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 8 << 20 },
-	{ .name = "armv8-a",
+	{ .name = "armv8-a", .needs = "aarch64",
 #if !defined(__aarch64__)
 	  .cross = "aarch64-linux-gnu-gcc",
 #endif
 	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
 	  .cc_flags = "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno -march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20 },
-	{ .name = "cortex-m4", .freestanding = true, .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true,
+	{ .name = "cortex-m4", .needs = "cortex-m", .freestanding = true, .short_stack = true, .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true,
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -ffunction-sections -fdata-sections",
 	  .lanes = 1, .registers = 32, .fma_latency = 3, .fma_pipes = 1,
 	  .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, .l3_bytes = 64 << 10 },
-	{ .name = "generic", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false,
+	{ .name = "generic", .needs = "", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false,
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno", .lanes = 1, .registers = 16, .fma_latency = 4, .fma_pipes = 1,
 	  .load_bytes = 8, .store_bytes = 4, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10, .l3_bytes = 4 << 20 },
 };
@@ -56,27 +58,97 @@ const struct target *target_small(struct arena *arena, const struct target *targ
 	return small;
 }
 
+/* What a row's `needs` may name, and whether this machine has it. */
+static bool has(const char *feature, size_t length)
+{
+#if defined(__x86_64__)
+#define HAS(name) || (length == strlen(name) && !memcmp(feature, name, length) && __builtin_cpu_supports(name))
+	__builtin_cpu_init();
+	return (length == 6 && !memcmp(feature, "x86-64", length)) HAS("avx2") HAS("fma") HAS("bmi") HAS("bmi2")
+		HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd");
+#undef HAS
+#elif defined(__aarch64__)
+	return length == 7 && !memcmp(feature, "aarch64", length);
+#else
+	return (void)feature, (void)length, false;
+#endif
+}
+
+static bool names(const char *words, const char *one, size_t length)
+{
+	for (size_t n; *words; words += n + strspn(words + n, " "))
+		if ((n = strcspn(words, " ")) == length && !memcmp(words, one, n))
+			return true;
+	return false;
+}
+
+/* The first word of what the target needs that is not here; NULL: its code runs.  `as`: the row that this machine is taken for, which
+ * has no other features; NULL: it is what it is. */
+static const char *lacks(const struct target *target, const struct target *as, size_t *length)
+{
+	for (const char *word = target->needs; *word; word += *length + strspn(word + *length, " "))
+		if (!has(word, *length = strcspn(word, " ")) || (as && word != target->needs && !names(as->needs, word, *length)))
+			return word;
+	return NULL;
+}
+
+/* $INGOT_NATIVE: the row that this machine is taken for; NULL: none is named, or none that is known. */
+static const struct target *taken_for(void)
+{
+	const char *name = getenv("INGOT_NATIVE");
+	for (size_t i = 0; name && i < COUNT(targets); i++)
+		if (!strcmp(targets[i].name, name))
+			return &targets[i];
+	return NULL;
+}
+
+void target_native_check(struct build *build)
+{
+	size_t length;
+	const char *name = getenv("INGOT_NATIVE"), *word;
+	const struct target *as = taken_for();
+	if (name && *name && !as) {
+		struct text rows;
+		text_init(&rows, build);
+		for (size_t i = 0; i < COUNT(targets); i++)
+			text_printf(&rows, "%s%s", i ? ", " : "", targets[i].name);
+		const char *list = arena_copy(build->arena, rows.at, rows.count);
+		text_release(&rows);
+		fail(build, EXIT_USAGE, NULL, "INGOT_NATIVE: no CPU \"%s\"; known are %s", name, list);
+	}
+	if (as && (word = lacks(as, NULL, &length)))
+		fail(build, EXIT_ENVIRONMENT, NULL, "INGOT_NATIVE: this machine cannot be taken for %s: it has no %.*s", as->name, (int)length, word);
+}
+
+void target_ask(struct build *build, const struct target *target)
+{
+	size_t length;
+	const char *word = lacks(target, taken_for(), &length);
+	if (word == target->needs)                            /* the first is an architecture, the others are parts of it */
+		fail(build, EXIT_ENVIRONMENT, NULL, "%s code does not run here: build it", target->name);
+	if (word)
+		fail(build, EXIT_ENVIRONMENT, NULL, "this CPU has no %.*s; native is %s", (int)length, word, target_native()->name);
+}
+
 /* By feature bits and caches, never by the model's name, which hypervisors mask.  AMD's family 19h (Zen 4) runs 512 bits in two
  * halves: one FMA a cycle. */
 static struct target native;
 static void find_native(void)
 {
-	struct target made = *target_find("generic");
+	size_t length;
+	int row = 0;
+	const struct target *as = taken_for();
+	while (lacks(&targets[row], as, &length))             /* the last row needs nothing */
+		row++;
+	struct target made = targets[row];
 #if defined(__x86_64__)
-	__builtin_cpu_init();
-	bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-	bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-		&& __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd");
-	made = *target_find(v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : "generic");
 	unsigned a, b, c, d;
-	if (v4 && __get_cpuid(0, &a, &b, &c, &d) && b == 0x68747541 && __get_cpuid(1, &a, &b, &c, &d)
+	if (made.lanes == 16 && __get_cpuid(0, &a, &b, &c, &d) && b == 0x68747541 && __get_cpuid(1, &a, &b, &c, &d)
 		&& (a >> 8 & 15) + (a >> 20 & 255) == 0x19) {
 		made.fma_pipes = 1;
 		made.load_bytes = 64;
 		made.store_bytes = 32;
 	}
-#elif defined(__aarch64__)
-	made = *target_find("armv8-a");
 #endif
 	long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE), l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
 	made.l1_bytes = l1 > 0 ? l1 : made.l1_bytes;

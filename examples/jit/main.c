@@ -1,5 +1,10 @@
 /* main.c: runs a model through libingot, just in time, on inputs that are all ones, and prints the first results.
- *     cc main.c $(pkg-config --cflags --libs libingot) && ./a.out net.onnx [DIM=EXTENT]... */
+ *
+ * usage: jit MODEL [DIM=EXTENT]...
+ *
+ * Build it so, where ingot is installed:
+ *     cc examples/jit/main.c $(pkg-config --cflags --libs ingot) -o jit
+ *     ./jit examples/digits/digits.onnx */
 #include <ingot/ingot.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -60,6 +60,9 @@ void build_release(struct build *);
  * printable are escaped, as names come from files. */
 NORETURN void fail(struct build *, enum exit_code, const char *where, const char *format, ...) PRINTF(4, 5);
 
+/* A copy whose control bytes, and what is no UTF-8, are escaped: names from files, for a terminal or JSON. */
+char *text_clean(struct arena *, const char *text);
+
 /* Adds lines to `build->detail`, to be followed by fail(); a NULL format empties it.  Newlines and tabs stay, other
  * unprintable bytes are escaped; what does not fit is dropped. */
 void fail_detail(struct build *, const char *format, ...) PRINTF(2, 3);
@@ -115,6 +118,8 @@ const char   *name_is(struct names *, const char *string);
 const char   *name_find(const struct names *, const char *text, size_t length);    /* NULL: no such name yet */
 
 /* ---- files.c ---- */
+/* Of a file that cannot be made or written: EXIT_ENVIRONMENT where the disk is full or broken, else EXIT_USAGE. */
+enum exit_code file_code(int reason);
 struct mapped { const uint8_t *at; size_t bytes; };
 /* Maps a regular file for reading; EXIT_USAGE where it is missing or no regular file.  Stays until file_unmap,
  * or the build's end after file_keep; an empty file has bytes 0. */
@@ -137,6 +142,16 @@ void file_set_add(struct file_set *, const char *name, const void *bytes, size_t
 const char *file_set_path(struct file_set *, const char *name);            /* the temporary path, for programs that write it */
 void file_set_commit(struct file_set *);
 void file_set_drop(struct file_set *);                                     /* NULL and committed sets are fine */
+
+/* ---- nearest.c: what was meant by a wrong word ---- */
+/* The candidate nearest to `name` by edits, or NULL where none is near. */
+struct nearest { const char *name; size_t length; const char *best; size_t best_length; size_t distance; };
+void nearest_try(struct nearest *, const char *candidate, size_t count);
+/* "; did you mean --input?  Known are: --input, --output": of a wrong word and each right one. */
+struct choices { struct arena *arena; struct nearest nearest; const char *list; size_t left_out; };
+struct choices choices_for(struct build *, const char *wrong);
+void        choices_add(struct choices *, const char *word);
+const char *choices_text(const struct choices *);
 
 /* ---- hash.c: xxhash, 64 bits ---- */
 uint64_t hash_bytes(const void *, size_t, uint64_t seed);

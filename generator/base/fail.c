@@ -57,6 +57,14 @@ static void clean(char *to, size_t room, const char *from, bool lines)
 	to[n] = 0;
 }
 
+char *text_clean(struct arena *arena, const char *text)
+{
+	size_t room = 4 * strlen(text) + 6;                   /* \xNN, and what clean() keeps free */
+	char *made = arena_alloc(arena, room);
+	clean(made, room, text, false);
+	return made;
+}
+
 void fail(struct build *build, enum exit_code code, const char *where, const char *format, ...)
 {
 	char raw[sizeof build->message];

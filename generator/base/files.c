@@ -63,24 +63,37 @@ struct file_set {
 	const char *directory;
 	bool done;
 	VECTOR(struct { const char *name; char *temporary; }) files;
-	VECTOR(const char *) folders;             /* below `directory`, that were made here */
+	VECTOR(const char *) folders;             /* `directory`, those above and below it: that were made here, in this order */
 };
 
-static void make_directories(struct build *build, const char *directory)
+enum exit_code file_code(int reason)
 {
-	char *path = arena_copy(build->arena, directory, strlen(directory));
-	for (char *p = path + 1;; p++)
+	return reason == ENOSPC || reason == EDQUOT || reason == EROFS || reason == EIO || reason == EFBIG ? EXIT_ENVIRONMENT : EXIT_USAGE;
+}
+
+static void make_directories(struct file_set *set)
+{
+	struct build *build = set->build;
+	char *path = arena_copy(build->arena, set->directory, strlen(set->directory));
+	int reason = 0;
+	for (char *p = path + 1; !reason; p++)
 		if (*p == '/' || !*p) {
 			char end = *p;
 			*p = 0;
-			if (mkdir(path, 0777) && errno != EEXIST)
-				fail(build, EXIT_USAGE, directory, "cannot be made: %s", strerror(errno));
+			if (!mkdir(path, 0777))
+				push(build->arena, &set->folders, arena_copy(build->arena, path, strlen(path)));
+			else if (errno != EEXIST)
+				reason = errno;
 			if (!(*p = end))
 				break;
 		}
 	struct stat info;
-	if (stat(directory, &info) || !S_ISDIR(info.st_mode))
-		fail(build, EXIT_USAGE, directory, "is not a directory");
+	if (!reason && (stat(set->directory, &info) || !S_ISDIR(info.st_mode)))
+		reason = ENOTDIR;
+	if (reason) {
+		file_set_drop(set);
+		fail(build, file_code(reason), set->directory, "cannot be made: %s", strerror(reason));
+	}
 }
 
 /* What a build that was killed left behind: temporaries of processes that are gone.  Nothing here fails: it is only tidying. */
@@ -104,7 +117,7 @@ struct file_set *file_set_new(struct build *build, const char *directory)
 	struct file_set *set = new(build->arena, struct file_set);
 	set->build = build;
 	set->directory = arena_copy(build->arena, directory, strlen(directory));
-	make_directories(build, directory);
+	make_directories(set);
 	remove_orphans(directory);
 	return set;
 }
@@ -117,7 +130,7 @@ static void make_folder(struct file_set *set, const char *path)
 		return;
 	make_folder(set, arena_copy(set->build->arena, path, (size_t)(slash - path)));
 	if (mkdir(path, 0777) && errno != EEXIST)
-		fail(set->build, EXIT_USAGE, path, "cannot be made: %s", strerror(errno));
+		fail(set->build, file_code(errno), path, "cannot be made: %s", strerror(errno));
 	push(set->build->arena, &set->folders, path);
 }
 
@@ -143,7 +156,7 @@ void file_set_add(struct file_set *set, const char *name, const void *bytes, siz
 	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	const char *at = bytes;
 	if (file < 0)
-		fail(set->build, EXIT_USAGE, path, "cannot be written: %s", strerror(errno));
+		fail(set->build, file_code(errno), path, "cannot be written: %s", strerror(errno));
 	while (count) {
 		ssize_t n = write(file, at, count < 1u << 30 ? count : 1u << 30);
 		if (n < 0 && errno == EINTR)
@@ -183,6 +196,6 @@ char *folder_temporary(struct build *build, struct arena *arena)
 	const char *below = getenv("TMPDIR");
 	char *folder = arena_printf(arena, "%s/ingot-XXXXXX", below ? below : "/tmp");
 	if (!mkdtemp(folder))
-		fail(build, EXIT_ENVIRONMENT, folder, "cannot be made");
+		fail(build, EXIT_ENVIRONMENT, NULL, "%s%s: no temporary folder can be made there: %s", below ? "TMPDIR=" : "", below ? below : "/tmp", strerror(errno));
 	return folder;
 }

@@ -271,5 +271,5 @@ void npy_write(struct build *build, const char *path, enum dtype type, int rank,
 	}
 	text_release(&text);
 	if (!right)
-		fail(build, EXIT_USAGE, path, "cannot be written: %s", strerror(reason));
+		fail(build, file_code(reason), path, "cannot be written: %s", strerror(reason));
 }

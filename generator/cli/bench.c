@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-static const struct command self = { "bench", "MODEL", "time each kernel beside the machine's limits", cli_bench };
-
 enum { ROUNDS = 201, WHOLE_LEAST = 3 };
 static const double WHOLE_MOST = 2e6;             /* microseconds for an engine that is timed as a whole */
 struct marks { double last, *times; int round; };
@@ -169,17 +167,12 @@ static json_t *report_kernels(const struct cli *cli, struct engine *engine, cons
 	return list;
 }
 
-static void body(struct build *build, int argc, char **argv)
+static void run(struct cli *cli)
 {
-	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_TARGET | TAKES_JSON,
-		"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.\n"
-		"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold.  Never another target in its stead.", argc, argv, 1, 1);
-	const struct engine_kind *kind = engine_find(cli.target ? cli.target : "c");
-	if (!kind)
-		fail(build, EXIT_USAGE, NULL, "--target: no \"%s\"", cli.target);
-	cli.options.profile = true;
-	struct model *model = model_read(build, &cli.options);
+	struct build *build = cli->build;
+	const struct engine_kind *kind = cli_engine(cli);
+	cli->options.profile = true;
+	struct model *model = model_read(build, &cli->options);
 	model_prepare(model);
 	model_define(model);
 	const void **inputs = new_array(build->arena, const void *, model->program->inputs.count + 1);
@@ -190,10 +183,10 @@ static void body(struct build *build, int argc, char **argv)
 	bool apart = kind->profile != NULL;
 	struct marks marks = { .times = new_array(build->arena, double, kernels * ROUNDS + 1) };
 	double call_time = measure_calls(engine, inputs, outputs, apart ? &marks : NULL), fma_rate = 0, total = 0;
-	json_t *list = apart ? report_kernels(&cli, engine, &marks, &fma_rate, &total) : json_array();
+	json_t *list = apart ? report_kernels(cli, engine, &marks, &fma_rate, &total) : json_array();
 	for (size_t k = 0; !apart && k < kernels; k++)
 		json_array_append_new(list, json_pack("{s:s}", "name", model->lowered->kernels.at[k]->name));
-	if (cli.json) {
+	if (cli->json) {
 		json_t *out = json_pack("{s:s,s:o,s:f}", "target", kind->name, "kernels", list, "call_microseconds", call_time);
 		if (apart)
 			json_object_set_new(out, "fma_gflops", json_real(2 * fma_rate * 1e-3));
@@ -210,4 +203,7 @@ static void body(struct build *build, int argc, char **argv)
 	engine_close(engine);
 }
 
-int cli_bench(int argc, char **argv) { return cli_main(&self, argc, argv, body); }
+const struct command command_bench = { "bench", "MODEL", "time each kernel beside the machine's limits",
+	"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.\n"
+	"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold.  Never another target in its stead.",
+	IN_BENCH, 1, 1, run };

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const struct command self = { "build", "MODEL…", "cast a model into a static library", cli_build };
-
 static void progress(void *user, const char *step, int done, int count)
 {
 	(void)user;
@@ -26,19 +24,51 @@ static const struct target *logging_target(struct build *build, const struct cli
 	if (cli->options.threads > 1 || (cli->schedule && !strcmp(cli->schedule, "steps")))
 		fail(build, EXIT_USAGE, NULL, "--log goes without --threads and --schedule steps: assignments are told in their order");
 	*target = *cli->options.target;
-	target->log = target->parts = true;
+	target->log = target->winograd_apart = true;
 	target->lanes = 1;
 	target->prelude = "c/prelude_scalar.jinja";
 	return target;
 }
 
+static const char *cpus_text(struct build *build, const struct cli *cli)
+{
+	const char *text = cli->options.target->name;
+	for (size_t i = 1; i < cli->cpus.count; i++)
+		text = arena_printf(build->arena, "%s,%s", text, cli->cpus.at[i]->name);
+	return text;
+}
+
 static const char *words_of(struct build *build, const struct cli *cli, bool cuda)
 {
 	const char *optimise = cli->options.optimise == OPTIMISE_SIZE ? "size" : "speed";
+	const char *algorithms = cli->options.algorithms == ALGORITHMS_DIRECT ? "direct" : "fast";
 	if (cuda)
-		return arena_printf(build->arena, "--target cuda --optimise %s", optimise);
-	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s%s", cli->options.target->name,
-		cli->options.threads, optimise, cli->log ? " --log" : "");
+		return arena_printf(build->arena, "--target cuda --optimise %s --algorithms %s", optimise, algorithms);
+	return arena_printf(build->arena, "--cpu %s --threads %d --optimise %s --algorithms %s%s%s", cpus_text(build, cli),
+		cli->options.threads, optimise, algorithms, cli->log ? " --log" : "",
+		cli->cflags ? arena_printf(build->arena, " --cflags \"%s\"", cli->cflags) : "");
+}
+
+/* What the blob holds for each CPU; what has the same bytes is there once. */
+static void report_cpus(const struct package *package)
+{
+	for (int p = 0; package->cpus && p < package->part_count; p++)
+		printf("    %s: %zu kernels, weights %" PRId64 " bytes\n", package->parts[p].target->name, package->parts[p].lowered->kernels.count,
+			package->parts[p].lowered->weights_bytes);
+}
+
+/* Which ways of making a library go together. */
+static void check_library(const struct cli *cli, bool cuda, bool managed)
+{
+	struct build *build = cli->build;
+	if (cuda && (cli->states.count || cli->shared || cli->cflags))
+		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --state, --shared and --cflags");
+	if (cli->no_compile && cli->shared)
+		fail(build, EXIT_USAGE, NULL, "--no-compile goes without --shared: nothing is linked");
+	if (cli->shared && cli->options.target->freestanding)
+		fail(build, EXIT_USAGE, NULL, "--shared: %s has no shared libraries", cli->options.target->name);
+	if (cli->cpus.count > 1 && (managed || cli->log || cli->options.dump || cli->argument_count > 1))
+		fail(build, EXIT_USAGE, NULL, "--cpu with several CPUs goes with one model, without --profile managed, --log and --dump");
 }
 
 static void report(const struct cli *cli, const struct package *package, const char *directory)
@@ -60,49 +90,53 @@ static void report(const struct cli *cli, const struct package *package, const c
 		json_decref(out);
 	} else
 		printf("%s: %" PRId64 " kernels, workspace %" PRId64 " bytes, weights %" PRId64 " bytes, for %s\n", directory, kernels, workspace, weights,
-			cli->options.target->name);
+			cpus_text(cli->build, cli));
+	if (!cli->json)
+		report_cpus(package);
 }
 
-static void body(struct build *build, int argc, char **argv)
+static void run(struct cli *cli)
 {
-	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_OUTPUT | TAKES_NAME | TAKES_NO_COMPILE | TAKES_CC | TAKES_JSON
-		| TAKES_TARGET | TAKES_PROFILE | TAKES_MODE,
-		"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
-		"--target cuda writes NAME.cu, NAME.h and the weights: sources, for NVRTC or nvcc -fmad=false.\n"
-		"Several models become one library, NAME: tensors of one name are one tensor, equal weights are there once.", argc, argv, 1, 64);
-	if (cli.large && cli.options.pool_cap)
+	struct build *build = cli->build;
+	if (cli->large && cli->options.pool_cap)
 		fail(build, EXIT_USAGE, NULL, "--large-models goes without --pool-cap");
-	if (!cli.large && !cli.options.pool_cap)
-		cli.options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;
-	bool cuda = cli_takes_cuda(&cli), managed = cli.profile && !strcmp(cli.profile, "managed");
-	if (cuda && (managed || cli.argument_count > 1))
+	if (!cli->large && !cli->options.pool_cap)
+		cli->options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;
+	bool cuda = cli_takes_cuda(cli), managed = cli->profile && !strcmp(cli->profile, "managed");
+	if (cuda && (managed || cli->argument_count > 1))
 		fail(build, EXIT_USAGE, NULL, "--target cuda goes with one model, without --profile managed");
-	if (managed && cli.options.target->freestanding)
-		fail(build, EXIT_USAGE, NULL, "--profile managed: the runtime needs an operating system with threads, and %s has none", cli.options.target->name);
-	if (!managed && (cli.schedule || cli.no_hosted || cli.merges.count || cli.states.count))
-		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted, --merge and --state are for --profile managed");
-	if (cli.log)
-		cli.options.target = logging_target(build, &cli);
-	const struct part *parts = batch_lower(build, &cli.options, cli.arguments, cli.argument_count, cuda);
-	const char *name = cli.argument_count > 1 ? cli.options.name : parts->name;
-	const char *directory = cli.output ? cli.output : arena_printf(build->arena, "out/%s", name);
-	struct state_pair *states = new_array(build->arena, struct state_pair, cli.states.count + 1);
-	for (size_t i = 0; i < cli.states.count; i++)
-		states[i] = (struct state_pair){ cli.states.at[i].name, cli.states.at[i].path };
-	struct emit emit = { .build = build, .arena = build->arena, .target = cli.options.target, .name = name,
-		.templates = options_templates(build, &cli.options) };
+	if (!managed && (cli->schedule || cli->no_hosted || cli->merges.count))
+		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted and --merge are for --profile managed");
+	check_library(cli, cuda, managed);
+	if (cli->log)
+		cli->options.target = logging_target(build, cli);
+	bool cpus = cli->cpus.count > 1;
+	int part_count = cpus ? (int)cli->cpus.count : cli->argument_count;
+	const struct part *parts = cpus ? cpus_lower(build, &cli->options, cli->arguments[0], cli->cpus.at, part_count)
+		: batch_lower(build, &cli->options, cli->arguments, cli->argument_count);
+	const char *name = cli->argument_count > 1 ? cli->options.name : cpus ? parts->routine : parts->name;
+	const char *directory = cli->output ? cli->output : arena_printf(build->arena, "out/%s", name);
+	struct state_pair *states = new_array(build->arena, struct state_pair, cli->states.count + 1);
+	for (size_t i = 0; i < cli->states.count; i++)
+		states[i] = (struct state_pair){ cli->states.at[i].name, cli->states.at[i].path };
+	struct emit emit = { .build = build, .arena = build->arena, .target = cli->options.target, .name = name,
+		.templates = options_templates(build, &cli->options) };
 	int64_t weights_bytes = 0;
 	struct package package = {
-		.parts = parts, .part_count = cli.argument_count, .name = name, .threads = cli.options.threads,
-		.options = words_of(build, &cli, cuda), .managed = managed, .no_hosted = cli.no_hosted, .large = cli.large,
-		.steps = cli.schedule && !strcmp(cli.schedule, "steps"), .merges = cli.merges.at, .merge_count = cli.merges.count,
-		.states = states, .state_count = cli.states.count, .jobs = 2, .progress = progress, .weights_bytes = &weights_bytes,
+		.parts = parts, .part_count = part_count, .cpus = cpus, .name = name, .threads = cli->options.threads,
+		.options = words_of(build, cli, cuda), .managed = managed, .cflags = cli->cflags, .exported = cli->shared,
+		.no_hosted = cli->no_hosted, .large = cli->large,
+		.steps = cli->schedule && !strcmp(cli->schedule, "steps"), .merges = cli->merges.at, .merge_count = cli->merges.count,
+		.states = states, .state_count = cli->states.count, .jobs = 2, .progress = progress, .weights_bytes = &weights_bytes,
 	};
-	if (!cli.no_compile && !cuda)
-		package.cc = cc_for_target(build, cli.options.target, cli.cc);
+	if (!cli->no_compile && !cuda)
+		package.cc = cc_for_target(build, cli->options.target, cli->cc);
 	package_write(&emit, &package, directory);
-	report(&cli, &package, directory);
+	report(cli, &package, directory);
 }
 
-int cli_build(int argc, char **argv) { return cli_main(&self, argc, argv, body); }
+const struct command command_build = { "build", "MODEL...", "cast a model into a static library",
+	"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
+	"--target cuda writes NAME.cu, NAME.h and the weights: sources, for NVRTC or nvcc -fmad=false.\n"
+	"Several models become one library, NAME: tensors of one name are one tensor, equal weights are there once.",
+	IN_BUILD, 1, 64, run };

@@ -4,30 +4,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct command self = { "check", "MODEL DATA_DIR", "run a model and compare with reference outputs", cli_check };
-
-static const void **inputs_of(struct build *build, const struct program *program, const struct data *data)
+static const void **inputs_of(struct build *build, const struct model *model, const struct data *data)
 {
+	const struct program *program = model->program;
 	const void **inputs = new_array(build->arena, const void *, program->inputs.count + 1);
 	if (data->inputs.count != program->inputs.count)
 		fail(build, EXIT_DIFFERENT, data->path, "%zu inputs, the model has %zu", data->inputs.count, program->inputs.count);
 	for (size_t i = 0; i < program->inputs.count; i++) {
-		const struct definition *d = program->inputs.at[i];
-		const struct array *a = &data->inputs.at[i];
-		bool same = a->type == d->type && a->rank == d->rank;
-		for (int k = 0; same && k < d->rank; k++)
-			same = a->extents[k] == d->extents[k];
-		if (!same || a->bytes != dtype_bytes(d->type, (size_t)definition_elements(d)))
-			fail(build, EXIT_DIFFERENT, data->path, "input %zu (%s): its type or shape is not the model's", i, d->name);
+		struct array *a = &data->inputs.at[i];
+		data_fit(build, EXIT_DIFFERENT, a, model->graph->inputs.at[i]);
 		inputs[i] = a->data;
 	}
 	return inputs;
 }
 
-static bool check_set(struct build *build, struct cli *cli, struct engine *engine, const struct program *program, const char *const *names,
-	const struct data *data, json_t *report)
+static bool check_set(struct build *build, struct cli *cli, struct engine *engine, const struct model *model, const struct data *data, json_t *report)
 {
-	const void **inputs = inputs_of(build, program, data);
+	const struct program *program = model->program;
+	const char *const *names = model->output_names;
+	const void **inputs = inputs_of(build, model, data);
 	void **outputs = new_array(build->arena, void *, program->outputs.count + 1);
 	bool right = true;
 	for (size_t i = 0; i < program->outputs.count; i++)
@@ -43,27 +38,23 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 		if (!cli->json)
 			printf("%s %s: %s%s (largest difference %.3g%s)\n", c.right ? "ok" : "DIFFERENT", names[i], c.right ? "within tolerance" : c.why,
 				c.nonfinite ? ", non-finite values compared" : "", c.worst, c.worst > 0 ? arena_printf(build->arena, " of %.3g allowed", c.allowed) : "");
-		json_array_append_new(report, json_pack("{s:s,s:b,s:f,s:f,s:s,s:s}", "output", names[i], "right", c.right, "worst", c.worst,
-			"allowed", c.allowed, "why", c.why, "data", data->path));
+		uint64_t hash = data_hash(build, program->outputs.at[i]->type, outputs[i], definition_elements(program->outputs.at[i]));
+		json_array_append_new(report, json_pack("{s:s,s:b,s:f,s:f,s:s,s:s,s:s}", "output", names[i], "right", c.right, "worst", c.worst,
+			"allowed", c.allowed, "why", c.why, "data", data->path, "bits", arena_printf(build->arena, "%016llx", (unsigned long long)hash)));
 		right &= c.right;
 	}
 	return right;
 }
 
-static void body(struct build *build, int argc, char **argv)
+static void run(struct cli *cli)
 {
-	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_TARGET | TAKES_JSON | TAKES_MATH,
-		"--target interpreter, c (default), jit or cuda-emulated: just that one, no other in its stead.\n"
-		"DATA_DIR holds io.json with in_I.npy and out_I.npy, or ONNX's test_data_set_N.", argc, argv, 2, 2);
-	const struct engine_kind *kind = engine_find(cli.target ? cli.target : "c");
-	bool as_double = cli.math && !strcmp(cli.math, "double");
-	if (!kind)
-		fail(build, EXIT_USAGE, NULL, "--target: no \"%s\"", cli.target);
+	struct build *build = cli->build;
+	const struct engine_kind *kind = cli_engine(cli);
+	bool as_double = cli->math && !strcmp(cli->math, "double");
 	if (as_double && kind != &engine_interpreter)
 		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
-	struct data_sets *sets = data_read(build, cli.arguments[1]);
-	struct model *model = model_read(build, &cli.options);
+	struct model *model = model_read(build, &cli->options);          /* first: what is no tensor is not read as one */
+	struct data_sets *sets = data_read(build, cli->arguments[1], model->graph);
 	data_bind(model->graph, &sets->all.at[0]);
 	model_prepare(model);
 	model_define(model);
@@ -76,11 +67,11 @@ static void body(struct build *build, int argc, char **argv)
 		if (!as_double)
 			engine = engine_open(model, kind);
 		for (size_t i = 0; i < sets->all.count; i++)
-			right &= check_set(build, &cli, engine, model->program, model->output_names, &sets->all.at[i], report);
+			right &= check_set(build, cli, engine, model, &sets->all.at[i], report);
 	}
 	build->out = out;
 	engine_close(engine);
-	if (cli.json && !build->code) {
+	if (cli->json && !build->code) {
 		json_t *kernels = json_array();
 		for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
 			json_array_append_new(kernels, json_string(model->lowered->kernels.at[k]->name));
@@ -95,4 +86,7 @@ static void body(struct build *build, int argc, char **argv)
 	build->code = right ? EXIT_RIGHT : EXIT_DIFFERENT;
 }
 
-int cli_check(int argc, char **argv) { return cli_main(&self, argc, argv, body); }
+const struct command command_check = { "check", "MODEL DATA_DIR", "run a model and compare with reference outputs",
+	"--target interpreter, c (default), jit or cuda-emulated: just that one, no other in its stead.\n"
+	"DATA_DIR holds io.json with in_I.npy and out_I.npy, or ONNX's test_data_set_N; or it is an .npz file with inputs and outputs by their names.",
+	IN_CHECK, 2, 2, run };

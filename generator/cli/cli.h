@@ -1,44 +1,79 @@
-/* cli.h: the commands of the program, a file each, and the options that they share. */
+/* cli.h: the commands of the program, a file each, and the options that they share.
+ *
+ * options.c   an option is a row of one table: name, argument, words, the commands that take it, what it sets, its help
+ * parse.c     that table and a command line -> struct cli
+ * help.c      that table -> --help, and JSON, of which man pages and completion are made (pages/) */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 #include "pipeline.h"
 #include "engine.h"
+#include "ingot/template.h"
+#include <stdio.h>
 
-struct command { const char *name, *arguments, *summary; int (*run)(int argc, char **argv); };
-int cli_build(int argc, char **argv);
-int cli_run(int argc, char **argv);
-int cli_check(int argc, char **argv);
-int cli_bench(int argc, char **argv);
-int cli_show(int argc, char **argv);
-int cli_ops(int argc, char **argv);
-int cli_targets(int argc, char **argv);
-int cli_render(int argc, char **argv);
-
-/* ---- options.c ---- */
-/* Which of the shared options a command takes. */
+/* ---- commands ---- */
 enum {
-	TAKES_TARGET = 1, TAKES_CPU = 2, TAKES_DIM = 4, TAKES_THREADS = 8, TAKES_OPTIMISE = 16, TAKES_JSON = 32, TAKES_TEMPLATES = 64,
-	TAKES_KEEP = 128, TAKES_OUTPUT = 256, TAKES_NAME = 512, TAKES_NO_COMPILE = 1024, TAKES_CC = 2048, TAKES_STAGE = 4096,
-	TAKES_FILES = 8192, TAKES_MATH = 16384, TAKES_ENGINES = 32768, TAKES_PROFILE = 65536, TAKES_MODE = 131072,
-	TAKES_MODEL_OPTIONS = TAKES_CPU | TAKES_DIM | TAKES_THREADS | TAKES_OPTIMISE | TAKES_TEMPLATES | TAKES_KEEP,
+	IN_BUILD = 1, IN_RUN = 2, IN_CHECK = 4, IN_BENCH = 8, IN_SHOW = 16, IN_OPS = 32, IN_TARGETS = 64, IN_RENDER = 128, IN_HELP = 256, IN_INFO = 512, IN_DOCTOR = 1024,
+	IN_MODEL = IN_BUILD | IN_RUN | IN_CHECK | IN_BENCH | IN_SHOW,      /* makes kernels of a model, for a CPU */
 };
+struct cli;
+struct command {
+	const char *name, *arguments, *summary;
+	const char *more;                 /* behind the options in --help; NULL: nothing */
+	unsigned bit;                     /* IN_… */
+	int least, most;                  /* arguments */
+	void (*run)(struct cli *);        /* inside a build; parsed */
+};
+extern const struct command command_build, command_run, command_check, command_bench, command_show, command_ops, command_targets,
+	command_render, command_help, command_info, command_doctor;
+extern const struct command *const commands[];                   /* main.c; NULL after the last */
+const struct command *command_find(struct build *, const char *name);     /* EXIT_USAGE, with the right ones, where there is none */
+
+/* ---- options ---- */
 struct bound_file { const char *name, *path; };
+typedef VECTOR(struct bound_file) bound_files;
+typedef VECTOR(const char *) word_list;
 struct cli {
 	struct build *build;
-	const char *command;
+	const struct command *command;
 	struct options options;
-	const char *target, *cpu, *output, *cc, *stage, *math, *profile, *schedule;
-	bool json, no_compile, engines, no_hosted, log, large, optimise_given;
-	VECTOR(const char *) merges;
-	VECTOR(struct bound_file) states;         /* name: the input; path: the output */
-	VECTOR(struct bound_file) inputs, outputs;
+	const char *target, *cpu, *output, *cc, *cflags, *stage, *math, *profile, *schedule;
+	bool json, no_compile, shared, engines, no_hosted, log, large, optimise_given, algorithms_given, help;
+	VECTOR(const struct target *) cpus;       /* of build --cpu with several, best first; else none */
+	word_list merges;
+	bound_files states;         /* name: the input; path: the output */
+	bound_files inputs, outputs;              /* name NULL: an archive, .npz, that names its members itself */
+	struct template_settings render;
+	word_list paths;               /* of templates */
 	const char *arguments[64];
 	int argument_count;
 };
-/* Parses; prints --help and exits 0 where asked.  EXIT_USAGE on anything wrong. */
-void cli_parse(struct cli *, struct build *, const struct command *, int takes, const char *more_help, int argc, char **argv, int least, int most);
+
+struct option_row {
+	const char *name, *also;                  /* without --; another spelling, or NULL */
+	char letter;                              /* -o; 0: none */
+	const char *argument;                     /* what --help calls it; NULL: a flag */
+	unsigned commands;                        /* that take it: IN_… */
+	void (*set)(struct cli *, const struct option_row *, const char *value);
+	size_t offset;                            /* of what it sets, in struct cli */
+	const char *const *words;                 /* the values it can have, NULL after the last; NULL: any … */
+	const char *(*word)(const struct command *, int);        /* … or as this says, by number */
+	const char *help;
+};
+extern const struct option_row option_rows[];
+extern const int option_row_count;
+const char *option_word(const struct option_row *, const struct command *, int);       /* NULL after the last */
+extern const char *const show_stages[];
+
+/* ---- parse.c ---- */
+/* Runs a command on its words (argv[0] is its name) as a build: prints the message of a failure to standard error, as JSON to standard
+ * output with --json.  The exit code. */
+int  cli_main(const struct command *, int argc, char **argv);
 /* For commands whose --target is c or cuda: the latter becomes the target of the options. */
 bool cli_takes_cuda(struct cli *);
-/* Runs `body` as a build: prints the message of a failure to standard error, as JSON to standard output with --json. */
-int  cli_main(const struct command *, int argc, char **argv, void (*body)(struct build *, int argc, char **argv));
+/* For commands whose --target is an engine: that one, on a CPU that can run what it makes; asked before any work. */
+const struct engine_kind *cli_engine(struct cli *);
+
+/* ---- help.c ---- */
+void help_program(FILE *);
+void help_command(const struct command *, FILE *);
 #endif

@@ -1,18 +1,27 @@
 /* data.c: reads a test's data and compares outputs with it. */
 #include "cli/data.h"
-#include "base/npy.h"
+#include "base/npz.h"
 #include "frontends/frontends.h"
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_there(const char *path) { return access(path, F_OK) == 0; }
 
-static struct array array_of_npy(struct build *build, const char *path, const char *name)
+/* "float64 [1,16]", as people who come from NumPy say it */
+static const char *tensor_text(struct build *build, enum dtype type, const struct tensor *shape)
 {
-	struct npy npy = npy_read(build, path);
-	struct array array = { .name = name, .type = npy.type, .rank = npy.rank, .data = npy.data, .bytes = npy.bytes, .atol = -1 };
+	const char *dims = shape->rank > 0 ? strchr(type_of_tensor(build, shape), '[') : shape->rank ? "of any shape" : "[]";
+	return arena_printf(build->arena, "%s %s", type == DTYPE_NONE ? "items" : dtype_numpy(type), dims);
+}
+
+struct array array_of_npy(struct build *build, const char *path, const char *name)
+{
+	struct npy npy = npz_is(path) ? npz_read(build, path, name) : npy_read(build, path);
+	struct array array = { .name = name, .path = path, .type = npy.type, .item = npy.item, .rank = npy.rank, .data = npy.data, .bytes = npy.bytes, .atol = -1 };
 	memcpy(array.extents, npy.extents, sizeof *npy.extents * (size_t)npy.rank);
 	return array;
 }
@@ -58,7 +67,7 @@ static struct data read_npy_folder(struct build *build, const char *directory)
 static struct array array_of_proto(struct build *build, const char *path)
 {
 	struct tensor *t = tensor_read_proto(build, path);
-	struct array array = { .name = t->name, .type = t->type, .rank = t->rank, .data = t->data, .bytes = t->bytes, .atol = -1 };
+	struct array array = { .name = t->name, .path = path, .type = t->type, .rank = t->rank, .data = t->data, .bytes = t->bytes, .atol = -1 };
 	for (int d = 0; d < t->rank; d++)
 		array.extents[d] = t->dims[d].extent;
 	return array;
@@ -84,10 +93,25 @@ static struct data read_proto_folder(struct build *build, const char *directory)
 	return data;
 }
 
-struct data_sets *data_read(struct build *build, const char *directory)
+/* One archive: inputs and outputs by their names in the model. */
+static struct data read_archive(struct build *build, const char *path, const struct graph *graph)
+{
+	struct data data = { .path = path };
+	for (size_t i = 0; i < graph->inputs.count; i++)
+		push(build->arena, &data.inputs, array_of_npy(build, path, graph->inputs.at[i]->name));
+	for (size_t i = 0; i < graph->outputs.count; i++)
+		push(build->arena, &data.outputs, array_of_npy(build, path, graph->outputs.at[i]->name));
+	return data;
+}
+
+struct data_sets *data_read(struct build *build, const char *directory, const struct graph *graph)
 {
 	struct data_sets *sets = new(build->arena, struct data_sets);
 	struct stat info;
+	if (npz_is(directory)) {
+		push(build->arena, &sets->all, read_archive(build, directory, graph));
+		return sets;
+	}
 	if (stat(directory, &info) || !S_ISDIR(info.st_mode))
 		fail(build, EXIT_USAGE, directory, "is not a folder");
 	if (is_there(arena_printf(build->arena, "%s/io.json", directory)))
@@ -106,6 +130,26 @@ struct data_sets *data_read(struct build *build, const char *directory)
 	return sets;
 }
 
+static const char *array_text(struct build *build, const struct array *array)
+{
+	struct tensor shape = { .type = DTYPE_NONE, .rank = array->rank };
+	for (int d = 0; d < array->rank; d++)
+		shape.dims[d].extent = array->extents[d];
+	return tensor_text(build, array->type, &shape);
+}
+
+void data_fit(struct build *build, enum exit_code code, struct array *array, const struct tensor *input)
+{
+	bool raw = array->type == DTYPE_NONE && !*dtypes[input->type].numpy && (size_t)dtypes[input->type].bits == 8 * array->item;
+	array->type = raw ? input->type : array->type;        /* NumPy has no word for it */
+	bool same = array->type == input->type && (input->rank < 0 || array->rank == input->rank);
+	for (int d = 0; same && d < array->rank && input->rank >= 0; d++)
+		same = input->dims[d].extent < 0 || array->extents[d] == input->dims[d].extent;
+	if (!same)
+		fail(build, code, NULL, "%.300s holds %s, %.200s is %s", array->path, array_text(build, array), input->name,
+			tensor_text(build, input->type, input));
+}
+
 void data_bind(struct graph *graph, const struct data *data)
 {
 	for (size_t i = 0; i < graph->inputs.count && i < data->inputs.count; i++)
@@ -113,43 +157,108 @@ void data_bind(struct graph *graph, const struct data *data)
 }
 
 /* ---- comparing ---- */
-static double half_value(unsigned h)
+/* A float of few bits: sign, exponent, mantissa, from the top.  With `finite` its largest exponent holds numbers too. */
+struct small { int exponent, mantissa, bias; bool has_sign, finite; };
+static const struct small smalls[DTYPE_COUNT] = {
+	[DTYPE_F16] = { 5, 10, 15, true, false }, [DTYPE_BF16] = { 8, 7, 127, true, false },
+	[DTYPE_F8E4M3FN] = { 4, 3, 7, true, true }, [DTYPE_F8E4M3FNUZ] = { 4, 3, 8, true, true },
+	[DTYPE_F8E5M2] = { 5, 2, 15, true, false }, [DTYPE_F8E5M2FNUZ] = { 5, 2, 16, true, true },
+	[DTYPE_F4E2M1] = { 2, 1, 1, true, true }, [DTYPE_F6E2M3] = { 2, 3, 1, true, true }, [DTYPE_F6E3M2] = { 3, 2, 3, true, true },
+	[DTYPE_F8E8M0] = { 8, 0, 127, false, true },
+};
+
+static double small_value(enum dtype type, unsigned bits)
 {
-	int exponent = (int)(h >> 10 & 31), mantissa = (int)(h & 1023);
-	double value = exponent == 31 ? (mantissa ? NAN : INFINITY) : exponent ? ldexp(mantissa + 1024, exponent - 25) : ldexp(mantissa, -24);
-	return h & 0x8000 ? -value : value;
+	const struct small *s = &smalls[type];
+	int top = (1 << s->exponent) - 1, exponent = (int)(bits >> s->mantissa) & top, mantissa = (int)(bits & ((1u << s->mantissa) - 1));
+	bool negative = s->has_sign && bits >> (s->exponent + s->mantissa) & 1;
+	if (type == DTYPE_F8E8M0)
+		return bits == 255 ? NAN : ldexp(1, exponent - s->bias);
+	if ((type == DTYPE_F8E4M3FNUZ || type == DTYPE_F8E5M2FNUZ) && bits == 128)
+		return NAN;                                       /* where -0 would be */
+	if (type == DTYPE_F8E4M3FN && (bits & 127) == 127)
+		return NAN;
+	double value = !s->finite && exponent == top ? (mantissa ? NAN : INFINITY)
+		: exponent ? ldexp(mantissa + (1 << s->mantissa), exponent - s->bias - s->mantissa) : ldexp(mantissa, 1 - s->bias - s->mantissa);
+	return negative ? -value : value;
 }
 
-static double bfloat_value(unsigned h)
+/* Element i of what has fewer than 8 bits: packed, low bits first. */
+static unsigned packed(const void *data, int64_t i, int bits)
 {
-	uint32_t bits = h << 16;
-	float f;
-	memcpy(&f, &bits, sizeof f);
-	return f;
+	const uint8_t *at = data;
+	unsigned value = 0;
+	for (int b = 0; b < bits; b++)
+		value |= (unsigned)(at[(i * bits + b) / 8] >> ((i * bits + b) % 8) & 1) << b;
+	return value;
 }
 
-static double element(enum dtype type, const void *data, int64_t i)
+double data_element(enum dtype type, const void *data, int64_t i)
 {
+	int bits = dtypes[type].bits;
 	switch (type) {
-	case DTYPE_F32: return ((const float *)data)[i];
-	case DTYPE_F64: return ((const double *)data)[i];
-	case DTYPE_F16: return half_value(((const uint16_t *)data)[i]);
-	case DTYPE_BF16: return bfloat_value(((const uint16_t *)data)[i]);
-	case DTYPE_I8: return ((const int8_t *)data)[i];
-	case DTYPE_U8: case DTYPE_BOOL: return ((const uint8_t *)data)[i];
+	case DTYPE_F32: case DTYPE_C64: return ((const float *)data)[i];
+	case DTYPE_F64: case DTYPE_C128: return ((const double *)data)[i];
+	case DTYPE_I8:  return ((const int8_t *)data)[i];
+	case DTYPE_U8:  case DTYPE_BOOL: return ((const uint8_t *)data)[i];
 	case DTYPE_I16: return ((const int16_t *)data)[i];
 	case DTYPE_U16: return ((const uint16_t *)data)[i];
 	case DTYPE_I32: return ((const int32_t *)data)[i];
 	case DTYPE_U32: return ((const uint32_t *)data)[i];
-	default: return 0;
+	case DTYPE_I64: return (double)((const int64_t *)data)[i];
+	case DTYPE_U64: return (double)((const uint64_t *)data)[i];
+	case DTYPE_U4:  case DTYPE_U2: return packed(data, i, bits);
+	case DTYPE_I4:  case DTYPE_I2: return (int)(packed(data, i, bits) << (32 - bits)) >> (32 - bits);
+	default: break;
 	}
+	if (smalls[type].exponent)
+		return small_value(type, bits == 16 ? ((const uint16_t *)data)[i] : bits == 8 ? ((const uint8_t *)data)[i] : packed(data, i, bits));
+	return NAN;
+}
+
+uint64_t data_hash(struct build *build, enum dtype type, const void *elements, int64_t count)
+{
+	size_t bytes = dtype_bytes(type, (size_t)count);
+	uint8_t *copy = arena_alloc(build->arena, bytes + 1);
+	memcpy(copy, elements, bytes);
+	if (type == DTYPE_F32 || type == DTYPE_F64 || smalls[type].exponent)
+		for (int64_t i = 0; i < count && dtypes[type].bits >= 8; i++)
+			if (isnan(data_element(type, elements, i)))
+				memset(copy + (size_t)i * (size_t)dtypes[type].bits / 8, 0xff, (size_t)dtypes[type].bits / 8);
+	return hash_bytes(copy, bytes, 0);
+}
+
+const char *data_element_text(struct build *build, enum dtype type, const void *data, int64_t i)
+{
+	char text[40];
+	double value;
+	switch (type) {
+	case DTYPE_BOOL: return ((const uint8_t *)data)[i] ? "true" : "false";
+	case DTYPE_I64: return arena_printf(build->arena, "%lld", (long long)((const int64_t *)data)[i]);
+	case DTYPE_U64: return arena_printf(build->arena, "%llu", (unsigned long long)((const uint64_t *)data)[i]);
+	case DTYPE_C64: case DTYPE_C128: {
+		enum dtype part = type == DTYPE_C64 ? DTYPE_F32 : DTYPE_F64;
+		return arena_printf(build->arena, "(%s,%s)", data_element_text(build, part, data, 2 * i), data_element_text(build, part, data, 2 * i + 1));
+	}
+	default: break;
+	}
+	value = data_element(type, data, i);
+	if (isnan(value))
+		return "nan";
+	int digits = 6, most = type == DTYPE_F64 ? 17 : 9;
+	do
+		snprintf(text, sizeof text, "%.*g", digits, value);
+	while (digits++ < most && (type == DTYPE_F64 ? strtod(text, NULL) != value : strtof(text, NULL) != (float)value));
+	return arena_copy(build->arena, text, strlen(text));
 }
 
 struct comparison data_compare(struct build *build, const struct array *want, const struct definition *made, const void *got, bool backend)
 {
 	struct comparison c = { .right = true, .why = "" };
 	int64_t count = definition_elements(made);
-	bool floats = dtypes[made->type].class == CLASS_FLOAT;
+	bool complex = want->type == DTYPE_C64 || want->type == DTYPE_C128, floats = complex || dtypes[made->type].class == CLASS_FLOAT;
+	if (want->type == DTYPE_STRING)
+		return (struct comparison){ .why = "strings are not compared" };
 	if (want->type != made->type) {
 		c.right = false;
 		c.why = arena_printf(build->arena, "type %s, should be %s", dtypes[made->type].text, dtypes[want->type].text);
@@ -174,15 +283,17 @@ struct comparison data_compare(struct build *build, const struct array *want, co
 		return c;
 	}
 	double largest = 0;
+	count *= complex ? 2 : 1;
 	for (int64_t i = 0; i < count; i++) {
-		double y = fabs(element(want->type, want->data, i));
+		double y = fabs(data_element(want->type, want->data, i));
 		if (isfinite(y) && y > largest)
 			largest = y;
 	}
 	double flat = (want->type == DTYPE_F16 ? 1e-2 : 1e-4) * largest + (largest >= 1e-3 ? 1e-6 : 0);
 	for (int64_t i = 0; i < count; i++) {
-		double y = element(want->type, want->data, i), x = element(made->type, got, i), d = fabs(x - y);
-		double allowed = backend ? 1e-5 + (want->type == DTYPE_BF16 ? 0x1p-6 : 1e-3) * fabs(y) : want->atol >= 0 ? want->atol : flat;
+		double y = data_element(want->type, want->data, i), x = data_element(made->type, got, i), d = fabs(x - y);
+		double allowed = backend ? smalls[want->type].exponent && want->type != DTYPE_F16 && want->type != DTYPE_BF16 ? 0
+			: 1e-5 + (want->type == DTYPE_BF16 ? 0x1p-6 : 1e-3) * fabs(y) : want->atol >= 0 ? want->atol : flat;
 		if (!isfinite(y) || !isfinite(x)) {
 			if (isnan(y) ? !isnan(x) : x != y) {
 				c.right = false;

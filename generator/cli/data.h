@@ -1,10 +1,11 @@
 /* data.h: the inputs and expected outputs of a test, from a folder: in_I.npy, out_I.npy and io.json, or ONNX's input_I.pb and
- * output_I.pb (a test_data_set_N, or the folder that holds such folders). */
+ * output_I.pb (a test_data_set_N, or the folder that holds such folders); or from an archive, .npz, by the names of the model. */
 #ifndef CLI_DATA_H
 #define CLI_DATA_H
 #include "cli/cli.h"
 
-struct array { const char *name; enum dtype type; int rank; int64_t extents[MAX_RANK]; const void *data; size_t bytes; double atol; };
+/* type DTYPE_NONE: items of a type that NumPy has no word for, of so many bytes each. */
+struct array { const char *name, *path; enum dtype type; size_t item; int rank; int64_t extents[MAX_RANK]; const void *data; size_t bytes; double atol; };
 struct data {
 	const char *path;
 	bool backend;                     /* ONNX's own tests: their tolerance */
@@ -13,11 +14,22 @@ struct data {
 struct data_sets { VECTOR(struct data) all; };
 
 /* EXIT_USAGE where the folder or a file in it is missing. */
-struct data_sets *data_read(struct build *, const char *directory);
+struct data_sets *data_read(struct build *, const char *path, const struct graph *);
+/* Of an archive (.npz): its member of that name. */
+struct array array_of_npy(struct build *, const char *path, const char *name);
+/* Fails with `code` where the data cannot be that input: "x.npy holds float64 [1,16], x is float32 [1,16]".  Symbolic dims take any extent. */
+void data_fit(struct build *, enum exit_code code, struct array *, const struct tensor *input);
 /* Symbolic dims of the model's inputs take the extents that the data has. */
 void data_bind(struct graph *, const struct data *);
 
+/* Element i as a number, NaN where it is none; complex ones have two. */
+double data_element(enum dtype, const void *data, int64_t i);
+/* One element with the digits that read back as the same number; "true", "false", "nan", "-inf". */
+const char *data_element_text(struct build *, enum dtype, const void *data, int64_t i);
+
 struct comparison { bool right; double worst, allowed; int64_t nonfinite; const char *why; };
-/* The tolerance table of cases/README.md.  got: elements of `type`. */
+/* The tolerance table of cases/README.md; integers, bools and floats below 16 bits exactly.  got: elements of `made`. */
 struct comparison data_compare(struct build *, const struct array *want, const struct definition *made, const void *got, bool backend);
+/* Of the elements' bits, any NaN as one: what two targets must agree in. */
+uint64_t data_hash(struct build *, enum dtype, const void *elements, int64_t count);
 #endif

@@ -1,27 +1,61 @@
-/* ops.c: ingot ops: the coverage, from the table of ops. */
+/* ops.c: ingot ops: the table of ops: what is there, with its attributes. */
 #include "cli/cli.h"
 #include "ops/ops.h"
 #include <jansson.h>
 #include <stdio.h>
 
-static const struct command self = { "ops", "", "list the operators that are there", cli_ops };
-
-static void body(struct build *build, int argc, char **argv)
+static const char *default_text(struct build *build, const struct attribute_row *row)
 {
-	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_JSON, NULL, argc, argv, 0, 0);
+	return !row->has_default ? "" : row->string ? arena_printf(build->arena, " = \"%s\"", row->string) : arena_printf(build->arena, " = %.9g", row->number);
+}
+
+static json_t *attribute_list(const struct op *op)
+{
+	json_t *list = json_array();
+	for (const struct attribute_row *row = op->attributes; row->name; row++) {
+		json_t *one = json_pack("{s:s,s:s,s:i}", "name", row->name, "kind", attribute_kind_name(row->kind), "from", row->from);
+		if (row->to != VERSION_LAST)
+			json_object_set_new(one, "to", json_integer(row->to));
+		if (row->has_default)
+			json_object_set_new(one, "default", row->string ? json_string(row->string) : row->kind == ATTRIBUTE_INT ? json_integer((json_int_t)row->number)
+				: json_real(row->number));
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+static void print_attributes(struct build *build, const struct op *op)
+{
+	for (const struct attribute_row *row = op->attributes; row->name; row++) {
+		const char *versions = row->to != VERSION_LAST ? arena_printf(build->arena, ", versions %d to %d", row->from, row->to)
+			: row->from > op->since ? arena_printf(build->arena, ", since version %d", row->from) : "";
+		printf("    %s: %s%s%s\n", row->name, attribute_kind_name(row->kind), default_text(build, row), versions);
+	}
+}
+
+static void run(struct cli *cli)
+{
 	json_t *list = json_array();
 	for (int i = 0; i < op_count; i++) {
 		const char *domain = *ops[i].domain ? ops[i].domain : "ai.onnx";
-		if (!cli.json)
+		if (!cli->json) {
 			printf("%-24s %s since version %d\n", ops[i].name, domain, ops[i].since);
-		json_array_append_new(list, json_pack("{s:s,s:s,s:i}", "name", ops[i].name, "domain", domain, "since", ops[i].since));
+			print_attributes(cli->build, &ops[i]);
+		}
+		json_t *one = json_pack("{s:s,s:s,s:i,s:s}", "name", ops[i].name, "domain", domain, "since", ops[i].since,
+			"by", ops[i].scalar >= 0 ? "row" : "function");
+		if (ops[i].scalar >= 0)
+			json_object_set_new(one, "ulp", json_string(scalars[ops[i].scalar].error));
+		json_object_set_new(one, "attributes", attribute_list(&ops[i]));
+		json_array_append_new(list, one);
 	}
-	if (cli.json) {
+	if (cli->json) {
 		json_dumpf(list, stdout, JSON_INDENT(2));
 		putchar('\n');
 	}
 	json_decref(list);
 }
 
-int cli_ops(int argc, char **argv) { return cli_main(&self, argc, argv, body); }
+const struct command command_ops = { "ops", "", "list the operators that are there, with their attributes",
+	NULL,
+	IN_OPS, 0, 0, run };

@@ -1,244 +1,299 @@
-/* options.c: the options that commands share, a row each; parsing, help, and the frame that runs a command as a build. */
+/* options.c: every option of every command, a row each, and what a row does with its value. */
 #include "cli/cli.h"
+#include "backends/backends.h"
+#include "base/npz.h"
 #include "ingot/mode.h"
-#include <getopt.h>
-#include <jansson.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
-enum { OPT_TARGET = 256, OPT_CPU, OPT_DIM, OPT_THREADS, OPT_OPTIMISE, OPT_JSON, OPT_TEMPLATES, OPT_KEEP, OPT_OUTPUT, OPT_NAME, OPT_NO_COMPILE,
-	OPT_CC, OPT_STAGE, OPT_IN_FILE, OPT_OUT_FILE, OPT_MATH, OPT_ENGINES, OPT_CHECK,
-	OPT_PROFILE, OPT_SCHEDULE, OPT_MODE, OPT_APART, OPT_NO_HOSTED, OPT_MERGE, OPT_STATE, OPT_DUMP, OPT_LOG, OPT_LARGE, OPT_POOL_CAP, OPT_HELP };
+static void *member(struct cli *cli, const struct option_row *row) { return (char *)cli + row->offset; }
 
-static const struct row {
-	const char *name, *argument;
-	int code, takes;
-	const char *help;
-} rows[] = {
-	{ "output-dir", "DIR", OPT_OUTPUT, TAKES_OUTPUT, "-o DIR: where the library goes (default out/NAME)" },
-	{ "name", "NAME", OPT_NAME, TAKES_NAME, "prefix of files and symbols (default: the file's stem)" },
-	{ "target", "WORD", OPT_TARGET, TAKES_TARGET, "what it is made for, or what runs it" },
-	{ "profile", "WORD", OPT_PROFILE, TAKES_PROFILE, "bare (default), or managed: with a module for the runtime, and the runtime" },
-	{ "schedule", "WORD", OPT_SCHEDULE, TAKES_PROFILE, "of the module's routines: call (default), or steps: kernel by kernel" },
-	{ "mode", "NAME=WORD", OPT_MODE, TAKES_MODE, "where a tensor lives: virtual, local, on_device or hosted; may be given again" },
-	{ "apart", NULL, OPT_APART, TAKES_PROFILE, "of several models, each computes for itself: none inlines what another left virtual" },
-	{ "no-hosted", NULL, OPT_NO_HOSTED, TAKES_PROFILE, "no tensor has a host array: transfers alone go in and out" },
-	{ "merge", "NAME", OPT_MERGE, TAKES_PROFILE, "an input that is read from the stream's merge buffer; one for each model" },
-	{ "state", "IN=OUT", OPT_STATE, TAKES_PROFILE, "an input that keeps its value; output OUT is its next one; may be given again" },
-	{ "dump", NULL, OPT_DUMP, TAKES_PROFILE, "also what each stage made, as NAME.STAGE.txt: graph, definitions, kernels, loops, plan" },
-	{ "log", NULL, OPT_LOG, TAKES_PROFILE, "code that appends each assignment to the context's log file: slow, for looking" },
-	{ "large-models", NULL, OPT_LARGE, TAKES_PROFILE, "tensors and pools may have more than 4 GiB" },
-	{ "pool-cap", "BYTES", OPT_POOL_CAP, TAKES_PROFILE, "the largest pool, and the largest tensor, of a module (default 4 GiB)" },
-	{ "cpu", "CPU", OPT_CPU, TAKES_CPU, "x86-64-v3, x86-64-v4, native, armv8-a, cortex-m4, generic" },
-	{ "dim", "NAME=N", OPT_DIM, TAKES_DIM, "binds a symbolic dimension; may be given again.  A range, N=1..32, is not supported yet: exit 4" },
-	{ "threads", "N", OPT_THREADS, TAKES_THREADS, "kernels are shared over N threads of the caller's (default 1)" },
-	{ "optimise", "WORD", OPT_OPTIMISE, TAKES_OPTIMISE, "speed (default, but on cortex-m4) or size: smallest library and RAM" },
-	{ "math", "WORD", OPT_MATH, TAKES_MATH, "strict (default), or double: the interpreter in float64" },
-	{ "keep-input", "NAME", OPT_KEEP, TAKES_KEEP, "an initialiser that is also an input stays an input" },
-	{ "templates", "DIR", OPT_TEMPLATES, TAKES_TEMPLATES, "templates of your own, before the built-in ones" },
-	{ "cc", "PROGRAM", OPT_CC, TAKES_CC, "the C compiler (default $CC, else cc, gcc, clang)" },
-	{ "no-compile", NULL, OPT_NO_COMPILE, TAKES_NO_COMPILE, "sources only" },
-	{ "stage", "WORD", OPT_STAGE, TAKES_STAGE, "graph, definitions, kernels, loops, plan, source or glue" },
-	{ "input", "NAME=FILE", OPT_IN_FILE, TAKES_FILES, "an input, as .npy" },
-	{ "output", "NAME=FILE", OPT_OUT_FILE, TAKES_FILES, "where an output goes, as .npy" },
-	{ "engines", NULL, OPT_ENGINES, TAKES_ENGINES, "what --target of run, check and bench names, instead" },
-	{ "check", NULL, OPT_CHECK, TAKES_MODEL_OPTIONS, "each stage's checker runs after every step (so does $INGOT_CHECK)" },
-	{ "json", NULL, OPT_JSON, TAKES_JSON, "output for programs" },
-	{ "help", NULL, OPT_HELP, ~0, "this text" },
-};
-
-static void print_help(const struct command *command, int takes, const char *more)
+static NORETURN void wrong(struct cli *cli, const struct option_row *row, const char *value, const char *why)
 {
-	printf("usage: ingot %s %s%s[OPTIONS]\n%s.\n\n", command->name, command->arguments, *command->arguments ? " " : "", command->summary);
-	for (size_t i = 0; i < COUNT(rows); i++)
-		if (rows[i].takes & takes) {
-			char left[40];
-			snprintf(left, sizeof left, "--%s%s%s", rows[i].name, rows[i].argument ? " " : "", rows[i].argument ? rows[i].argument : "");
-			printf("  %-22s %s\n", left, rows[i].help);
-		}
-	if (more)
-		printf("\n%s\n", more);
+	fail(cli->build, EXIT_USAGE, NULL, "--%s: \"%.300s\" %s", row->name, value, why);
 }
 
-static int64_t number_of(struct build *build, const char *option, const char *text, int64_t least, int64_t most)
+/* ---- what rows do ---- */
+static void set_flag(struct cli *cli, const struct option_row *row, const char *value)
 {
-	char *end;
-	long long value = strtoll(text, &end, 10);
-	if (!*text || *end || value < least || value > most)
-		fail(build, EXIT_USAGE, NULL, "--%s: \"%s\" is not a number from %lld to %lld", option, text, (long long)least, (long long)most);
-	return value;
+	(void)value;
+	*(bool *)member(cli, row) = true;
 }
 
-static const char *one_of(struct build *build, const char *option, const char *value, const char *a, const char *b)
+static void set_text(struct cli *cli, const struct option_row *row, const char *value) { *(const char **)member(cli, row) = value; }
+
+static void set_bytes(struct cli *cli, const struct option_row *row, const char *value)
 {
-	if (strcmp(value, a) && strcmp(value, b))
-		fail(build, EXIT_USAGE, NULL, "--%s: \"%s\" should be %s or %s", option, value, a, b);
-	return value;
+	if (!*value)
+		fail(cli->build, EXIT_USAGE, NULL, "--%s needs bytes", row->name);
+	set_text(cli, row, value);
+}
+
+static void add_text(struct cli *cli, const struct option_row *row, const char *value)
+{
+	word_list *list = member(cli, row);
+	push(cli->build->arena, list, value);
+}
+
+static void add_keep(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	push(cli->build->arena, &cli->options.keep_inputs, value);
 }
 
 /* NAME=REST, split at the last = before the rest (names may hold any byte but that). */
-static const char *pair_of(struct build *build, const char *option, const char *text, const char **rest)
+static struct bound_file pair_of(struct cli *cli, const struct option_row *row, const char *text)
 {
 	const char *equals = strrchr(text, '=');
 	if (!equals || equals == text || !equals[1])
-		fail(build, EXIT_USAGE, NULL, "--%s: \"%s\" should be NAME=FILE", option, text);
-	*rest = equals + 1;
-	return arena_copy(build->arena, text, (size_t)(equals - text));
+		wrong(cli, row, text, arena_printf(cli->build->arena, "should be %s", row->argument));
+	return (struct bound_file){ arena_copy(cli->build->arena, text, (size_t)(equals - text)), equals + 1 };
 }
 
-static void set_option(struct cli *cli, int code, const char *value)
+static void add_pair(struct cli *cli, const struct option_row *row, const char *value)
+{
+	bound_files *list = member(cli, row);
+	struct bound_file pair = pair_of(cli, row, value);
+	for (size_t i = 0; i < list->count; i++)
+		if (list->at[i].name && !strcmp(list->at[i].name, pair.name))
+			fail(cli->build, EXIT_USAGE, NULL, "--%s %s is given twice, with %s and %s", row->name, pair.name, list->at[i].path, pair.path);
+	push(cli->build->arena, list, pair);
+}
+
+/* NAME=FILE, or an archive that names its members itself. */
+static void add_file(struct cli *cli, const struct option_row *row, const char *value)
+{
+	bound_files *list = member(cli, row);
+	if (!npz_is(value) || strchr(value, '='))
+		add_pair(cli, row, value);
+	else
+		push(cli->build->arena, list, (struct bound_file){ NULL, value });
+}
+
+static int64_t number_of(struct cli *cli, const struct option_row *row, const char *text, int64_t most)
+{
+	char *end;
+	errno = 0;
+	long long value = strtoll(text, &end, 10);
+	if (!*text || *end || errno || value < 1 || value > most)
+		wrong(cli, row, text, arena_printf(cli->build->arena, "is not a number from 1 to %lld", (long long)most));
+	return value;
+}
+
+static void set_threads(struct cli *cli, const struct option_row *row, const char *value) { cli->options.threads = (int)number_of(cli, row, value, 256); }
+static void set_pool_cap(struct cli *cli, const struct option_row *row, const char *value) { cli->options.pool_cap = number_of(cli, row, value, INT64_MAX); }
+
+static void set_name(struct cli *cli, const struct option_row *row, const char *value)
+{
+	for (const char *p = value; *p; p++)
+		if (!(*p == '_' || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (p > value && *p >= '0' && *p <= '9')))
+			wrong(cli, row, value, "is not a C identifier");
+	if (!*value || strlen(value) > 100)
+		fail(cli->build, EXIT_USAGE, NULL, "--name: should have 1 to 100 characters");
+	emit_name_check(cli->build, value);
+	cli->options.name = value;
+}
+
+/* No flag may change what a number is. */
+static void set_cflags(struct cli *cli, const struct option_row *row, const char *value)
+{
+	static const char *const bad[] = { "-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math", "-freciprocal-math", "-ffinite-math-only",
+		"-fno-signed-zeros", "-ffp-contract=fast", "-ffp-contract=on", "-mfpmath=387", "-fsingle-precision-constant", "-fshort-double" };
+	const char *words[CC_WORDS_MOST];
+	int count = cc_words(cli->build, value, words);
+	for (int i = 0; i < count; i++)
+		for (size_t k = 0; k < COUNT(bad); k++)
+			if (!strcmp(words[i], bad[k]))
+				fail(cli->build, EXIT_USAGE, NULL, "--cflags: %s changes the numbers, which are the same on every target", bad[k]);
+	set_text(cli, row, value);
+}
+
+/* Several of one library: best first, in the order of `ingot targets`. */
+static void set_cpus(struct cli *cli, const struct option_row *row, const char *value)
 {
 	struct build *build = cli->build;
-	const char *rest;
-	switch (code) {
-	case OPT_TARGET: cli->target = value; break;
-	case OPT_CPU: cli->cpu = value; break;
-	case OPT_OUTPUT: cli->output = value; break;
-	case OPT_NAME: {
-		const char *made = value;
-		for (const char *p = made; *p; p++)
-			if (!(*p == '_' || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (p > made && *p >= '0' && *p <= '9')))
-				fail(build, EXIT_USAGE, NULL, "--name: \"%s\" is not a C identifier", value);
-		if (!*made || strlen(made) > 100)
-			fail(build, EXIT_USAGE, NULL, "--name: should have 1 to 100 characters");
-		cli->options.name = value;
-		break;
+	char *rest, *copy = arena_copy(build->arena, value, strlen(value));
+	VECTOR(const struct target *) asked = { 0 };
+	set_text(cli, row, value);
+	cli->cpus.count = 0;
+	if (!strchr(value, ','))
+		return;
+	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		const struct target *target = target_find(word);
+		if (*target->needs && strncmp(target->needs, "x86-64", 6))
+			fail(build, EXIT_USAGE, NULL, "--cpu %s: one library takes x86-64-v4, x86-64-v3 and generic, and %s is of another kind", value, target->name);
+		for (size_t i = 0; i < asked.count; i++)
+			if (!strcmp(asked.at[i]->name, target->name))
+				fail(build, EXIT_USAGE, NULL, "--cpu %s: %s is there twice", value, target->name);
+		push(build->arena, &asked, target);
 	}
-	case OPT_DIM: push(build->arena, &cli->options.dims, binding_parse(build, value)); break;
-	case OPT_THREADS: cli->options.threads = (int)number_of(build, "threads", value, 1, 256); break;
-	case OPT_OPTIMISE:
-		if (strcmp(value, "speed") && strcmp(value, "size"))
-			fail(build, EXIT_USAGE, NULL, "--optimise: \"%s\" should be speed or size", value);
-		cli->options.optimise = !strcmp(value, "size") ? OPTIMISE_SIZE : OPTIMISE_SPEED;
-		cli->optimise_given = true;
-		break;
-	case OPT_MATH:
-		if (strcmp(value, "strict") && strcmp(value, "double"))
-			fail(build, EXIT_USAGE, NULL, "--math: \"%s\" should be strict or double", value);
-		cli->math = value;
-		break;
-	case OPT_PROFILE: cli->profile = one_of(build, "profile", value, "bare", "managed"); break;
-	case OPT_SCHEDULE: cli->schedule = one_of(build, "schedule", value, "call", "steps"); break;
-	case OPT_LOG: cli->log = true; break;
-	case OPT_LARGE: cli->large = true; break;
-	case OPT_POOL_CAP: cli->options.pool_cap = number_of(build, "pool-cap", value, 1, INT64_MAX); break;
-	case OPT_DUMP: cli->options.dump = true; break;
-	case OPT_NO_HOSTED: cli->no_hosted = true; break;
-	case OPT_MERGE: push(build->arena, &cli->merges, value); break;
-	case OPT_STATE: {
-		const char *name = pair_of(build, "state", value, &rest);
-		push(build->arena, &cli->states, (struct bound_file){ name, rest });
-		break;
-	}
-	case OPT_APART: cli->options.apart = true; break;
-	case OPT_MODE: {
-		static const struct { const char *word; uint32_t mode; bool outputs; } modes[] = { { "virtual", INGOT_VIRTUAL, false },
-			{ "local", INGOT_LOCAL, false }, { "on_device", INGOT_ON_DEVICE, true }, { "hosted", INGOT_HOSTED, true } };
-		const char *name = pair_of(build, "mode", value, &rest);
-		size_t m = 0;
-		while (m < COUNT(modes) && strcmp(modes[m].word, rest))
-			m++;
-		if (m == COUNT(modes))
-			fail(build, EXIT_USAGE, NULL, "--mode %s: \"%s\" should be virtual, local, on_device or hosted", name, rest);
-		push(build->arena, &cli->options.modes, (struct mode_choice){ name_is(build->names, name), modes[m].mode, modes[m].outputs, false, false });
-		break;
-	}
-	case OPT_KEEP: push(build->arena, &cli->options.keep_inputs, value); break;
-	case OPT_TEMPLATES: cli->options.templates = value; break;
-	case OPT_CC: cli->cc = value; break;
-	case OPT_NO_COMPILE: cli->no_compile = true; break;
-	case OPT_STAGE: cli->stage = value; break;
-	case OPT_CHECK: build->check = true; break;
-	case OPT_ENGINES: cli->engines = true; break;
-	case OPT_JSON: cli->json = true; break;
-	case OPT_IN_FILE: {
-		const char *name = pair_of(build, "input", value, &rest);
-		push(build->arena, &cli->inputs, (struct bound_file){ name, rest });
-		break;
-	}
-	case OPT_OUT_FILE: {
-		const char *name = pair_of(build, "output", value, &rest);
-		push(build->arena, &cli->outputs, (struct bound_file){ name, rest });
-		break;
-	}
-	}
+	for (int t = 0; target_at(t); t++)
+		for (size_t i = 0; i < asked.count; i++)
+			if (!strcmp(asked.at[i]->name, target_at(t)->name))
+				push(build->arena, &cli->cpus, asked.at[i]);
+	cli->cpu = cli->cpus.at[0]->name;
 }
 
-void cli_parse(struct cli *cli, struct build *build, const struct command *command, int takes, const char *more_help, int argc, char **argv,
-	int least, int most)
+static void set_optimise(struct cli *cli, const struct option_row *row, const char *value)
 {
-	struct option longs[COUNT(rows) + 1];
-	int n = 0, code;
-	memset(cli, 0, sizeof *cli);
-	memset(longs, 0, sizeof longs);
-	cli->build = build;
-	cli->command = command->name;
-	cli->options.threads = 1;
-	for (size_t i = 0; i < COUNT(rows); i++)
-		if (rows[i].takes & takes)
-			longs[n++] = (struct option){ rows[i].name, rows[i].argument ? required_argument : no_argument, NULL, rows[i].code };
-	optind = 0;
-	opterr = 0;
-	while ((code = getopt_long(argc, argv, takes & TAKES_OUTPUT ? ":ho:" : ":h", longs, NULL)) != -1) {
-		if (code == 'h' || code == OPT_HELP) {
-			print_help(command, takes, more_help);
-			exit(EXIT_RIGHT);
+	(void)row;
+	cli->options.optimise = !strcmp(value, "size") ? OPTIMISE_SIZE : OPTIMISE_SPEED;
+	cli->optimise_given = true;
+}
+
+static void set_algorithms(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	cli->options.algorithms = !strcmp(value, "direct") ? ALGORITHMS_DIRECT : ALGORITHMS_FAST;
+	cli->algorithms_given = true;
+}
+
+static const char *const mode_words[] = { "virtual", "local", "on_device", "hosted", NULL };
+static void add_mode(struct cli *cli, const struct option_row *row, const char *value)
+{
+	static const struct { uint32_t mode; bool outputs; } modes[] = { { INGOT_VIRTUAL, false }, { INGOT_LOCAL, false }, { INGOT_ON_DEVICE, true },
+		{ INGOT_HOSTED, true } };
+	struct build *build = cli->build;
+	struct bound_file pair = pair_of(cli, row, value);
+	struct choices choices = choices_for(build, pair.path);
+	for (int m = 0; mode_words[m]; m++) {
+		if (!strcmp(mode_words[m], pair.path)) {
+			push(build->arena, &cli->options.modes, (struct mode_choice){ name_is(build->names, pair.name), modes[m].mode, modes[m].outputs, false, false });
+			return;
 		}
-		if (code == '?' || code == ':')
-			fail(build, EXIT_USAGE, NULL, code == ':' ? "%s needs a value; see `ingot %s --help`" : "no option %s; see `ingot %s --help`",
-				argv[optind - 1], command->name);
-		set_option(cli, code == 'o' ? OPT_OUTPUT : code, optarg);
+		choices_add(&choices, mode_words[m]);
 	}
-	while (optind < argc) {
-		if (cli->argument_count == most)
-			fail(build, EXIT_USAGE, NULL, "\"%s\" is one argument too many; see `ingot %s --help`", argv[optind], command->name);
-		cli->arguments[cli->argument_count++] = argv[optind++];
-	}
-	if (cli->argument_count < least)
-		fail(build, EXIT_USAGE, NULL, "usage: ingot %s %s; see `ingot %s --help`", command->name, command->arguments, command->name);
-	if (takes & TAKES_CPU) {
-		cli->options.model = cli->arguments[0];
-		const char *cpu = cli->cpu ? cli->cpu : !strcmp(command->name, "build") ? "x86-64-v3" : "native";
-		if (!(cli->options.target = target_find(cpu)))
-			fail(build, EXIT_USAGE, NULL, "--cpu: no \"%s\"; `ingot targets` lists them", cpu);
-		if (!strcmp(cli->options.target->name, "cortex-m4") && !cli->optimise_given)
-			cli->options.optimise = OPTIMISE_SIZE;
-		if (cli->options.optimise == OPTIMISE_SIZE)
-			cli->options.target = target_small(build->arena, cli->options.target);
-	}
+	fail(build, EXIT_USAGE, NULL, "--mode %s: no mode \"%s\"%s", pair.name, pair.path, choices_text(&choices));
 }
 
-bool cli_takes_cuda(struct cli *cli)
+static void add_dim(struct cli *cli, const struct option_row *row, const char *value)
 {
-	bool cuda = cli->target && !strcmp(cli->target, target_cuda.name);
-	if (cli->target && !cuda && strcmp(cli->target, "c"))
-		fail(cli->build, EXIT_USAGE, NULL, "--target: \"%s\" is not there; c and cuda are", cli->target);
-	if (cuda && (cli->cpu || cli->options.threads > 1))
-		fail(cli->build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
-	if (cuda)
-		cli->options.target = &target_cuda;
-	return cuda;
+	(void)row;
+	push(cli->build->arena, &cli->options.dims, binding_parse(cli->build, value));
 }
 
-int cli_main(const struct command *command, int argc, char **argv, void (*body)(struct build *, int argc, char **argv))
+static void set_folder(struct cli *cli, const struct option_row *row, const char *value)
 {
-	struct build build;
-	volatile bool json = false;
-	for (int i = 1; i < argc; i++)
-		json = json || !strcmp(argv[i], "--json");
-	build_init(&build);
-	if (BUILD_TRY(&build))
-		body(&build, argc, argv);
-	int code = build.code;
-	if (code && *build.message) {
-		fprintf(stderr, "ingot %s: %s\n", command->name, build.message);
-		if (json) {
-			json_t *error = json_pack("{s:i,s:s}", "exit", code, "error", build.message);
-			json_dumpf(error, stdout, JSON_COMPACT);
-			putchar('\n');
-			json_decref(error);
+	struct stat info;
+	if (stat(value, &info))
+		wrong(cli, row, value, strerror(errno));
+	if (!S_ISDIR(info.st_mode))
+		wrong(cli, row, value, "is not a folder");
+	set_text(cli, row, value);
+}
+
+static void set_check(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row, (void)value;
+	cli->build->check = true;
+}
+
+static void set_undefined(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	cli->render.lenient = *value == 'l';
+}
+
+static void set_newline(struct cli *cli, const struct option_row *row, const char *value)
+{
+	static const char *const forms[][2] = { { "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" }, { "\n", "\n" }, { "\r\n", "\r\n" }, { "\r", "\r" } };
+	for (size_t i = 0; i < COUNT(forms); i++)
+		if (!strcmp(value, forms[i][0])) {
+			cli->render.newline = forms[i][1];
+			return;
 		}
-	}
-	build_release(&build);
-	return code;
+	wrong(cli, row, value, "should be \\n, \\r\\n or \\r");
 }
+
+/* ---- the words that some know ---- */
+static const char *cpu_word(const struct command *command, int i)
+{
+	(void)command;
+	const struct target *target = target_at(i);
+	return target ? target->name : i > 0 && target_at(i - 1) ? "native" : NULL;
+}
+
+static const char *target_word(const struct command *command, int i)
+{
+	if (command->bit & (IN_BUILD | IN_SHOW))
+		return i == 0 ? "c" : i == 1 ? target_cuda.name : NULL;
+	return engine_at(i) ? engine_at(i)->name : NULL;
+}
+
+const char *option_word(const struct option_row *row, const struct command *command, int i)
+{
+	return row->words ? row->words[i] : row->word ? row->word(command, i) : NULL;
+}
+
+#define LIST(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define AT(member) offsetof(struct cli, member)
+/* In the order of --help. */
+const struct option_row option_rows[] = {
+	{ "output-dir", NULL, 'o', "DIR", IN_BUILD, set_text, AT(output), NULL, NULL, "where the library goes (default out/NAME)" },
+	{ "name", NULL, 0, "NAME", IN_BUILD | IN_SHOW, set_name, 0, NULL, NULL, "prefix of files and symbols (default: the file's stem)" },
+	{ "target", NULL, 0, "WORD", IN_MODEL, set_text, AT(target), NULL, target_word, "what it is made for, or what runs it" },
+	{ "profile", NULL, 0, "WORD", IN_BUILD, set_text, AT(profile), LIST("bare", "managed"), NULL,
+	  "bare (default), or managed: with a module for the runtime, and the runtime" },
+	{ "schedule", NULL, 0, "WORD", IN_BUILD, set_text, AT(schedule), LIST("call", "steps"), NULL,
+	  "of the module's routines: call (default), or steps: kernel by kernel" },
+	{ "mode", NULL, 0, "NAME=WORD", IN_BUILD | IN_SHOW, add_mode, 0, NULL, NULL,
+	  "where a tensor lives: virtual, local, on_device or hosted; may be given again" },
+	{ "apart", NULL, 0, NULL, IN_BUILD, set_flag, AT(options.apart), NULL, NULL,
+	  "of several models, each computes for itself: none inlines what another left virtual" },
+	{ "no-hosted", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_hosted), NULL, NULL, "no tensor has a host array: transfers alone go in and out" },
+	{ "merge", NULL, 0, "NAME", IN_BUILD, add_text, AT(merges), NULL, NULL,
+	  "an input that is read from the stream's merge buffer; one for each model" },
+	{ "state", NULL, 0, "IN=OUT", IN_BUILD, add_pair, AT(states), NULL, NULL,
+	  "an input that keeps its value; output OUT is its next one; may be given again" },
+	{ "dump", NULL, 0, NULL, IN_BUILD, set_flag, AT(options.dump), NULL, NULL,
+	  "also what each stage made, as NAME.STAGE.txt: graph, definitions, kernels, loops, plan" },
+	{ "log", NULL, 0, NULL, IN_BUILD, set_flag, AT(log), NULL, NULL,
+	  "code that appends each assignment to the context's log file: slow, for looking" },
+	{ "large-models", NULL, 0, NULL, IN_BUILD, set_flag, AT(large), NULL, NULL, "tensors and pools may have more than 4 GiB" },
+	{ "pool-cap", NULL, 0, "BYTES", IN_BUILD, set_pool_cap, 0, NULL, NULL, "the largest pool, and the largest tensor, of a module (default 4 GiB)" },
+	{ "cpu", NULL, 0, "CPU[,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word, "the processor; of several x86-64 ones and generic, each call takes the best that runs" },
+	{ "cpu", NULL, 0, "CPU", IN_MODEL & ~IN_BUILD, set_text, AT(cpu), NULL, cpu_word, "the processor" },
+	{ "dim", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_dim, 0, NULL, NULL,
+	  "binds a symbolic dimension; may be given again.  A range, N=1..32, is not supported yet: exit 4" },
+	{ "threads", NULL, 0, "N", IN_MODEL, set_threads, 0, NULL, NULL, "kernels are shared over N threads of the caller's (default 1)" },
+	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,
+	  "speed (default, but on cortex-m4) or size: smallest library and RAM; of code alone, no bit depends on it" },
+	{ "algorithms", NULL, 0, "WORD", IN_MODEL, set_algorithms, 0, LIST("fast", "direct"), NULL,
+	  "fast (default, but on cortex-m4): 3x3 convolutions by Winograd's; or direct.  Bits depend on it" },
+	{ "math", NULL, 0, "WORD", IN_RUN | IN_CHECK, set_text, AT(math), LIST("strict", "double"), NULL, "strict (default), or double: the interpreter in float64" },
+	{ "keep-input", NULL, 0, "NAME", IN_MODEL | IN_INFO, add_keep, 0, NULL, NULL, "an initialiser that is also an input stays an input" },
+	{ "templates", NULL, 0, "DIR", IN_MODEL, set_folder, AT(options.templates), NULL, NULL, "templates of your own, before the built-in ones" },
+	{ "cc", NULL, 0, "COMMAND", IN_BUILD, set_text, AT(cc), NULL, NULL, "the C compiler, arguments may follow (default $CC, else cc, gcc, clang)" },
+	{ "cflags", NULL, 0, "FLAGS", IN_BUILD, set_cflags, AT(cflags), NULL, NULL, "flags for it behind those of the CPU: \"-mcpu=cortex-m3 -mthumb\"" },
+	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(shared), NULL, NULL, "also libNAME.so, which exports the functions of the header alone" },
+	{ "no-compile", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_compile), NULL, NULL, "sources only" },
+	{ "stage", NULL, 0, "WORD", IN_SHOW, set_text, AT(stage), show_stages, NULL, "graph (default), definitions, kernels, loops, plan, source or glue" },
+	{ "weights", NULL, 0, NULL, IN_SHOW, set_flag, AT(options.weights), NULL, NULL,
+	  "of --stage graph: every value, not the first 16 of each tensor; it then reads back as a model" },
+	{ "input", NULL, 0, "NAME=FILE", IN_RUN, add_file, AT(inputs), NULL, NULL, "an input, as .npy; FILE.npz alone: all inputs, by their names" },
+	{ "output", NULL, 0, "NAME=FILE", IN_RUN, add_file, AT(outputs), NULL, NULL, "where an output goes, as .npy; FILE.npz alone: all outputs, by their names" },
+	{ "engines", NULL, 0, NULL, IN_TARGETS, set_flag, AT(engines), NULL, NULL, "what --target of run, check and bench names, instead" },
+	{ "check", NULL, 0, NULL, IN_MODEL, set_check, 0, NULL, NULL, "each stage's checker runs after every step (so does $INGOT_CHECK)" },
+	{ "output", NULL, 'o', "FILE", IN_RENDER, set_text, AT(output), NULL, NULL, "where the text goes (default, and -: standard output)" },
+	{ "path", NULL, 0, "DIR", IN_RENDER, add_text, AT(paths), NULL, NULL,
+	  "where templates, and what they include, are looked for before the template's own folder; may be given again" },
+	{ "undefined", NULL, 0, "WORD", IN_RENDER, set_undefined, 0, LIST("strict", "lenient"), NULL,
+	  "strict (default): an undefined value is an error; lenient: it prints as nothing and is false" },
+	{ "trim-blocks", NULL, 0, NULL, IN_RENDER, set_flag, AT(render.trim_blocks), NULL, NULL, "the newline behind a block goes" },
+	{ "lstrip-blocks", NULL, 0, NULL, IN_RENDER, set_flag, AT(render.lstrip_blocks), NULL, NULL, "blanks before a block that begins its line go" },
+	{ "keep-trailing-newline", NULL, 0, NULL, IN_RENDER, set_flag, AT(render.keep_trailing_newline), NULL, NULL, "the template's last newline stays" },
+	{ "newline", NULL, 0, "BYTES", IN_RENDER, set_newline, 0, NULL, NULL, "what ends a line: \\n (default), \\r\\n or \\r" },
+	{ "line-statement-prefix", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.line_statement), NULL, NULL, "begins a line that is a statement" },
+	{ "line-comment-prefix", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.line_comment), NULL, NULL, "begins a comment that its line ends" },
+	{ "block-start", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.block_start), NULL, NULL, "instead of {%" },
+	{ "block-end", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.block_end), NULL, NULL, "instead of %}" },
+	{ "variable-start", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.variable_start), NULL, NULL, "instead of {{" },
+	{ "variable-end", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.variable_end), NULL, NULL, "instead of }}" },
+	{ "comment-start", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.comment_start), NULL, NULL, "instead of {#" },
+	{ "comment-end", NULL, 0, "BYTES", IN_RENDER, set_bytes, AT(render.comment_end), NULL, NULL, "instead of #}" },
+	{ "json", NULL, 0, NULL, (IN_MODEL & ~IN_SHOW) | IN_INFO | IN_OPS | IN_TARGETS | IN_DOCTOR | IN_HELP, set_flag, AT(json), NULL, NULL, "output for programs" },
+	{ "help", NULL, 'h', NULL, ~0u, set_flag, AT(help), NULL, NULL, "this text" },
+};
+const int option_row_count = COUNT(option_rows);

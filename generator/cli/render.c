@@ -1,23 +1,11 @@
 /* render.c: `ingot render TEMPLATE DATA.json`: a Jinja template and JSON -> text. */
+#include "cli/cli.h"
 #include "cli/json_value.h"
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const char usage[] =
-	"usage: ingot render TEMPLATE DATA.json [-o FILE] [--path DIR]... [--undefined strict|lenient]\n"
-	"         [--trim-blocks] [--lstrip-blocks] [--keep-trailing-newline] [--newline BYTES]\n"
-	"         [--line-statement-prefix S] [--line-comment-prefix S] [--block-start S] [--block-end S]\n"
-	"         [--variable-start S] [--variable-end S] [--comment-start S] [--comment-end S]\n"
-	"\n"
-	"Renders a Jinja template with the members of a JSON object ('-': standard input).  TEMPLATE is a file, else\n"
-	"a name below one of the --path directories.  Includes and imports are looked for there, then beside\n"
-	"TEMPLATE.  The text goes to standard output (also for `-o -`).  --undefined strict: an undefined value is an\n"
-	"error; lenient: it prints as nothing and is false.  BYTES, the newline, is written \\n, \\r\\n or \\r.\n"
-	"Exit codes: 0; 2 usage, missing files; 3 the template or the data is invalid, rendering fails.\n";
 
 struct paths {
 	VECTOR(const char *) at;
@@ -77,97 +65,11 @@ static struct value read_data(struct build *build, const char *path)
 	return data;
 }
 
-static const char *newline_of(const char *bytes)
-{
-	static const char *const forms[][2] = {
-		{ "\\n", "\n" }, { "\\r\\n", "\r\n" }, { "\\r", "\r" },
-		{ "\n", "\n" }, { "\r\n", "\r\n" }, { "\r", "\r" },
-	};
-	for (size_t i = 0; i < COUNT(forms); i++)
-		if (!strcmp(bytes, forms[i][0]))
-			return forms[i][1];
-	return NULL;
-}
-
 struct request {
-	struct template_settings settings;
 	struct paths paths;
 	const char *template, *data, *output;
 	struct file_set *files;           /* the output on its way */
 };
-
-/* Which member an option with a string sets. */
-static const struct { const char *name; size_t offset; } strings[] = {
-	{ "line-statement-prefix", offsetof(struct template_settings, line_statement) },
-	{ "line-comment-prefix", offsetof(struct template_settings, line_comment) },
-	{ "block-start", offsetof(struct template_settings, block_start) },
-	{ "block-end", offsetof(struct template_settings, block_end) },
-	{ "variable-start", offsetof(struct template_settings, variable_start) },
-	{ "variable-end", offsetof(struct template_settings, variable_end) },
-	{ "comment-start", offsetof(struct template_settings, comment_start) },
-	{ "comment-end", offsetof(struct template_settings, comment_end) },
-};
-
-/* NULL, or what is wrong with the arguments; "" for a plain usage. */
-static const char *read_arguments(struct build *build, struct request *request, int argc, char **argv)
-{
-	enum { PATH = 256, UNDEFINED, TRIM, LSTRIP, KEEP, NEWLINE, STRINGS };
-	struct option options[8 + COUNT(strings) + 1] = {
-		{ "path", required_argument, NULL, PATH }, { "undefined", required_argument, NULL, UNDEFINED },
-		{ "trim-blocks", no_argument, NULL, TRIM }, { "lstrip-blocks", no_argument, NULL, LSTRIP },
-		{ "keep-trailing-newline", no_argument, NULL, KEEP }, { "newline", required_argument, NULL, NEWLINE },
-		{ "output", required_argument, NULL, 'o' }, { "help", no_argument, NULL, 'h' },
-	};
-	for (size_t i = 0; i < COUNT(strings); i++)
-		options[8 + i] = (struct option){ strings[i].name, required_argument, NULL, STRINGS + (int)i };
-	optind = 0;
-	opterr = 0;
-	for (int option; (option = getopt_long(argc, argv, ":o:h", options, NULL)) != -1;)
-		switch (option) {
-		case PATH:
-			push(build->arena, &request->paths.at, optarg);
-			break;
-		case UNDEFINED:
-			if (strcmp(optarg, "strict") && strcmp(optarg, "lenient"))
-				return "--undefined is strict or lenient";
-			request->settings.lenient = *optarg == 'l';
-			break;
-		case TRIM:
-			request->settings.trim_blocks = true;
-			break;
-		case LSTRIP:
-			request->settings.lstrip_blocks = true;
-			break;
-		case KEEP:
-			request->settings.keep_trailing_newline = true;
-			break;
-		case NEWLINE:
-			if (!(request->settings.newline = newline_of(optarg)))
-				return "--newline is \\n, \\r\\n or \\r";
-			break;
-		case 'o':
-			request->output = optarg;
-			break;
-		case 'h':
-			return "";
-		case ':':
-			return arena_printf(build->arena, "%s needs a value", argv[optind - 1]);
-		case '?':
-			return arena_printf(build->arena, "unknown option %s", argv[optind - 1]);
-		default:
-			if (!*optarg)
-				return arena_printf(build->arena, "--%s needs bytes", strings[option - STRINGS].name);
-			memcpy((char *)&request->settings + strings[option - STRINGS].offset, &optarg, sizeof optarg);
-		}
-	if (request->output && !*request->output)
-		return "-o needs the name of a file";
-	if (argc - optind != 2)
-		return argc - optind < 2 ? "a template and a JSON file are expected"
-					 : "one template and one JSON file are expected";
-	request->template = argv[optind];
-	request->data = argv[optind + 1];
-	return NULL;
-}
 
 /* A file is named by its path, and what it includes may stand beside it; else it is below a --path. */
 static void locate(struct build *build, struct request *request)
@@ -218,35 +120,37 @@ static void write_output(struct build *build, const char *path, const struct tex
 	file_set_commit(*files);
 }
 
-int cli_render(int argc, char **argv)
+static void run(struct cli *cli)
 {
-	struct build build;
+	struct build *build = cli->build;
 	struct text text;
-	struct request request = { 0 };
-	build_init(&build);
-	text_init(&text, &build);
-	request.paths.arena = build.arena;
-	if (BUILD_TRY(&build)) {
-		const char *wrong = read_arguments(&build, &request, argc, argv);
-		if (wrong && !*wrong)
-			fputs(usage, stdout);
-		else if (wrong)
-			fail(&build, EXIT_USAGE, "ingot render", "%s", wrong);
-		else {
-			locate(&build, &request);
-			struct value data = read_data(&build, request.data);
-			struct environment *environment =
-				environment_new(&build, build.arena, &request.settings, load, &request.paths);
-			template_render(environment, request.template, data, &text);
-			write_output(&build, request.output, &text, &request.files);
-		}
+	struct request request = { .template = cli->arguments[0], .data = cli->arguments[1], .output = cli->output };
+	struct request *const asked = &request;
+	jmp_buf *out = build->out, mine;
+	request.paths.arena = build->arena;
+	for (size_t i = 0; i < cli->paths.count; i++)
+		push(build->arena, &request.paths.at, cli->paths.at[i]);
+	if (cli->output && !*cli->output)
+		fail(build, EXIT_USAGE, NULL, "-o needs the name of a file");
+	text_init(&text, build);
+	build->out = &mine;
+	if (setjmp(mine) == 0) {
+		locate(build, asked);
+		struct value data = read_data(build, asked->data);
+		struct environment *environment = environment_new(build, build->arena, &cli->render, load, &asked->paths);
+		template_render(environment, asked->template, data, &text);
+		write_output(build, asked->output, &text, &asked->files);
 	}
-	if (build.code)
-		fprintf(stderr, "ingot: %s\n%s", build.message, build.detail);
-	file_set_drop(request.files);
+	build->out = out;
+	file_set_drop(asked->files);
 	text_release(&text);
-	enum exit_code code =
-		build.code == EXIT_LIMIT ? EXIT_INVALID : build.code; /* a limit passed is a failed rendering */
-	build_release(&build);
-	return code;
+	if (build->code == EXIT_LIMIT)
+		build->code = EXIT_INVALID;                   /* a limit passed is a failed rendering */
+	if (build->code)
+		longjmp(*out, 1);
 }
+
+const struct command command_render = { "render", "TEMPLATE DATA.json", "render a Jinja template",
+	"Renders a template with the members of a JSON object (-: standard input).  TEMPLATE is a file, else a name below one of the --path\n"
+	"folders.  Includes and imports are looked for there, then beside TEMPLATE.  Exit codes: 2 usage, missing files; 3 the template or the\n"
+	"data is invalid, rendering fails.", IN_RENDER, 2, 2, run };

@@ -1,73 +1,185 @@
-/* run.c: ingot run: runs a model once on .npy files. */
+/* run.c: ingot run: runs a model once on .npy files, or on archives of them. */
 #include "cli/cli.h"
-#include "base/npy.h"
+#include "base/npz.h"
 #include "cli/data.h"
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 
-static const struct command self = { "run", "MODEL", "run a model at once on .npy files", cli_run };
+/* The file that is for that tensor alone, else the last archive. */
+static const struct bound_file *file_for(const struct bound_file *files, size_t count, const char *name)
+{
+	const struct bound_file *archive = NULL;
+	for (size_t i = 0; i < count; i++)
+		if (!files[i].name)
+			archive = &files[i];
+		else if (!strcmp(files[i].name, name))
+			return &files[i];
+	return archive;
+}
+
+/* … of several archives the first that holds it. */
+static const struct bound_file *input_file(struct build *build, const struct cli *cli, const char *name)
+{
+	const struct bound_file *file = file_for(cli->inputs.at, cli->inputs.count, name);
+	for (size_t i = 0; file && !file->name && i < cli->inputs.count; i++) {
+		struct npz_names names = cli->inputs.at[i].name ? (struct npz_names){ 0 } : npz_names(build, cli->inputs.at[i].path);
+		for (size_t k = 0; k < names.count; k++)
+			if (!strcmp(names.at[k], name))
+				return &cli->inputs.at[i];
+	}
+	return file;
+}
+
+static void check_names(struct build *build, const struct cli *cli, const char *option, const struct bound_file *files, size_t count,
+	struct tensor *const *tensors, size_t tensor_count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!files[i].name)
+			continue;
+		struct choices choices = choices_for(build, files[i].name);
+		bool known = false;
+		for (size_t k = 0; k < tensor_count; k++) {
+			known |= !strcmp(tensors[k]->name, files[i].name);
+			choices_add(&choices, tensors[k]->name);
+		}
+		if (!known)
+			fail(build, EXIT_USAGE, cli->options.model, "--%s: the model has no %s \"%s\"%s", option, option, files[i].name, choices_text(&choices));
+	}
+}
 
 static struct data data_of_files(struct build *build, const struct cli *cli, const struct graph *graph)
 {
 	struct data data = { .path = cli->options.model };
-	for (size_t i = 0; i < cli->inputs.count; i++) {
-		bool known = false;
-		for (size_t k = 0; k < graph->inputs.count; k++)
-			known |= !strcmp(graph->inputs.at[k]->name, cli->inputs.at[i].name);
-		if (!known)
-			fail(build, EXIT_USAGE, cli->options.model, "--input: the model has no input \"%s\"", cli->inputs.at[i].name);
-	}
+	check_names(build, cli, "input", cli->inputs.at, cli->inputs.count, graph->inputs.at, graph->inputs.count);
+	check_names(build, cli, "output", cli->outputs.at, cli->outputs.count, graph->outputs.at, graph->outputs.count);
 	for (size_t k = 0; k < graph->inputs.count; k++) {
-		const char *path = NULL;
-		for (size_t i = 0; i < cli->inputs.count; i++)
-			if (!strcmp(graph->inputs.at[k]->name, cli->inputs.at[i].name))
-				path = cli->inputs.at[i].path;
-		if (!path)
-			fail(build, EXIT_USAGE, cli->options.model, "input \"%s\" is missing: --input %s=FILE.npy", graph->inputs.at[k]->name, graph->inputs.at[k]->name);
-		struct npy npy = npy_read(build, path);
-		struct array array = { .name = path, .type = npy.type, .rank = npy.rank, .data = npy.data, .bytes = npy.bytes };
-		memcpy(array.extents, npy.extents, sizeof *npy.extents * (size_t)npy.rank);
+		const struct tensor *input = graph->inputs.at[k];
+		const struct bound_file *file = input_file(build, cli, input->name);
+		if (!file)
+			fail(build, EXIT_USAGE, cli->options.model, "input \"%s\" is missing: --input %s=FILE.npy", input->name, input->name);
+		struct array array = array_of_npy(build, file->path, input->name);
+		data_fit(build, EXIT_USAGE, &array, input);
 		push(build->arena, &data.inputs, array);
 	}
 	return data;
 }
 
-static void body(struct build *build, int argc, char **argv)
+/* ---- what came out ---- */
+/* All that goes into one archive goes there at once. */
+static void write_archive(const struct cli *cli, const struct model *model, void *const *outputs, const char *path)
 {
-	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_TARGET | TAKES_FILES | TAKES_JSON | TAKES_MATH,
-		"--target interpreter, c (default), jit or cuda-emulated: just that one, no other in its stead.", argc, argv, 1, 1);
-	const struct engine_kind *kind = engine_find(cli.target ? cli.target : "c");
-	bool as_double = cli.math && !strcmp(cli.math, "double");
-	if (!kind)
-		fail(build, EXIT_USAGE, NULL, "--target: no \"%s\"", cli.target);
+	struct build *build = model->build;
+	VECTOR(struct npz_array) arrays = { 0 };
+	for (size_t k = 0; k < model->program->outputs.count; k++) {
+		const struct definition *d = model->program->outputs.at[k];
+		bool in = false;
+		for (size_t i = 0; i < cli->outputs.count; i++)
+			in |= !strcmp(cli->outputs.at[i].path, path) && (!cli->outputs.at[i].name || !strcmp(cli->outputs.at[i].name, model->output_names[k]));
+		if (in)
+			push(build->arena, &arrays, (struct npz_array){ model->output_names[k], d->type, d->rank, d->extents, outputs[k] });
+	}
+	npz_write(build, path, arrays.at, arrays.count);
+}
+
+static void write_outputs(const struct cli *cli, const struct model *model, void *const *outputs)
+{
+	for (size_t i = 0; i < cli->outputs.count; i++) {
+		const struct bound_file *file = &cli->outputs.at[i];
+		size_t k = 0;
+		while (k < i && strcmp(cli->outputs.at[k].path, file->path))
+			k++;
+		if (npz_is(file->path)) {
+			if (k == i)
+				write_archive(cli, model, outputs, file->path);
+			continue;
+		}
+		for (k = 0; k < model->program->outputs.count; k++) {
+			const struct definition *d = model->program->outputs.at[k];
+			if (!strcmp(model->output_names[k], file->name))
+				npy_write(model->build, file->path, d->type, d->rank, d->extents, outputs[k]);
+		}
+	}
+}
+
+static void print_output(const struct model *model, size_t i, const void *data)
+{
+	enum { SHOWN = 8 };
+	struct build *build = model->build;
+	const struct definition *d = model->program->outputs.at[i];
+	struct tensor shape = { .type = d->type, .rank = d->rank };
+	for (int k = 0; k < d->rank; k++)
+		shape.dims[k].extent = d->extents[k];
+	printf("%s %s:", text_clean(build->arena, model->output_names[i]), type_of_tensor(build, &shape));
+	for (int64_t e = 0; e < definition_elements(d) && e < SHOWN; e++)
+		printf(" %s", data_element_text(build, d->type, data, e));
+	printf("%s\n", definition_elements(d) > SHOWN ? " …" : "");
+}
+
+/* Numbers as JSON has them; what it has no number for (nan, inf, more than its 63 bits) is a string. */
+static json_t *values_json(struct build *build, enum dtype type, const void *data, int64_t count)
+{
+	json_t *list = json_array();
+	for (int64_t e = 0; e < count; e++) {
+		double number = dtypes[type].class == CLASS_FLOAT ? data_element(type, data, e) : NAN;
+		const char *text = data_element_text(build, type, data, e);
+		json_t *value = isfinite(number) ? json_real(number) : json_loads(text, JSON_DECODE_ANY, NULL);
+		json_array_append_new(list, value ? value : json_string(text));
+	}
+	return list;
+}
+
+static json_t *outputs_json(const struct cli *cli, const struct model *model, void *const *data)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < model->program->outputs.count; i++) {
+		const struct definition *d = model->program->outputs.at[i];
+		const struct bound_file *file = file_for(cli->outputs.at, cli->outputs.count, model->output_names[i]);
+		json_t *dims = json_array();
+		for (int k = 0; k < d->rank; k++)
+			json_array_append_new(dims, json_integer(d->extents[k]));
+		json_t *one = json_pack("{s:s,s:s,s:o}", "name", text_clean(model->build->arena, model->output_names[i]), "type", dtypes[d->type].text, "dims", dims);
+		if (file)
+			json_object_set_new(one, "file", json_string(text_clean(model->build->arena, file->path)));
+		else
+			json_object_set_new(one, "values", values_json(model->build, d->type, data[i], definition_elements(d)));
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+static void report(const struct cli *cli, const struct engine_kind *kind, const struct model *model, void *const *outputs)
+{
+	if (!cli->json) {
+		for (size_t i = 0; i < model->program->outputs.count; i++)
+			print_output(model, i, outputs[i]);
+		return;
+	}
+	json_t *report = json_pack("{s:s,s:[],s:o}", "target", kind->name, "kernels", "outputs", outputs_json(cli, model, outputs));
+	for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
+		json_array_append_new(json_object_get(report, "kernels"), json_string(model->lowered->kernels.at[k]->name));
+	json_dumpf(report, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(report);
+}
+
+static void run(struct cli *cli)
+{
+	struct build *build = cli->build;
+	const struct engine_kind *kind = cli_engine(cli);
+	bool as_double = cli->math && !strcmp(cli->math, "double");
 	if (as_double && kind != &engine_interpreter)
 		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
-	struct model *model = model_read(build, &cli.options);
-	struct data data = data_of_files(build, &cli, model->graph);
+	struct model *model = model_read(build, &cli->options);
+	struct data data = data_of_files(build, cli, model->graph);
 	data_bind(model->graph, &data);
 	model_prepare(model);
 	model_define(model);
 	const struct program *program = model->program;
 	const void **inputs = new_array(build->arena, const void *, program->inputs.count + 1);
 	void **outputs = new_array(build->arena, void *, program->outputs.count + 1);
-	for (size_t i = 0; i < program->inputs.count; i++) {
-		const struct definition *d = program->inputs.at[i];
-		const struct array *a = &data.inputs.at[i];
-		bool same = a->type == d->type && a->rank == d->rank;
-		for (int k = 0; same && k < d->rank; k++)
-			same = a->extents[k] == d->extents[k];
-		if (!same)
-			fail(build, EXIT_USAGE, a->name, "its type or shape is not that of input \"%s\"", model->input_names[i]);
-		inputs[i] = a->data;
-	}
-	for (size_t i = 0; i < cli.outputs.count; i++) {
-		bool known = false;
-		for (size_t k = 0; k < program->outputs.count; k++)
-			known |= !strcmp(model->output_names[k], cli.outputs.at[i].name);
-		if (!known)
-			fail(build, EXIT_USAGE, cli.options.model, "--output: the model has no output \"%s\"", cli.outputs.at[i].name);
-	}
+	for (size_t i = 0; i < program->inputs.count; i++)
+		inputs[i] = data.inputs.at[i].data;
 	for (size_t i = 0; i < program->outputs.count; i++)
 		outputs[i] = arena_alloc(build->arena, dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i])) + 64);
 	if (as_double)
@@ -77,25 +189,10 @@ static void body(struct build *build, int argc, char **argv)
 		engine_run(engine, inputs, outputs);
 		engine_close(engine);
 	}
-	for (size_t i = 0; i < cli.outputs.count; i++)
-		for (size_t k = 0; k < program->outputs.count; k++)
-			if (!strcmp(model->output_names[k], cli.outputs.at[i].name))
-				npy_write(build, cli.outputs.at[i].path, program->outputs.at[k]->type, program->outputs.at[k]->rank, program->outputs.at[k]->extents, outputs[k]);
-	json_t *report = json_pack("{s:s,s:[]}", "target", kind->name, "kernels");
-	for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
-		json_array_append_new(json_object_get(report, "kernels"), json_string(model->lowered->kernels.at[k]->name));
-	if (cli.json) {
-		json_dumpf(report, stdout, JSON_INDENT(2));
-		putchar('\n');
-	} else
-		for (size_t i = 0; i < program->outputs.count; i++) {
-			const struct definition *d = program->outputs.at[i];
-			printf("%s:", model->output_names[i]);
-			for (int64_t e = 0; e < definition_elements(d) && e < 8 && d->type == DTYPE_F32; e++)
-				printf(" %g", ((const float *)outputs[i])[e]);
-			printf("%s\n", definition_elements(d) > 8 ? " …" : "");
-		}
-	json_decref(report);
+	write_outputs(cli, model, outputs);
+	report(cli, kind, model, outputs);
 }
 
-int cli_run(int argc, char **argv) { return cli_main(&self, argc, argv, body); }
+const struct command command_run = { "run", "MODEL", "run a model at once on .npy or .npz files",
+	"--target interpreter, c (default), jit or cuda-emulated: just that one, no other in its stead.",
+	IN_RUN, 1, 1, run };

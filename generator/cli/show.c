@@ -4,7 +4,7 @@
 #include "jit/jit.h"
 #include <stdio.h>
 
-static const struct command self = { "show", "MODEL", "print a stage of a model", cli_show };
+const char *const show_stages[] = { "graph", "definitions", "kernels", "loops", "plan", "source", "glue", NULL };
 
 static void print_source(struct model *model, struct text *out)
 {
@@ -20,25 +20,20 @@ static void print_source(struct model *model, struct text *out)
 	text_release(&kernels);
 }
 
-static void body(struct build *build, int argc, char **argv)
+static void run(struct cli *cli)
 {
-	struct cli cli;
+	struct build *build = cli->build;
 	struct text out;
-	cli_parse(&cli, build, &self, TAKES_MODEL_OPTIONS | TAKES_TARGET | TAKES_STAGE | TAKES_NAME | TAKES_MODE,
-		"The graph stage prints ONNX text, which reads back as a model; glue is what --target jit of run gives to libtcc.\n"
-		"--target c (default) or cuda: for which of them kernels, loops, plan and source are.", argc, argv, 1, 1);
-	const char *stage = cli.stage ? cli.stage : "graph";
-	static const char *const stages[] = { "graph", "definitions", "kernels", "loops", "plan", "source", "glue" };
-	size_t s = 0;
-	while (s < COUNT(stages) && strcmp(stage, stages[s]))
+	const char *stage = cli->stage ? cli->stage : "graph";
+	int s = 0;
+	while (strcmp(stage, show_stages[s]))
 		s++;
-	if (s == COUNT(stages))
-		fail(build, EXIT_USAGE, NULL, "--stage: no \"%s\"; graph, definitions, kernels, loops, plan, source and glue are there", stage);
-	bool cuda = cli_takes_cuda(&cli);
+	if (cli->options.weights && s)
+		fail(build, EXIT_USAGE, NULL, "--weights is for --stage graph");
+	bool cuda = cli_takes_cuda(cli);
 	if (cuda && s == 6)
 		fail(build, EXIT_USAGE, NULL, "--stage glue is not for --target cuda");
-	struct model *model = model_read(build, &cli.options);
-	model->kernels_apart = cuda;
+	struct model *model = model_read(build, &cli->options);
 	model_prepare(model);
 	text_init(&out, build);
 	if (s > 0)
@@ -49,9 +44,12 @@ static void body(struct build *build, int argc, char **argv)
 	if (s == 5)
 		print_source(model, &out);
 	if (s == 6)
-		jit_text(&(struct jit_program){ 0 }, build, model->lowered, model_templates(model), model->name, &out);
+		jit_text(&(struct jit_program){ 0 }, build, model->lowered, model_templates(model), &out);
 	fwrite(out.at, 1, out.count, stdout);
 	text_release(&out);
 }
 
-int cli_show(int argc, char **argv) { return cli_main(&self, argc, argv, body); }
+const struct command command_show = { "show", "MODEL", "print a stage of a model",
+	"The graph stage prints ONNX text, which with --weights reads back as a model; glue is what --target jit of run gives to libtcc.\n"
+	"--target c (default) or cuda: for which of them kernels, loops, plan and source are.",
+	IN_SHOW, 1, 1, run };

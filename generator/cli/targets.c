@@ -3,16 +3,12 @@
 #include <jansson.h>
 #include <stdio.h>
 
-static const struct command self = { "targets", "", "list the processors that can be built for", cli_targets };
-
 static const char *word(const char *text) { return text ? text : ""; }
 
-static void body(struct build *build, int argc, char **argv)
+static void run(struct cli *cli)
 {
-	struct cli cli;
-	cli_parse(&cli, build, &self, TAKES_JSON | TAKES_ENGINES, NULL, argc, argv, 0, 0);
 	const struct target *native = target_native(), *target;
-	if (cli.engines) {
+	if (cli->engines) {
 		for (int i = 0; engine_at(i); i++)
 			printf("%s\n", engine_at(i)->name);
 		return;
@@ -20,7 +16,7 @@ static void body(struct build *build, int argc, char **argv)
 	json_t *list = json_array();
 	for (int i = 0; (target = target_at(i)); i++) {
 		bool here = !strcmp(native->name, target->name);
-		if (!cli.json)
+		if (!cli->json)
 			printf("%-10s  %2d floats a vector, %2d registers%s\n", target->name, target->lanes, target->registers, here ? "  (native)" : "");
 		json_array_append_new(list, json_pack("{s:s,s:i,s:i,s:b,s:s,s:s,s:s}", "name", target->name, "lanes", target->lanes, "registers",
 			target->registers, "native", here, "vector4", word(target->vector4), "shared", word(target->shared), "barrier", word(target->barrier)));
@@ -28,11 +24,13 @@ static void body(struct build *build, int argc, char **argv)
 	json_t *cuda = json_pack("{s:s,s:i,s:i,s:b,s:s,s:s,s:s}", "name", target_cuda.name, "lanes", target_cuda.lanes, "registers", target_cuda.registers,
 		"native", false, "vector4", word(target_cuda.vector4), "shared", word(target_cuda.shared), "barrier", word(target_cuda.barrier));
 	json_array_append_new(list, cuda);
-	if (cli.json) {
+	if (cli->json) {
 		json_dumpf(list, stdout, JSON_INDENT(2));
 		putchar('\n');
 	}
 	json_decref(list);
 }
 
-int cli_targets(int argc, char **argv) { return cli_main(&self, argc, argv, body); }
+const struct command command_targets = { "targets", "", "list the processors that can be built for",
+	NULL,
+	IN_TARGETS, 0, 0, run };

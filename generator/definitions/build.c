@@ -11,6 +11,7 @@ struct program *program_new(struct build *build, const char *name)
 	program->arena = build->arena;
 	program->name = name;
 	program->names = new(build->arena, struct program_names);
+	program->definition_bytes = sizeof(struct definition);
 	return program;
 }
 
@@ -50,7 +51,7 @@ static const char *name_unique(struct program *program, const char *name)
 static struct definition *append(struct program *program, enum source source, const char *name, enum dtype type,
                                  int rank, const int64_t *extents)
 {
-	struct definition *definition = new(program->arena, struct definition);
+	struct definition *definition = arena_array(program->arena, 1, program->definition_bytes);
 	definition->source = source;
 	definition->name = name_unique(program, name);
 	definition->type = type;
@@ -98,8 +99,16 @@ struct definition *define_reduction(struct program *program, const char *name, i
 	definition->start = start;
 	definition->body = body;
 	definition->products = reduce == REDUCE_SUM && body->kind == EXPR_SCALAR && body->row == SCALAR_mul;
+	definition->batch = definition->products ? 0 : (1u << rank) - 1;
 	definition->order = definition_order(definition);
 	return definition;
+}
+
+void mark_batch(struct definition *definition, uint32_t axes)
+{
+	definition->batch |= axes & ((1u << definition->rank) - 1);
+	if (definition->reduce)
+		definition->order = definition_order(definition);
 }
 
 static int64_t product(int count, const int64_t *extents)
@@ -115,6 +124,14 @@ int64_t definition_elements(const struct definition *definition)
 	return product(definition->rank, definition->extents);
 }
 
+int64_t definition_outputs(const struct definition *definition)
+{
+	int64_t n = 1;
+	for (int d = 0; d < definition->rank; d++)
+		n *= definition->batch >> d & 1 ? 1 : definition->extents[d];
+	return n;
+}
+
 int64_t definition_terms(const struct definition *definition)
 {
 	return definition->reduce ? product(definition->reduced, definition->reduced_extents) : 1;
@@ -124,28 +141,83 @@ int64_t definition_terms(const struct definition *definition)
 static bool factors_depend_on_all(const struct definition *definition)
 {
 	for (int d = 0; d < definition->rank; d++)
-		if (definition->extents[d] > 1
+		if (!(definition->batch >> d & 1) && definition->extents[d] > 1
 			&& !(expr_uses(definition->body->arg[0], d) && expr_uses(definition->body->arg[1], d)))
 			return false;
 	return true;
 }
 
-enum { LANE_TERMS = 64, FEW_OUTPUTS = 32 };
-
 enum order definition_order(const struct definition *definition)
 {
 	if (definition_terms(definition) < LANE_TERMS)
 		return ORDER_CHAIN;
-	if (definition->products && definition_elements(definition) > FEW_OUTPUTS &&
-	    !factors_depend_on_all(definition))
+	if (definition->products && definition_outputs(definition) > FEW_OUTPUTS && !factors_depend_on_all(definition))
 		return ORDER_CHAIN;
 	return ORDER_LANES;
 }
 
-bool definition_is_contraction(const struct definition *definition)
+/* ---- a program of its own ---- */
+static bool holds(const struct program *program, const struct definition *definition)
 {
-	return definition->products
-		&& (definition->order == ORDER_CHAIN || definition_elements(definition) <= FEW_OUTPUTS);
+	return (size_t)definition->number < program->all.count && program->all.at[definition->number] == definition;
+}
+
+/* What stands outside the program (what a rewrite or a fold needs no more) stays where it is. */
+struct copying { const struct program *from, *to; };
+static struct definition *copy_of(const void *user, struct definition *of)
+{
+	const struct copying *c = user;
+	return holds(c->from, of) ? c->to->all.at[of->number] : of;
+}
+
+static void redirect_definition(const struct copying *c, struct definition *definition)
+{
+	if (definition->body)
+		definition->body = expr_redirect(c->to->arena, definition->body, copy_of, c);
+	if (definition->start)
+		definition->start = expr_redirect(c->to->arena, definition->start, copy_of, c);
+}
+
+struct program *program_copy(const struct program *from, size_t definition_bytes)
+{
+	struct program *program = new(from->arena, struct program);
+	const struct copying c = { from, program };
+	*program = (struct program){ .build = from->build, .arena = from->arena, .name = from->name, .definition_bytes = definition_bytes };
+	program->names = new(from->arena, struct program_names);
+	for (size_t i = 0; i < from->all.count; i++) {
+		struct definition *made = arena_array(program->arena, 1, definition_bytes);
+		*made = *from->all.at[i];
+		made->number = (int)i;
+		push(program->arena, &program->all, made);
+		names_add(program, made->name);
+	}
+	for (size_t i = 0; i < from->all.count; i++) {
+		struct definition *made = program->all.at[i];
+		redirect_definition(&c, made);
+		if (made->original) {
+			struct definition *original = new(program->arena, struct definition);
+			*original = *made->original;
+			redirect_definition(&c, original);
+			made->original = original;
+		}
+	}
+	for (size_t i = 0; i < from->inputs.count; i++)
+		push(program->arena, &program->inputs, copy_of(&c, from->inputs.at[i]));
+	for (size_t i = 0; i < from->outputs.count; i++)
+		push(program->arena, &program->outputs, copy_of(&c, from->outputs.at[i]));
+	for (size_t i = 0; i < from->output_names.count; i++)
+		push(program->arena, &program->output_names, from->output_names.at[i]);
+	for (size_t i = 0; i < from->rewrites.count; i++) {
+		struct rewrite *rewrite = new(program->arena, struct rewrite);
+		*rewrite = *from->rewrites.at[i];
+		rewrite->result = copy_of(&c, rewrite->result);
+		rewrite->x = copy_of(&c, rewrite->x);
+		rewrite->w = copy_of(&c, rewrite->w);
+		for (size_t p = 0; p < COUNT(rewrite->parts); p++)
+			rewrite->parts[p] = copy_of(&c, rewrite->parts[p]);
+		push(program->arena, &program->rewrites, rewrite);
+	}
+	return program;
 }
 
 /* ---- what no output needs ---- */
@@ -177,4 +249,9 @@ void program_remove_dead(struct program *program)
 			program->all.at[kept++] = program->all.at[i];
 		}
 	program->all.count = kept;
+	kept = 0;
+	for (size_t i = 0; i < program->rewrites.count; i++)
+		if (holds(program, program->rewrites.at[i]->result))
+			program->rewrites.at[kept++] = program->rewrites.at[i];
+	program->rewrites.count = kept;
 }

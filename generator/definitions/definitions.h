@@ -45,6 +45,7 @@ bool index_is_var(const struct index *, int *var);                              
 int64_t index_factor(const struct index *, int var);                                /* of the plain variable; 0 where it is not there */
 bool index_uses(const struct index *, int var);                                     /* anywhere, also inside quotients and values */
 bool index_is_affine(const struct index *);                                         /* variables only */
+bool index_bends(const struct index *, int var);                                    /* is not affine in that variable */
 /* Each variable v becomes with[v] (NULL: stays).  Values inside are substituted too. */
 const struct index *index_substitute(struct arena *, const struct index *, const struct index *const *with);
 int64_t index_evaluate(const struct index *, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user);
@@ -89,19 +90,21 @@ const struct expr *expr_cast(struct arena *, enum dtype, const struct expr *);
 const struct expr *expr_substitute(struct arena *, const struct expr *, const struct index *const *with);
 /* Every load of `of` becomes its body (a definition without reduction), indices substituted. */
 const struct expr *expr_inline(struct arena *, const struct expr *, const struct definition *of);
-/* Every load of `of` becomes one of `to`, of the same shape. */
-const struct expr *expr_redirect(struct arena *, const struct expr *, const struct definition *of, struct definition *to);
+/* Every load becomes one of what `to` says of the tensor, of the same shape. */
+const struct expr *expr_redirect(struct arena *, const struct expr *, struct definition *(*to)(const void *user, struct definition *of), const void *user);
 /* Each load, but those inside indices, becomes what `map` says of it; the expression itself where nothing changes. */
 const struct expr *expr_map_loads(struct arena *, const struct expr *, const struct expr *(*map)(void *user, const struct expr *load), void *user);
 bool expr_equal(const struct expr *, const struct expr *);
 bool expr_uses(const struct expr *, int var);
+/* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
+bool expr_can_vector(const struct expr *, int lane);
 int  expr_cost(const struct expr *);                               /* vector instructions for one vector of elements, loads 1 each */
 /* Calls visit for every load, also those inside indices. */
 void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
 
 /* ---- definitions ---- */
 enum reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD };
-enum order {                              /* of a reduction's terms; part of the meaning (design.md §5, Numbers) */
+enum order {                              /* of a reduction's terms; part of the meaning (docs/architecture.md) */
 	ORDER_CHAIN,                      /* ascending, row-major over the reduced variables, from `start` */
 	ORDER_LANES,                      /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
 };
@@ -121,6 +124,7 @@ struct definition {
 	bool products;                    /* a SUM that was defined with the scalar mul(a, b) as its body: it adds by fma(a, b, sum).  One whose body
 	                                   * only becomes a product, by what is inlined, rounds the product as before */
 	enum order order;
+	uint32_t batch;                   /* of a reduction: bit v, output variable v is a batch axis: no number depends on its extent */
 	int reduced;
 	int64_t reduced_extents[MAX_RANK];
 	const struct expr *start;         /* over output variables; NULL: +0 for a sum, -inf for a maximum, 1 for a product */
@@ -128,9 +132,7 @@ struct definition {
 
 	const struct node *node;          /* where it came from, for messages and comments; NULL: made by a rewrite */
 	bool is_output;
-	struct rewrite *rewrite;          /* how it was rewritten (Winograd): read by kernels/choose.c; NULL: it was not */
 	struct definition *original;      /* what it computes, before the rewrite: for --math double; NULL: itself */
-	struct placed *placed;            /* kernels/place.c: mode, layout, buffer; NULL before */
 	int number;                       /* position in the program */
 };
 
@@ -143,37 +145,60 @@ struct program {
 	VECTOR(struct definition *) inputs;   /* in the order of the graph */
 	VECTOR(struct definition *) outputs;  /* in the order of the graph; those of define_graph are computed */
 	VECTOR(const char *) output_names;    /* the graph's names of the outputs */
+	VECTOR(struct rewrite *) rewrites;    /* winograd.c: convolutions that became others, and what stands for them */
 	struct program_names *names;          /* build.c: which are taken */
+	size_t definition_bytes;              /* of one definition; more where somebody keeps something of his behind each */
 };
 
 struct program    *program_new(struct build *, const char *name);
+/* A program of its own that says the same, its definitions zeroed behind what they are, as far as `definition_bytes`.  Data and names are shared. */
+struct program    *program_copy(const struct program *, size_t definition_bytes);
 /* Appends; the name is made unique.  extents: rank numbers. */
 struct definition *define_input(struct program *, const char *name, enum dtype, int rank, const int64_t *extents);
 struct definition *define_constant(struct program *, const char *name, enum dtype, int rank, const int64_t *extents, const void *data);
 struct definition *define_map(struct program *, const char *name, int rank, const int64_t *extents, const struct expr *body);
-/* The order is set by definition_order once start and body stand. */
+/* The order is set by definition_order.  Every axis of what is no sum of products is a batch axis, none of one that is. */
 struct definition *define_reduction(struct program *, const char *name, int rank, const int64_t *extents, enum reduce,
 	int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
-enum order definition_order(const struct definition *);               /* the law of design.md §5, from the definition alone */
+/* These axes of a sum of products (bit v: output variable v) are batch axes too, and its order is set anew. */
+void mark_batch(struct definition *, uint32_t axes);
+/* The law of orders, from the definition without the extents of its batch axes: fewer than LANE_TERMS terms add in a chain; so do products that
+ * have more than FEW_OUTPUTS outputs and read some factor for several of them.  Everything else adds in lanes.  (Chains of few outputs wait for
+ * their own sums: at 16 outputs of 512 terms lanes are twice as fast, at 24 a sixth, at 32 no more.) */
+enum { LANE_TERMS = 64, FEW_OUTPUTS = 24 };
+enum order definition_order(const struct definition *);
 int64_t definition_elements(const struct definition *);
+int64_t definition_outputs(const struct definition *);                /* elements of one round of the batch axes */
 int64_t definition_terms(const struct definition *);                  /* of its reduction; 1 where there is none */
-bool    definition_is_contraction(const struct definition *);         /* a sum of products mul(a, b) that adds in a chain or few outputs */
 
 void program_check(const struct program *);                           /* asserts: order, ranges of indices, types */
-void program_print(const struct program *, struct text *out);         /* one line a definition, as in walk.md */
+void program_print(const struct program *, struct text *out);         /* one line a definition */
+/* A number as C: "0x1.8p+1f", "0.5f", "(-1.f / 0.f)", "7ll". */
+const char *number_text(struct arena *, enum dtype, double number, int64_t integer);
 void program_remove_dead(struct program *);                           /* what no output needs */
 
 /* ---- winograd.c: convolutions with fewer products ---- */
-struct rewrite {                          /* of the convolution, and of the definitions made for it: result tells which is which */
+struct rewrite {                          /* of a convolution */
 	int m;                            /* F(m x m, 3x3): 2 or 4 */
 	struct definition *result;        /* the convolution; its `original` is what it was, in all variables the same */
 	struct definition *x, *w;         /* x[n, c, h, w], w[o, c, 3, 3] */
 	int64_t pad_top, pad_left;
+	struct definition *parts[5];      /* made for it: t, v, u, s, b as winograd.c names them */
 };
+/* Of the convolution, or of what was made for it; NULL: it is none. */
+struct rewrite *program_rewrite(const struct program *, const struct definition *);
 /* The body of a 3x3 convolution (stride and dilation 1, one group, NCHW) becomes that of Winograd's F(m x m, 3x3), and the
  * definitions it reads are put before it.  Its bits change; it keeps its place, name, extents and readers.  False, and nothing
- * is changed, where it is no such convolution.  Call it before `placed` is set. */
+ * is changed, where it is no such convolution. */
 bool rewrite_winograd(struct program *, struct definition *conv, int m);
+
+/* Numeric options: bits depend on them.  FAST: 3x3 convolutions by Winograd's, where the rule of winograd.h says so; DIRECT: every sum as it is defined. */
+enum algorithms { ALGORITHMS_FAST, ALGORITHMS_DIRECT };
+
+/* ---- numbers.c ---- */
+/* What bits depend on besides the model, as words: equal texts of one model imply equal bits, whatever the batch, CPU, engine or threads.  "libm" among
+ * them: double tensors go through functions of the C library, and bits depend on that too.  Of a program before it is lowered. */
+const char *program_numbers(const struct program *, enum algorithms);
 
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);

@@ -309,7 +309,7 @@ static struct value run_row(struct machine *machine, struct step *step)
 	else if (step->system == SYSTEM_DOUBLE && rows_double[row])
 		rows_double[row](n, at[0], at[1], at[2], step->room);
 	else if (step->system == SYSTEM_INTEGER && rows_integer[row])
-		rows_integer[row](n, at[0], at[1], at[2], step->room), values_wrap(step->expr->type, step->room, n);
+		(step->expr->type == DTYPE_U64 ? rows_unsigned : rows_integer)[row](n, at[0], at[1], at[2], step->room), values_wrap(step->expr->type, step->room, n);
 	else
 		fail(machine->arena->build, EXIT_UNSUPPORTED, machine->definition->name, "%s of %s", scalars[row].name,
 			dtypes[step->expr->type].text);
@@ -419,8 +419,9 @@ enum { SUMS = 64 };
 } while (0)
 
 /* One more term, or the upper of two partial results, into acc. */
-static void accumulate(enum reduce reduce, enum system system, void *acc, struct value value, int n)
+static void accumulate(enum reduce reduce, enum system system, enum dtype type, void *acc, struct value value, int n)
 {
+	uint64_t turn = type == DTYPE_U64 ? (uint64_t)1 << 63 : 0;       /* unsigned numbers in the order of signed ones */
 	switch (reduce) {
 	case REDUCE_SUM:
 		EACH_SYSTEM(old + fresh, (int64_t)((uint64_t)old + (uint64_t)fresh));
@@ -429,10 +430,10 @@ static void accumulate(enum reduce reduce, enum system system, void *acc, struct
 		EACH_SYSTEM(old * fresh, (int64_t)((uint64_t)old * (uint64_t)fresh));
 		break;
 	case REDUCE_MAX:
-		EACH_SYSTEM(fresh > old ? fresh : old, fresh > old ? fresh : old);
+		EACH_SYSTEM(fresh > old ? fresh : old, (int64_t)((uint64_t)fresh ^ turn) > (int64_t)((uint64_t)old ^ turn) ? fresh : old);
 		break;
 	case REDUCE_MIN:
-		EACH_SYSTEM(fresh < old ? fresh : old, fresh < old ? fresh : old);
+		EACH_SYSTEM(fresh < old ? fresh : old, (int64_t)((uint64_t)fresh ^ turn) < (int64_t)((uint64_t)old ^ turn) ? fresh : old);
 		break;
 	case REDUCE_NONE:
 		break;
@@ -460,6 +461,8 @@ static void begin(enum reduce reduce, enum system system, enum dtype type, void 
 	int64_t k = reduce == REDUCE_PROD;
 	if (system == SYSTEM_INTEGER && (reduce == REDUCE_MAX || reduce == REDUCE_MIN))
 		values_cast(SYSTEM_DOUBLE, DTYPE_F64, &first[reduce], system, type, &k, 1);
+	if (type == DTYPE_BOOL)
+		k = reduce == REDUCE_MIN || reduce == REDUCE_PROD;         /* -inf is no false to a cast */
 	values_spread(system,
 	              system == SYSTEM_FLOAT    ? (void *)&f
 	              : system == SYSTEM_DOUBLE ? (void *)&first[reduce]
@@ -506,15 +509,15 @@ static void reduce_chunk(struct machine *machine, const struct body *body, char 
 			struct value a = run(machine, body->factor[0]), b = run(machine, body->factor[1]);
 			accumulate_product(system, sum, a, b, n);
 		} else {
-			accumulate(definition->reduce, system, sum, run(machine, body->whole), n);
+			accumulate(definition->reduce, system, definition->type, sum, run(machine, body->whole), n);
 		}
 	}
 	for (int half = lanes ? SUMS / 2 : 0; half; half /= 2)
 		for (int s = 0; s < half; s++)
-			accumulate(definition->reduce, system, acc + (size_t)s * bytes,
+			accumulate(definition->reduce, system, definition->type, acc + (size_t)s * bytes,
 			           (struct value){acc + (size_t)(s + half) * bytes, 1}, n);
 	if (body->start && lanes)
-		accumulate(definition->reduce, system, acc, run(machine, body->start), n);
+		accumulate(definition->reduce, system, definition->type, acc, run(machine, body->start), n);
 }
 
 /* ---- chunks ---- */

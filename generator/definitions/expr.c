@@ -86,9 +86,15 @@ const struct expr *expr_cast(struct arena *arena, enum dtype type, const struct 
 	return expr;
 }
 
-/* Rebuilds an expression: indices through `with` (NULL: kept), loads of `of` (NULL: none) replaced by its body, or by loads of
- * `to` (NULL: by its body). */
-struct rewriting { struct arena *arena; const struct index *const *with; const struct definition *of; struct definition *to; };
+/* Rebuilds an expression: indices through `with` (NULL: kept), loads of `of` (NULL: none) replaced by its body, or all loads by those of
+ * what `to` (NULL: none) says. */
+struct rewriting {
+	struct arena *arena;
+	const struct index *const *with;
+	const struct definition *of;
+	struct definition *(*to)(const void *user, struct definition *of);
+	const void *user;
+};
 
 static const struct expr *rewrite(const struct rewriting *, const struct expr *);
 
@@ -97,20 +103,21 @@ static const struct index *rewrite_index(const struct rewriting *r, const struct
 	bool values = false;
 	if (r->with)
 		index = index_substitute(r->arena, index, r->with);
-	for (int i = 0; r->of && i < index->count; i++)
+	for (int i = 0; (r->of || r->to) && i < index->count; i++)
 		values |= index->terms[i].atom->kind != ATOM_VAR;
 	if (!values)
 		return index;
+	const struct rewriting loads = { r->arena, NULL, r->of, r->to, r->user };
 	const struct index *sum = index_constant(r->arena, index->constant);
 	for (int i = 0; i < index->count; i++) {
 		const struct atom *atom = index->terms[i].atom;
 		const struct index *becomes;
 		if (atom->kind == ATOM_VALUE)
-			becomes = index_value(r->arena, rewrite(&(struct rewriting){ r->arena, NULL, r->of, r->to }, atom->value), atom->low, atom->high);
+			becomes = index_value(r->arena, rewrite(&loads, atom->value), atom->low, atom->high);
 		else if (atom->kind == ATOM_DIV)
-			becomes = index_div(r->arena, rewrite_index(&(struct rewriting){ r->arena, NULL, r->of, r->to }, atom->of), atom->by);
+			becomes = index_div(r->arena, rewrite_index(&loads, atom->of), atom->by);
 		else if (atom->kind == ATOM_MOD)
-			becomes = index_mod(r->arena, rewrite_index(&(struct rewriting){ r->arena, NULL, r->of, r->to }, atom->of), atom->by);
+			becomes = index_mod(r->arena, rewrite_index(&loads, atom->of), atom->by);
 		else
 			becomes = index_var(r->arena, atom->var, atom->high + 1);
 		sum = index_add(r->arena, sum, index_scale(r->arena, becomes, index->terms[i].factor));
@@ -118,49 +125,63 @@ static const struct index *rewrite_index(const struct rewriting *r, const struct
 	return sum;
 }
 
+/* Does a load read each element at its own variables?  Then its body needs no substitution, and is shared. */
+static bool at_own_variables(const struct definition *of, const struct index *const *at)
+{
+	for (int d = 0, var; d < of->rank; d++)
+		if (of->extents[d] != 1 && !(index_is_var(at[d], &var) && var == d && at[d]->terms[0].atom->high == of->extents[d] - 1))
+			return false;
+	return true;
+}
+
+/* What nothing changes in stays the expression that it is. */
 static const struct expr *rewrite(const struct rewriting *r, const struct expr *expr)
 {
-	const struct expr *a = expr->arg[0], *b = expr->arg[1], *c = expr->arg[2];
+	const struct expr *a = expr->arg[0] ? rewrite(r, expr->arg[0]) : NULL, *b = expr->arg[1] ? rewrite(r, expr->arg[1]) : NULL,
+		*c = expr->arg[2] ? rewrite(r, expr->arg[2]) : NULL;
+	bool same = a == expr->arg[0] && b == expr->arg[1] && c == expr->arg[2];
 	switch (expr->kind) {
 	case EXPR_NUMBER:
 		return expr;
 	case EXPR_LOAD: {
 		const struct index *at[MAX_VARS] = { 0 };
 		for (int d = 0; d < expr->of->rank; d++)
-			at[d] = rewrite_index(r, expr->at[d]);
-		if (expr->of != r->of)
-			return expr_load(r->arena, expr->of, at);
-		return r->to ? expr_load(r->arena, r->to, at) : expr_substitute(r->arena, r->of->body, at);
+			same &= (at[d] = rewrite_index(r, expr->at[d])) == expr->at[d];
+		if (expr->of == r->of)
+			return at_own_variables(r->of, at) ? r->of->body : expr_substitute(r->arena, r->of->body, at);
+		if (same && !r->to)
+			return expr;
+		return expr_load(r->arena, r->to ? r->to(r->user, expr->of) : expr->of, at);
 	}
 	case EXPR_SCALAR:
-		return expr_scalar(r->arena, expr->row, rewrite(r, a), b ? rewrite(r, b) : NULL, c ? rewrite(r, c) : NULL);
+		return same ? expr : expr_scalar(r->arena, expr->row, a, b, c);
 	case EXPR_SELECT: {
 		struct range *ranges = new_array(r->arena, struct range, (size_t)expr->range_count);
 		for (int i = 0; i < expr->range_count; i++)
 			ranges[i] = (struct range){ rewrite_index(r, expr->ranges[i].at), expr->ranges[i].from, expr->ranges[i].to };
-		return expr_select(r->arena, ranges, expr->range_count, rewrite(r, a), rewrite(r, b));
+		return expr_select(r->arena, ranges, expr->range_count, a, b);
 	}
 	case EXPR_INDEX:
 		return expr_index(r->arena, rewrite_index(r, expr->index));
 	case EXPR_CAST:
-		return expr_cast(r->arena, expr->type, rewrite(r, a));
+		return same ? expr : expr_cast(r->arena, expr->type, a);
 	}
 	return expr;
 }
 
 const struct expr *expr_substitute(struct arena *arena, const struct expr *expr, const struct index *const *with)
 {
-	return rewrite(&(struct rewriting){ arena, with, NULL, NULL }, expr);
+	return rewrite(&(struct rewriting){ .arena = arena, .with = with }, expr);
 }
 
 const struct expr *expr_inline(struct arena *arena, const struct expr *expr, const struct definition *of)
 {
-	return rewrite(&(struct rewriting){ arena, NULL, of, NULL }, expr);
+	return rewrite(&(struct rewriting){ .arena = arena, .of = of }, expr);
 }
 
-const struct expr *expr_redirect(struct arena *arena, const struct expr *expr, const struct definition *of, struct definition *to)
+const struct expr *expr_redirect(struct arena *arena, const struct expr *expr, struct definition *(*to)(const void *user, struct definition *of), const void *user)
 {
-	return rewrite(&(struct rewriting){ arena, NULL, of, to }, expr);
+	return rewrite(&(struct rewriting){ .arena = arena, .to = to, .user = user }, expr);
 }
 
 const struct expr *expr_map_loads(struct arena *arena, const struct expr *expr, const struct expr *(*map)(void *user, const struct expr *load), void *user)
@@ -268,4 +289,32 @@ void expr_loads(const struct expr *expr, void (*visit)(void *user, const struct 
 	for (int i = 0; i < 3; i++)
 		if (expr->arg[i])
 			expr_loads(expr->arg[i], visit, user);
+}
+
+bool expr_can_vector(const struct expr *expr, int lane)
+{
+	if (expr->type != DTYPE_F32)
+		return false;
+	switch (expr->kind) {
+	case EXPR_LOAD:
+		for (int d = 0; d < expr->of->rank; d++)
+			if (index_bends(expr->at[d], lane))
+				return false;
+		return true;
+	case EXPR_SELECT:
+		for (int i = 0; i < expr->range_count; i++)
+			if (index_uses(expr->ranges[i].at, lane))
+				return false;
+		break;
+	case EXPR_INDEX:
+	case EXPR_CAST:
+		return false;
+	case EXPR_NUMBER:
+	case EXPR_SCALAR:
+		break;
+	}
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && !expr_can_vector(expr->arg[i], lane))
+			return false;
+	return true;
 }

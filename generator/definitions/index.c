@@ -287,6 +287,16 @@ bool index_uses(const struct index *index, int var)
 	return false;
 }
 
+bool index_bends(const struct index *index, int var)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : atom->kind != ATOM_VAR && index_uses(atom->of, var))
+			return true;
+	}
+	return false;
+}
+
 bool index_is_affine(const struct index *index)
 {
 	for (int i = 0; i < index->count; i++)

@@ -5,6 +5,9 @@
  * Output variables are named i0, i1 … and reduced ones k0, k1 …: a definition does not remember names. */
 #include "definitions/definitions.h"
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static const char *const output_variables[MAX_RANK] = {
 	"i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7", "i8", "i9", "i10", "i11", "i12", "i13", "i14", "i15",
@@ -178,4 +181,28 @@ void program_print(const struct program *program, struct text *out)
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)
 		text_printf(out, "output %s = %s\n", program->output_names.at[i], program->outputs.at[i]->name);
+}
+
+/* ---- for C ---- */
+const char *number_text(struct arena *arena, enum dtype type, double number, int64_t integer)
+{
+	const char *end = type == DTYPE_F64 ? "" : "f";
+	char digits[32];
+	if (dtypes[type].class != CLASS_FLOAT) {
+		if (type == DTYPE_I64 || type == DTYPE_U64)
+			return type == DTYPE_U64 ? arena_printf(arena, "%" PRIu64 "ull", (uint64_t)integer)
+				: integer == INT64_MIN ? "(-9223372036854775807ll - 1)" : arena_printf(arena, "%" PRId64 "ll", integer);
+		return arena_printf(arena, type == DTYPE_U32 ? "%" PRId64 "u" : "%" PRId64, integer);
+	}
+	if (type != DTYPE_F64)
+		number = (float)number;
+	if (isnan(number))
+		return type == DTYPE_F64 ? "(0. / 0.)" : "(0.f / 0.f)";
+	if (isinf(number))                        /* no header is needed for these */
+		return arena_printf(arena, "(%s1.%s / 0.%s)", number < 0 ? "-" : "", end, end);
+	/* In decimal where that is short and exact, else as a hexadecimal float. */
+	snprintf(digits, sizeof digits, "%.5g", number);
+	if (strtod(digits, NULL) == number && !strchr(digits, 'e'))
+		return arena_printf(arena, "%s%s%s", digits, strchr(digits, '.') ? "" : ".", *end ? end : strchr(digits, '.') ? "" : "0");
+	return arena_printf(arena, "%a%s", number, end);
 }

@@ -20,6 +20,31 @@ static double k_gelu(double a) { return 0.5 * a * erfc(-a * 0.707106781186547524
 static double k_sin(double a) { return sin(a); }
 static double k_cos(double a) { return cos(a); }
 static double k_pow(double a, double b) { return pow(a, b); }
+static double k_expm1(double a) { return expm1(a); }
+static double k_log1p(double a) { return log1p(a); }
+static double k_tan(double a) { return tan(a); }
+static double k_asin(double a) { return asin(a); }
+static double k_acos(double a) { return acos(a); }
+static double k_atan(double a) { return atan(a); }
+static double k_sinh(double a) { return sinh(a); }
+static double k_cosh(double a) { return cosh(a); }
+static double k_asinh(double a) { return asinh(a); }
+static double k_acosh(double a) { return acosh(a); }
+static double k_atanh(double a) { return atanh(a); }
+static double k_floor(double a) { return floor(a); }
+static double k_ceil(double a) { return ceil(a); }
+static double k_round(double a) { return nearbyint(a); }
+static double k_softplus(double a) { return (a < 0 ? 0 : a) + log1p(exp(-fabs(a))); }
+static double k_mish(double a) { return a * tanh(log1p(exp(a))); }
+static double k_swish(double a, double b) { return a / (1 + exp(-(a * b))); }
+static double k_hard_swish(double a) { return a * ((a < -3 ? 0 : a > 3 ? 6 : a + 3) / 6); }
+static double k_mul(double a, double b) { return a * b; }
+static double k_fmod(double a, double b) { return fmod(a, b); }
+static double k_mod(double a, double b)
+{
+	double r = fmod(a, b);
+	return r == 0 ? (b < 0 ? -0. : 0.) : (r < 0) != (b < 0) && r == r ? r + b : r;
+}
 static double k_zero(double a) { return (void)a, 0; }
 static double k_one(double a) { return (void)a, 1; }
 static int k_less(double a, double b) { return a < b; }

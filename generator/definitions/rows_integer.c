@@ -18,6 +18,12 @@ static integer k_mod(uint64_t a, uint64_t b)
 		return 0;
 	return x % y && (x % y < 0) != (y < 0) ? x % y + y : x % y;
 }
+static integer k_mul(uint64_t a, uint64_t b) { return (integer)(a * b); }
+static integer k_fmod(uint64_t a, uint64_t b)
+{
+	integer x = (integer)a, y = (integer)b;
+	return y == 0 || y == -1 ? 0 : x % y;
+}
 static integer k_and(uint64_t a, uint64_t b) { return (integer)(a & b); }
 static integer k_or(uint64_t a, uint64_t b) { return (integer)(a | b); }
 static integer k_xor(uint64_t a, uint64_t b) { return (integer)(a ^ b); }
@@ -45,24 +51,5 @@ static integer k_pow(uint64_t a, uint64_t b)
 	return (integer)y;
 }
 
-#define ROW_0(name, ...)
-#define ROW_1(name, ...) \
-	static void row_##name(int n, const int64_t *pa, const int64_t *pb, const int64_t *pc, int64_t *y) \
-	{ \
-		for (int i = 0; i < n; i++) { \
-			uint64_t a = (uint64_t)pa[i], b = pb ? (uint64_t)pb[i] : 0, c = pc ? (uint64_t)pc[i] : 0; \
-			(void)a, (void)b, (void)c; \
-			y[i] = (int64_t)(__VA_ARGS__); \
-		} \
-	}
-#define S(name, arity, floats, ints, cost, error, ...) ROW_##ints(name, __VA_ARGS__)
-#include "tables/scalars.h"
-#undef S
-
-#define ENTRY_0(name)
-#define ENTRY_1(name) [SCALAR_##name] = row_##name,
-row_integer *const rows_integer[SCALAR_COUNT] = {
-#define S(name, arity, floats, ints, ...) ENTRY_##ints(name)
-#include "tables/scalars.h"
-#undef S
-};
+#define TABLE rows_integer
+#include "definitions/rows_whole.h"

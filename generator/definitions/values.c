@@ -99,6 +99,8 @@ static int64_t cut(double x, enum dtype type)
 {
 	if (isnan(x))
 		return 0;
+	if (type == DTYPE_U64)
+		return x <= 0 ? 0 : x >= 0x1p64 ? -1 : (int64_t)(uint64_t)x;
 	if (x <= (double)lowest(type))
 		return lowest(type);
 	if (x >= (double)highest(type))

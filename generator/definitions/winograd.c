@@ -9,7 +9,7 @@
  *     y  f32[n, o, h, w]            rows back, and what the sum of the convolution starts from
  *
  * The points are 0, 1, -1, infinity, or 0, p1, -p1, p2, -p2, infinity with p1 = 5/8 and p2 = 3/2, whose squares and products
- * are floats.  templates/c/winograd.jinja computes these very roundings; templates and definitions change together. */
+ * are floats.  templates/common/winograd.jinja computes these very roundings; templates and definitions change together. */
 #include "definitions/definitions.h"
 #include "definitions/winograd.h"
 #include <math.h>
@@ -210,8 +210,10 @@ static struct definition *define_products(const struct winograd *w, struct defin
 	for (int i = 0; i < 6; i++)
 		var[i] = index_var(w->arena, i, extents[i]);
 	const struct index *v_at[] = { var[0], c, var[2], var[3], var[4], var[5] }, *u_at[] = { var[4], var[5], var[1], c };
-	return define_reduction(w->program, arena_printf(w->arena, "%s.s", w->conv->name), 6, extents, REDUCE_SUM, 1, &w->channels, NULL,
-		expr_scalar(w->arena, SCALAR_mul, expr_load(w->arena, v, v_at), expr_load(w->arena, u, u_at), NULL));
+	struct definition *s = define_reduction(w->program, arena_printf(w->arena, "%s.s", w->conv->name), 6, extents, REDUCE_SUM, 1, &w->channels,
+		NULL, expr_scalar(w->arena, SCALAR_mul, expr_load(w->arena, v, v_at), expr_load(w->arena, u, u_at), NULL));
+	mark_batch(s, w->conv->batch & 1);                    /* the images, where they are marked */
+	return s;
 }
 
 static struct definition *define_back_columns(const struct winograd *w, struct definition *s)
@@ -247,11 +249,11 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 {
 	struct winograd w = { .program = program, .arena = program->arena, .conv = conv, .m = m, .n = m + 2 };
 	size_t before = program->all.count, at = 0;
-	if (conv->rewrite || !match(&w))
+	if (!match(&w))
 		return false;
 	w.tiles_y = (conv->extents[2] + m - 1) / m, w.tiles_x = (conv->extents[3] + m - 1) / m;
 	/* The sum over the channels must be a chain too, whatever their number. */
-	if (conv->extents[0] * conv->extents[1] * w.tiles_y * w.tiles_x * w.n * w.n <= 32)
+	if (conv->extents[1] * w.tiles_y * w.tiles_x * w.n * w.n <= FEW_OUTPUTS)
 		return false;
 	struct rewrite *rewrite = new(program->arena, struct rewrite);
 	rewrite->m = m, rewrite->result = conv, rewrite->pad_top = w.pad_top, rewrite->pad_left = w.pad_left;
@@ -263,9 +265,8 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 	*original = *conv;
 	conv->original = original;
 	conv->reduce = REDUCE_NONE, conv->products = false, conv->reduced = 0, conv->start = NULL, conv->body = body;
-	conv->rewrite = rewrite;
-	for (size_t i = 0; i < COUNT(parts); i++)
-		parts[i]->rewrite = rewrite;
+	memcpy(rewrite->parts, parts, sizeof parts);
+	push(program->arena, &program->rewrites, rewrite);
 	/* They were added at the end; they belong before the convolution. */
 	while (program->all.at[at] != conv)
 		at++;
@@ -274,4 +275,17 @@ bool rewrite_winograd(struct program *program, struct definition *conv, int m)
 	for (size_t i = 0; i < program->all.count; i++)
 		program->all.at[i]->number = (int)i;
 	return true;
+}
+
+struct rewrite *program_rewrite(const struct program *program, const struct definition *definition)
+{
+	for (size_t i = 0; i < program->rewrites.count; i++) {
+		struct rewrite *rewrite = program->rewrites.at[i];
+		for (size_t p = 0; p < COUNT(rewrite->parts); p++)
+			if (rewrite->parts[p] == definition)
+				return rewrite;
+		if (rewrite->result == definition)
+			return rewrite;
+	}
+	return NULL;
 }

@@ -7,8 +7,8 @@
 /* One filter w[3][3] -> (m + 2)^2 elements of u, `step` floats apart: G w G' in double, each rounded once to float. */
 void winograd_filter(int m, const float *w, float *u, int64_t step);
 
-/* The algorithm for a 3x3 convolution of stride 1: 0 (direct), 2 or 4, by shapes and bytes alone, so that bits do not depend on
- * the target.  It is that with the least work, where it saves a tenth of the direct sum's, and whose error stays within twice
- * the direct chain's.  network_bytes: all constants of the model; where they are many, weights come from memory each time. */
-int winograd_best(int64_t images, int64_t channels_in, int64_t channels_out, int64_t height, int64_t width, int64_t network_bytes);
+/* The algorithm for a 3x3 convolution of stride 1: 0 (direct), 2 or 4, by the layer's shape for one image and its bytes alone, so that bits
+ * depend neither on the target nor on the batch nor on other layers.  It is that with the least work, where it saves a tenth of the direct
+ * sum's, and whose error stays within twice the direct chain's. */
+int winograd_best(int64_t channels_in, int64_t channels_out, int64_t height, int64_t width);
 #endif

@@ -30,29 +30,29 @@ void winograd_filter(int m, const float *w, float *u, int64_t step)
 		}
 }
 
-enum { CACHED_BYTES = 16 << 20 };
+enum { CACHED_BYTES = 1 << 20 };          /* of a layer's filters, beyond which they come from memory each time */
 
 /* Work in multiply-adds, 32 of which start in a cycle of a wide CPU: the products of every pair of channels; loads, stores
  * and sums of the transforms, per channel of a tile; stores of the products; a weight from L3 or from memory.  Measured on Zen 5. */
-static double work(int m, double images, double ci, double co, double height, double width, double weight)
+static double work(int m, double ci, double co, double height, double width, double weight)
 {
 	const double points = (m + 2) * (m + 2), forward = m == 2 ? 48 : 150, back = m == 2 ? 60 : 160, store = 2.5;
 	int64_t side_y = ((int64_t)height + m - 1) / m, side_x = ((int64_t)width + m - 1) / m;
-	double tiles = images * (double)side_y * (double)side_x, ci16 = (double)(((int64_t)ci + 15) / 16 * 16), co16 = (double)(((int64_t)co + 15) / 16 * 16);
+	double tiles = (double)side_y * (double)side_x, ci16 = (double)(((int64_t)ci + 15) / 16 * 16), co16 = (double)(((int64_t)co + 15) / 16 * 16);
 	return points * tiles * ci * co16 + tiles * (forward * ci16 + back * co16) + store * points * tiles * co16 + weight * points * ci * co;
 }
 
-int winograd_best(int64_t images, int64_t channels_in, int64_t channels_out, int64_t height, int64_t width, int64_t network_bytes)
+int winograd_best(int64_t channels_in, int64_t channels_out, int64_t height, int64_t width)
 {
-	const double weight = network_bytes > CACHED_BYTES ? 20 : 6;
-	double n = (double)images, ci = (double)channels_in, co = (double)channels_out, h = (double)height, w = (double)width;
-	double co16 = (double)((channels_out + 15) / 16 * 16), least = (9 * n * h * w * ci * co16 + weight * 9 * ci * co) / 1.1;
+	double ci = (double)channels_in, co = (double)channels_out, h = (double)height, w = (double)width;
+	const double weight = 9 * ci * co * sizeof(float) > CACHED_BYTES ? 20 : 6;
+	double co16 = (double)((channels_out + 15) / 16 * 16), least = (9 * h * w * ci * co16 + weight * 9 * ci * co) / 1.1;
 	int best = 0;
 	for (int m = 2; m <= 4; m += 2) {
 		/* F(4x4) has 1.4 to 2.0 times the direct chain's error from 32 channels on, more below, where the chain rounds seldom. */
 		if (m == 4 && channels_in < 32)
 			continue;
-		double cost = work(m, n, ci, co, h, w, weight);
+		double cost = work(m, ci, co, h, w, weight);
 		if (cost < least)
 			least = cost, best = m;
 	}

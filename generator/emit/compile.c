@@ -3,6 +3,7 @@
  * Objects are made in a folder of their own from the sources by their final names, so .incbin and #include find them. */
 #include "emit/package.h"
 #include "backends/backends.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -39,30 +40,36 @@ static void read_frames(struct compiling *c, const char *object, struct frame *f
 static long depth_of(const struct writing *w, const struct kernel *kernel, const struct frame *frames, size_t count)
 {
 	const char *symbol = emit_symbol(w->emit, kernel);
-	const struct chain *chain = kernel->shape == SHAPE_CHAIN ? (kernel->same ? kernel->same : kernel)->detail : NULL;
+	const struct lowered *inside = kernel_inside(kernel);
 	long own = 0, below = 0;
 	size_t n = strlen(symbol);
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(frames[i].name, symbol))
 			own = frames[i].bytes;
-		else if (!chain && !strncmp(frames[i].name, symbol, n) && frames[i].name[n] == '_' && frames[i].bytes > below)
+		else if (!inside && !strncmp(frames[i].name, symbol, n) && frames[i].name[n] == '_' && frames[i].bytes > below)
 			below = frames[i].bytes;
-	for (size_t s = 0; chain && s < chain->body->kernels.count; s++) {
-		long step = depth_of(w, chain->body->kernels.at[s], frames, count) + (long)sizeof(void *);
+	for (size_t s = 0; inside && s < inside->kernels.count; s++) {
+		long step = depth_of(w, inside->kernels.at[s], frames, count) + (long)sizeof(void *);
 		below = step > below ? step : below;
 	}
 	return own + below;
 }
 
+/* Of NAME_WHAT; 0: it has none. */
+static long frame_of(const struct frame *frames, size_t count, const char *name, const char *what)
+{
+	char symbol[160];
+	snprintf(symbol, sizeof symbol, "%s_%s", name, what);
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(frames[i].name, symbol))
+			return frames[i].bytes + (strcmp(what, "run") ? (long)sizeof(void *) : 0);
+	return 0;
+}
+
 /* run -> the deepest kernel -> its deepest tile; a return address each. */
 static int64_t deepest(const struct writing *w, const struct frame *frames, size_t count)
 {
-	long run = 0, worst = 0;
-	char run_name[160];
-	snprintf(run_name, sizeof run_name, "%s_run", w->of->name);
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(frames[i].name, run_name))
-			run = frames[i].bytes;
+	long run = frame_of(frames, count, w->of->name, "run") + frame_of(frames, count, w->of->name, "schedule"), worst = 0;
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		long depth = depth_of(w, w->lowered->kernels.at[k], frames, count);
 		worst = depth > worst ? depth : worst;
@@ -81,7 +88,7 @@ static void add_folder(struct compiling *c, const char *name)
 	if (slash)
 		add_folder(c, arena_copy(c->w->emit->arena, name, (size_t)(slash - name)));
 	if (mkdir(path, 0777))
-		fail(c->w->emit->build, EXIT_ENVIRONMENT, path, "cannot be made");
+		fail(c->w->emit->build, EXIT_ENVIRONMENT, path, "cannot be made: %s", strerror(errno));
 	push(c->w->emit->arena, &c->folders, path);
 }
 
@@ -93,7 +100,7 @@ static void add_link(struct compiling *c, const char *name)
 	if (slash)
 		add_folder(c, arena_copy(arena, name, (size_t)(slash - name)));
 	if (symlink(arena_printf(arena, "%s%s", c->here, temporary + strlen(c->w->directory)), link))
-		fail(c->w->emit->build, EXIT_ENVIRONMENT, link, "cannot be made");
+		fail(c->w->emit->build, EXIT_ENVIRONMENT, link, "cannot be made: %s", strerror(errno));
 	push(arena, &c->files, link);
 }
 
@@ -115,7 +122,29 @@ static const char *output(struct compiling *c, const char *file)
 	return arena_printf(c->w->emit->arena, "%s%s", c->here, path + strlen(c->w->directory));
 }
 
-static void add_library(struct compiling *c, const char *const *sources, size_t count, const char *flags, const char *library, const char *shared)
+static void link_shared(struct compiling *c, const char *const *objects, size_t count, const char *file)
+{
+	struct writing *w = c->w;
+	struct arena *arena = w->emit->arena;
+	const char **command = new_array(arena, const char *, count + 2 * CC_WORDS_MOST + 8);
+	size_t n = (size_t)cc_words(w->emit->build, w->package->cc, command);
+	if (w->package->cflags)
+		n += (size_t)cc_words(w->emit->build, w->package->cflags, command + n);
+	memcpy(command + n, (const char *[]){ "-shared", "-o", output(c, file) }, 3 * sizeof *command);
+	n += 3;
+	if (w->package->exported) {
+		memcpy(command + n, (const char *[]){ arena_printf(arena, "-Wl,-soname,%s", file), arena_printf(arena, "-Wl,--version-script=%s.map", w->package->name), "-Wl,-z,defs" }, 3 * sizeof *command);
+		n += 3;
+	}
+	memcpy(command + n, objects, count * sizeof *command);
+	n += count;
+	if (w->package->exported && w->libm.count)
+		command[n++] = "-lm";
+	command[n] = NULL;
+	cc_run(w->emit->build, c->folder, command);
+}
+
+static void add_library(struct compiling *c, const char *const *sources, size_t count, const char *const *own, const char *flags, const char *library, const char *shared)
 {
 	struct writing *w = c->w;
 	struct arena *arena = w->emit->arena;
@@ -127,17 +156,18 @@ static void add_library(struct compiling *c, const char *const *sources, size_t 
 		push(arena, &c->files, arena_printf(arena, "%s/%s", c->folder, objects[i]));
 		push(arena, &c->files, arena_printf(arena, "%s/%.*ssu", c->folder, (int)strlen(objects[i]) - 1, objects[i]));
 	}
-	struct cc_job job = { .cc = w->package->cc, .directory = c->folder, .sources = sources, .objects = objects, .count = (int)count,
-		.jobs = w->package->jobs, .flags = flags };
-	cc_compile(w->emit->build, &job);
+	for (size_t i = 0, n; i < count; i += n) {            /* those that have the same flags of their own, at once */
+		for (n = 1; i + n < count && (!own || !strcmp(own[i], own[i + n])); n++)
+			;
+		struct cc_job job = { .cc = w->package->cc, .directory = c->folder, .sources = sources + i, .objects = objects + i, .count = (int)n,
+			.jobs = w->package->jobs, .flags = own ? arena_printf(arena, "%s %s", own[i], flags) : flags };
+		cc_compile(w->emit->build, &job);
+	}
 	memcpy(command, (const char *[]){ "ar", "rcsD", output(c, library) }, 3 * sizeof *command);
 	memcpy(command + 3, objects, count * sizeof *command);
 	cc_run(w->emit->build, c->folder, command);
-	if (shared) {
-		memcpy(command, (const char *[]){ w->package->cc, "-shared", "-o", output(c, shared) }, 4 * sizeof *command);
-		memcpy(command + 4, objects, count * sizeof *command);
-		cc_run(w->emit->build, c->folder, command);
-	}
+	if (shared)
+		link_shared(c, objects, count, shared);
 }
 
 static void stack_bytes(struct compiling *c)
@@ -151,6 +181,19 @@ static void stack_bytes(struct compiling *c)
 		package_part(w, p);
 		w->stack_bytes[p] = deepest(w, frames, count);
 	}
+	for (int p = 0; w->package->cpus && p < w->package->part_count; p++) {         /* the first says it for all */
+		int64_t bytes = w->stack_bytes[p] + frame_of(frames, count, w->package->name, "run") + (int64_t)sizeof(void *);
+		w->stack_bytes[0] = bytes > w->stack_bytes[0] ? bytes : w->stack_bytes[0];
+	}
+}
+
+/* On a bare machine it is small, each function apart so that what is not called goes, and no loop becomes a call of libc. */
+const char *package_runtime_flags(struct writing *w)
+{
+	const struct target *target = w->emit->target;
+	return !target->freestanding ? "-std=gnu11 -D_GNU_SOURCE -O2"
+		: arena_printf(w->emit->arena, "%s -std=gnu11 -Os -ffreestanding -fno-tree-loop-distribute-patterns -ffunction-sections -fdata-sections",
+			target->cc_flags);
 }
 
 static void compile(struct compiling *c)
@@ -171,14 +214,17 @@ static void compile(struct compiling *c)
 	}
 	if (w->weights_bytes)
 		add_link(c, arena_printf(arena, "%s_weights.bin", name));
+	if (w->package->exported)
+		add_link(c, arena_printf(arena, "%s.map", name));
 	if (w->package->progress)
 		w->package->progress(w->package->user, "compile", 0, (int)(w->sources.count + units.count));
-	add_library(c, w->sources.at, w->sources.count, arena_printf(arena, "%s %s -fstack-usage%s", w->emit->target->cc_flags, position,
-		w->package->managed ? " -Iruntime/include" : ""), arena_printf(arena, "lib%s.a", name),
-		w->package->shared ? arena_printf(arena, "lib%s.so", name) : NULL);
+	add_library(c, w->sources.at, w->sources.count, w->source_flags.at, arena_printf(arena, "%s -fstack-usage%s%s%s", position,
+		w->package->managed ? " -Iruntime/include" : "", w->package->cflags ? " " : "", w->package->cflags ? w->package->cflags : ""), arena_printf(arena, "lib%s.a", name),
+		w->package->shared || w->package->exported ? arena_printf(arena, "lib%s.so", name) : NULL);
 	stack_bytes(c);
 	if (units.count && !w->package->shared)               /* who loads a library at once has a runtime */
-		add_library(c, units.at, units.count, arena_printf(arena, "%s -fPIC -Iruntime/include", PACKAGE_RUNTIME_FLAGS), "libingot_runtime.a", NULL);
+		add_library(c, units.at, units.count, NULL, arena_printf(arena, "%s%s -Iruntime/include", package_runtime_flags(w),
+			w->emit->target->freestanding ? "" : " -fPIC"), "libingot_runtime.a", NULL);
 }
 
 void package_compile(struct writing *w)

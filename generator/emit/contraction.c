@@ -3,7 +3,7 @@
 #include "ingot/template.h"
 #include <inttypes.h>
 
-enum { HEAVY = 8, SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 };
+enum { HEAVY = 8, BLOCK_UNROLL = 4 };
 
 struct tile_user { struct printing *p; struct tile *tile; };
 
@@ -27,9 +27,6 @@ static struct printer printer_of(struct printing *p, const char *left)
 		.buffer = buffer_name, .held = hold_root, .user = p };
 }
 
-/* How far term t runs in one pass. */
-static int64_t term_extent(const struct contraction *c, int t) { return t == 0 && c->pass ? c->pass : c->extents[c->column + 1 + t]; }
-
 /* The terms at the start of a pass. */
 static void at_pass(const struct printing *p, const struct index **with)
 {
@@ -39,15 +36,13 @@ static void at_pass(const struct printing *p, const struct index **with)
 		with[c->column + 1 + t] = t == 0 && c->pass ? index_var(p->arena, PASS_VAR, INT32_MAX) : index_constant(p->arena, 0);
 }
 
-static int row_variable(const struct contraction *c) { return c->rows ? c->batches + c->rows - 1 : -1; }
-
 /* Indices shifted to row r and vector v of a tile. */
 static void shift(const struct printing *p, const struct index *row, const struct index *vec, const struct index **with)
 {
 	const struct contraction *c = p->c;
 	memset(with, 0, MAX_VARS * sizeof *with);
-	if (row_variable(c) >= 0)
-		with[row_variable(c)] = index_add(p->arena, index_var(p->arena, row_variable(c), INT32_MAX), row);
+	if (contraction_row(c) >= 0 && !c->warps)                /* in a block each row has indices of its own */
+		with[contraction_row(c)] = index_add(p->arena, index_var(p->arena, contraction_row(c), INT32_MAX), row);
 	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_scale(p->arena, vec, p->emit->target->lanes));
 }
 
@@ -108,7 +103,7 @@ static struct value call_result(struct template_call *call)
 		arena_printf(p->arena, "s%d_%d", (int)r, (int)v));
 }
 
-/* Addresses that the epilogue of row r will load: fetched while the sums are made. */
+/* Addresses that the epilogue of row r will load: fetched while the sums are made; where latency is hidden, other groups run meanwhile. */
 struct touching { struct printing *p; struct printer *printer; struct value list; const struct index **with; };
 static void touch_load(void *user, const struct expr *load)
 {
@@ -127,7 +122,7 @@ static struct value call_touch(struct template_call *call)
 	const struct index *with[MAX_VARS];
 	struct printer printer = printer_of(p, NULL);
 	struct touching touching = { p, &printer, value_list(p->arena), with };
-	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8; v++) {
+	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8 && !p->emit->target->hides_latency; v++) {
 		shift(p, index_constant(p->arena, call_int(call, 0, 0)), index_constant(p->arena, v), with);
 		expr_loads(p->c->value, touch_load, &touching);
 	}
@@ -158,6 +153,8 @@ static struct value call_a(struct template_call *call)
 	struct printing *p = user->p;
 	const struct contraction *c = p->c;
 	int64_t r = call_int(call, 0, 0), u = call_int(call, 1, 0), constant = 0;
+	if (c->warps)
+		return value_printf(p->arena, "a[k + %" PRId64 "]", r * block_a_step(c) + u);
 	struct text text;
 	text_init(&text, p->emit->build);
 	if (p->row_stride.name && r)
@@ -187,6 +184,10 @@ static struct value call_b(struct template_call *call)
 	struct printing *p = user->p;
 	const struct contraction *c = p->c;
 	int64_t v = call_int(call, 0, 0), u = call_int(call, 1, 0), lanes = p->emit->target->lanes, at = (u * user->tile->vecs + v) * lanes;
+	if (c->woven)
+		return value_printf(p->arena, "w[%d * LANE + %d * k + %" PRId64 "]", c->tile_vecs, block_b_step(p), u * block_b_step(p) + v);
+	if (c->warps)
+		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p), u * block_b_step(p) + v * lanes);
 	if (c->b_mode != B_DIRECT)
 		return at ? value_printf(p->arena, "vec_load(w + %" PRId64 ")", at) : value_string("vec_load(w)");
 	struct text text;
@@ -307,204 +308,101 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 	text_release(&b);
 }
 
+/* Of a tile in a block, which stages for itself: all that the kernel has, its batch, the block's first row and panel, and the shared memory. */
+static void block_arguments(struct printing *p, const char **params, const char **arguments)
+{
+	struct text a, b;
+	text_init(&a, p->emit->build);
+	text_init(&b, p->emit->build);
+	for (size_t i = 0; i < p->kernel->params.count; i++) {
+		const struct param *param = &p->kernel->params.at[i];
+		text_printf(&a, "%s%s *restrict %s, ", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
+		text_printf(&b, "%s, ", param->name);
+	}
+	for (int v = 0; v < p->c->batches; v++) {
+		text_printf(&a, "long %s, ", p->names[v]);
+		text_printf(&b, "%s, ", p->names[v]);
+	}
+	text_printf(&a, "long m0, long %s, long vecs, float *shared", p->names[p->c->column]);
+	text_printf(&b, "m0, %s, vecs, shared", p->names[p->c->column]);
+	*params = arena_copy(p->arena, a.at, a.count);
+	*arguments = arena_copy(p->arena, b.at, b.count);
+	text_release(&a);
+	text_release(&b);
+}
+
+/* The terms of a tile in a block: chunks, and those of one. */
+static struct value block_terms(struct printing *p, int64_t terms)
+{
+	struct value list = value_list(p->arena), chunk = value_dict(p->arena), k = value_dict(p->arena);
+	value_dict_set(chunk, "name", value_string("chunk"));
+	value_dict_set(chunk, "extent", value_int((terms + p->c->depth - 1) / p->c->depth));
+	value_dict_set(k, "name", value_string("k"));
+	value_dict_set(k, "extent", value_int(p->c->depth));
+	value_list_add(list, chunk);
+	value_list_add(list, k);
+	return list;
+}
+
 static struct value extents_of(struct printing *p, int first, int count)
 {
 	struct value list = value_list(p->arena);
 	for (int v = first; v < first + count; v++) {
 		struct value axis = value_dict(p->arena);
 		value_dict_set(axis, "name", value_string(p->names[v]));
-		value_dict_set(axis, "extent", value_int(v == p->c->column + 1 && p->c->terms ? term_extent(p->c, 0) : p->c->extents[v]));
+		value_dict_set(axis, "extent", value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0) : p->c->extents[v]));
 		value_list_add(list, axis);
 	}
 	return list;
 }
 
-/* ---- padding: the part of a that a tile reads, copied with its zeros ----
- * The patch has a dim for each term, in the order of a's strides; the term that shares a pad with the tile's row becomes the window
- * that the whole tile sees. */
-struct dim_of_patch { int term; int64_t extent, stride, patched; const struct range *pad; bool window; };
-
-static void list_patch_dims(struct printing *p, const struct dim_of_patch *dims, int count)
-{
-	const struct contraction *c = p->c;
-	const struct index *zero[MAX_VARS];
-	struct printer printer = printer_of(p, NULL);
-	printer.lane = -1;
-	at_pass(p, zero);
-	p->patch.start = printer_address(&printer, c->a->of, index_substitute(p->arena, c->a_at, zero));
-	p->patch.dim_count = count;
-	for (int i = 0; i < count; i++) {
-		const struct range *pad = dims[i].pad;
-		int64_t factor = !pad ? 0 : dims[i].window ? 1 : index_factor(pad->at, c->column + 1 + dims[i].term);
-		p->patch.dim[i] = (struct patch_dim){ dims[i].extent, dims[i].stride, factor, pad ? pad->from : 0, pad ? pad->to : 1,
-			pad ? printer_index(&printer, index_substitute(p->arena, pad->at, zero)) : "0" };
-	}
-	for (int i = 0; i < c->pad_count; i++) {
-		const struct range *pad = &c->arranged_pads[i];
-		bool in_dims = false;
-		for (int k = 0; k < count; k++)
-			in_dims |= dims[k].pad == pad;
-		const char *text = printer_index(&printer, index_substitute(p->arena, pad->at, zero)), *others = p->patch.others;
-		if (!in_dims)
-			p->patch.others = arena_printf(p->arena, "%s%s%s >= %" PRId64 " && %s < %" PRId64, others ? others : "", others ? " && " : "",
-				text, pad->from, text, pad->to);
-	}
-}
-
+/* ---- padding: the part of a that a tile reads, copied with its zeros ---- */
 static void plan_patch(struct printing *p)
 {
 	const struct contraction *c = p->c;
-	struct dim_of_patch dims[MAX_VARS];
-	int count = 0, row = row_variable(c), lanes = p->emit->target->lanes;
-	int64_t row_direct = row >= 0 ? index_factor(c->a_at, row) : 0, unit = 0;
-	(void)lanes;
-	p->row_stride = (struct stride){ .direct = row_direct, .patched = row_direct };
+	int row = contraction_row(c);
+	p->row_stride.direct = row >= 0 ? index_factor(c->a_at, row) : 0;
 	for (int t = 0; t < c->terms; t++)
-		p->term_stride[t] = (struct stride){ .direct = index_factor(c->a_at, c->column + 1 + t) };
-	if (!c->pad_count)
+		p->term_stride[t].direct = index_factor(c->a_at, c->column + 1 + t);
+	p->patched = c->pad_count > 0;
+	if (!p->patched)
 		return;
-	p->patch.needed = true;
-	bool row_done = false;
-	for (int t = 0; t < c->terms; t++) {
-		int v = c->column + 1 + t;
-		struct dim_of_patch dim = { .term = t, .extent = term_extent(c, t), .stride = p->term_stride[t].direct };
-		for (int i = 0; i < c->pad_count; i++)
-			if (index_uses(c->arranged_pads[i].at, v))
-				dim.pad = &c->arranged_pads[i];
-		if (dim.pad && row >= 0 && index_uses(dim.pad->at, row)) {
-			int64_t d = index_factor(dim.pad->at, v), s = index_factor(dim.pad->at, row);
-			dim.window = true;
-			dim.extent = (c->tile_rows - 1) * s + (term_extent(c, t) - 1) * d + 1;
-			dim.stride /= d;
-			row_done = true;
-		}
-		dims[count++] = dim;
-	}
-	/* A row whose window no term shares: a 1-wide kernel, or rows without pads. */
-	if (row >= 0 && !row_done) {
-		struct dim_of_patch dim = { .term = -1, .extent = c->tile_rows, .stride = row_direct, .window = true };
-		for (int i = 0; i < c->pad_count; i++)
-			if (index_uses(c->arranged_pads[i].at, row)) {
-				int64_t s = index_factor(c->arranged_pads[i].at, row);
-				dim.pad = &c->arranged_pads[i];
-				dim.extent = (c->tile_rows - 1) * s + 1;
-				dim.stride = row_direct / s;
-			}
-		dims[count++] = dim;
-	}
-	for (int i = 1; i < count; i++)                       /* outermost: the largest stride; stable */
-		for (int k = i; k > 0 && dims[k].stride > dims[k - 1].stride; k--) {
-			struct dim_of_patch t = dims[k];
-			dims[k] = dims[k - 1];
-			dims[k - 1] = t;
-		}
-	int64_t floats = 1;
-	for (int i = count - 1; i >= 0; i--) {
-		dims[i].patched = floats;
-		floats *= dims[i].extent;
-	}
-	p->patch.floats = floats;
 	/* strides inside the tile: the direct ones where patch and tensor agree, else parameters */
-	for (int i = 0; i < count; i++) {
-		struct dim_of_patch *dim = &dims[i];
-		int64_t d = dim->window && dim->pad && dim->term >= 0 ? index_factor(dim->pad->at, c->column + 1 + dim->term) : 1;
-		if (dim->term >= 0) {
-			struct stride *s = &p->term_stride[dim->term];
-			s->patched = dim->patched * d;
-			if (s->patched != s->direct)
-				s->name = arena_printf(p->arena, "a_%s", p->names[c->column + 1 + dim->term]);
-		}
-		if (dim->window) {
-			unit = dim->pad ? index_factor(dim->pad->at, row) : 1;
-			p->row_stride.patched = dim->patched * unit;
-			if (p->row_stride.patched != p->row_stride.direct)
-				p->row_stride.name = "a_row";
-		}
+	stage_padded(c, c->tile_rows, &p->patch);
+	p->row_stride.patched = p->patch.of_row;
+	p->row_stride.name = p->patch.of_row != p->row_stride.direct ? "a_row" : NULL;
+	for (int t = 0; t < c->terms; t++) {
+		struct stride *s = &p->term_stride[t];
+		s->patched = p->patch.of_term[t];
+		s->name = s->patched != s->direct ? arena_printf(p->arena, "a_%s", p->names[c->column + 1 + t]) : NULL;
 	}
-	list_patch_dims(p, dims, count);
-	/* the innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros */
-	p->patch.run = 1;
-	p->patch.run_step = 1;
-	const struct dim_of_patch *span = NULL;
-	if (count && dims[count - 1].pad && (dims[count - 1].window || index_factor(dims[count - 1].pad->at, c->column + 1 + dims[count - 1].term) == 1)) {
-		span = &dims[count - 1];                      /* still a dim for who copies element by element */
-		p->patch.span_run = span->extent;
-		p->patch.span_step = span->stride;
-	} else if (count && !dims[count - 1].pad) {
-		p->patch.run = dims[count - 1].extent;
-		p->patch.run_step = dims[count - 1].stride;
-		count--;
-	}
-	/* conditions and the address */
-	struct text inside, there, from;
-	text_init(&inside, p->emit->build);
-	text_init(&there, p->emit->build);
-	text_init(&from, p->emit->build);
-	p->patch.dims = value_list(p->arena);
-	struct printer printer = printer_of(p, NULL);
-	printer.lane = -1;
+}
+
+/* {base, from, to}: at a tile's first row and terms. */
+static struct value pad_value(struct printing *p, const struct range *pad)
+{
 	const struct index *zero[MAX_VARS];
+	struct printer printer = printer_of(p, NULL);
+	struct value value = value_dict(p->arena);
+	printer.lane = -1;
 	at_pass(p, zero);
-	for (int i = 0; i < c->pad_count; i++) {
-		const struct range *pad = &c->arranged_pads[i];
-		const struct index *base = index_substitute(p->arena, pad->at, zero);
-		int64_t high = 0;
-		for (int t = 0; t < c->terms; t++)
-			high += index_factor(pad->at, c->column + 1 + t) * (term_extent(c, t) - 1);
-		const char *text = printer_index(&printer, base);
-		int64_t s = row >= 0 ? index_factor(pad->at, row) : 0;
-		text_printf(&inside, "%s%s >= %" PRId64, inside.count ? " && " : "", text, pad->from);
-		if (s)
-			text_printf(&inside, " && %s + %" PRId64 " * (rows - 1) + %" PRId64 " < %" PRId64, text, s, high, pad->to);
-		else
-			text_printf(&inside, " && %s + %" PRId64 " < %" PRId64, text, high, pad->to);
-		bool in_dims = false;
-		for (int k = 0; k < count; k++)
-			in_dims |= dims[k].pad == pad;
-		if (span && span->pad == pad) {
-			p->patch.span_from = arena_printf(p->arena, "%" PRId64 " - (%s)", pad->from, text);
-			p->patch.span_to = arena_printf(p->arena, "%" PRId64 " - (%s)", pad->to, text);
-		}
-		if (!in_dims)
-			text_printf(&there, "%s%s >= %" PRId64 " && %s < %" PRId64, there.count ? " && " : "", text, pad->from, text, pad->to);
-	}
-	const struct index *a_base = index_substitute(p->arena, c->a_at, zero);
-	text_adds(&from, printer_address(&printer, c->a->of, a_base));
-	for (int i = 0; i < count; i++) {
-		struct value dim = value_dict(p->arena);
-		const char *name = arena_printf(p->arena, "p%d", i);
-		value_dict_set(dim, "name", value_string(name));
-		value_dict_set(dim, "extent", value_int(dims[i].extent));
-		value_list_add(p->patch.dims, dim);
-		if (span == &dims[i]) {
-			p->patch.span_there = there.count ? arena_copy(p->arena, there.at, there.count) : "1";
-			p->patch.span_base = arena_copy(p->arena, from.at, from.count);
-		}
-		text_printf(&from, " + %" PRId64 " * %s", dims[i].stride, name);
-		if (dims[i].pad) {
-			const char *text = printer_index(&printer, index_substitute(p->arena, dims[i].pad->at, zero));
-			int64_t d = dims[i].window ? 1 : index_factor(dims[i].pad->at, c->column + 1 + dims[i].term);
-			text_printf(&there, "%s%s + %" PRId64 " * %s >= %" PRId64 " && %s + %" PRId64 " * %s < %" PRId64, there.count ? " && " : "",
-				text, d, name, dims[i].pad->from, text, d, name, dims[i].pad->to);
-		}
-	}
-	p->patch.inside = arena_copy(p->arena, inside.at, inside.count);
-	p->patch.there = there.count ? arena_copy(p->arena, there.at, there.count) : "1";
-	p->patch.from = arena_copy(p->arena, from.at, from.count);
-	text_release(&inside);
-	text_release(&there);
-	text_release(&from);
+	value_dict_set(value, "base", value_string(printer_index(&printer, index_substitute(p->arena, pad->at, zero))));
+	value_dict_set(value, "from", value_int(pad->from));
+	value_dict_set(value, "to", value_int(pad->to));
+	return value;
 }
 
 static struct value patch_value(struct printing *p)
 {
 	const struct contraction *c = p->c;
-	struct value patch = value_dict(p->arena), strides = value_list(p->arena);
-	if (!p->patch.needed)
+	const struct stage *stage = &p->patch;
+	struct arena *arena = p->arena;
+	struct value patch = value_dict(arena), strides = value_list(arena), dims = value_list(arena), pads = value_list(arena), others = value_list(arena);
+	if (!p->patched)
 		return value_none();
 	for (int t = -1; t < c->terms; t++) {
 		const struct stride *s = t < 0 ? &p->row_stride : &p->term_stride[t];
-		struct value stride = value_dict(p->arena);
+		struct value stride = value_dict(arena);
 		if (!s->name)
 			continue;
 		value_dict_set(stride, "name", value_string(s->name));
@@ -512,25 +410,42 @@ static struct value patch_value(struct printing *p)
 		value_dict_set(stride, "patched", value_int(s->patched));
 		value_list_add(strides, stride);
 	}
-	value_dict_set(patch, "floats", value_int(p->patch.floats));
-	value_dict_set(patch, "strides", strides);
-	value_dict_set(patch, "inside", value_string(p->patch.inside));
-	value_dict_set(patch, "dims", p->patch.dims);
-	value_dict_set(patch, "there", value_string(p->patch.there));
-	value_dict_set(patch, "from", value_string(p->patch.from));
-	struct value span = value_none();
-	if (p->patch.span_from) {
-		span = value_dict(p->arena);
-		value_dict_set(span, "from", value_string(p->patch.span_from));
-		value_dict_set(span, "to", value_string(p->patch.span_to));
-		value_dict_set(span, "there", value_string(p->patch.span_there));
-		value_dict_set(span, "base", value_string(p->patch.span_base));
-		value_dict_set(span, "run", value_int(p->patch.span_run));
-		value_dict_set(span, "step", p->patch.span_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.span_step));
+	/* The innermost dim is copied as one run; where it has a pad, the part of it that is there, between zeros. */
+	const struct stage_dim *last = stage->dims ? &stage->dim[stage->dims - 1] : NULL;
+	bool run = last && !last->pad;
+	for (int i = 0; i < stage->dims - run; i++) {
+		const struct stage_dim *d = &stage->dim[i];
+		struct value dim = value_dict(arena);
+		value_dict_set(dim, "name", value_printf(arena, "p%d", i));
+		value_dict_set(dim, "extent", value_int(d->extent));
+		value_dict_set(dim, "stride", value_int(d->stride));
+		value_dict_set(dim, "factor", value_int(d->factor));
+		value_dict_set(dim, "pad", d->pad ? pad_value(p, d->pad) : value_none());
+		value_list_add(dims, dim);
 	}
-	value_dict_set(patch, "span", span);
-	value_dict_set(patch, "run", value_int(p->patch.run));
-	value_dict_set(patch, "run_step", p->patch.run_step == 1 ? value_string("") : value_printf(p->arena, "%" PRId64 " * ", p->patch.run_step));
+	for (int i = 0; i < c->pad_count; i++) {
+		const struct range *range = &c->arranged_pads[i];
+		struct value pad = pad_value(p, range);
+		int64_t reach = 0;
+		bool along = false;
+		for (int t = 0; t < c->terms; t++)
+			reach += index_factor(range->at, c->column + 1 + t) * (contraction_extent(c, t) - 1);
+		for (int k = 0; k < stage->dims; k++)
+			along |= stage->dim[k].pad == range;
+		value_dict_set(pad, "row", value_int(contraction_row(c) >= 0 ? index_factor(range->at, contraction_row(c)) : 0));
+		value_dict_set(pad, "reach", value_int(reach));
+		value_list_add(pads, pad);
+		if (!along)
+			value_list_add(others, pad);
+	}
+	value_dict_set(patch, "floats", value_int(stage->floats));
+	value_dict_set(patch, "strides", strides);
+	value_dict_set(patch, "dims", dims);
+	value_dict_set(patch, "pads", pads);
+	value_dict_set(patch, "others", others);
+	value_dict_set(patch, "span", value_bool(last && last->pad && last->factor == 1));
+	value_dict_set(patch, "run", value_int(run ? last->extent : 1));
+	value_dict_set(patch, "step", value_int(run ? last->stride : 1));
 	return patch;
 }
 
@@ -541,16 +456,36 @@ static struct value call_pool_load(struct template_call *call)
 {
 	const struct pool_part *part = call->user;
 	const struct contraction *c = part->p->c;
-	const int64_t *stride = c->result->placed->stride;
-	int64_t tap = call_int(call, 0, 0), up = tap / c->pool.size[1], across = tap % c->pool.size[1], of_row = 0, of_column = 0;
-	for (int k = 0, v; k < c->result->rank; k++)
-		if (index_is_var(c->store_at[k], &v)) {
-			of_row = v == c->pool.row ? stride[k] : of_row;
-			of_column = v == c->pool.across ? stride[k] : of_column;
-		}
-	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + %s", up * of_row + across * of_column, c->pool.stride[1] * of_column,
-		c->pool.by_panel ? "e" : "c");
+	int64_t tap = call_int(call, 0, 0);
+	const char *at = arena_printf(part->p->arena, "pooled + %" PRId64 " + %" PRId64 " * l + %s", contraction_tap(part->p, tap),
+		c->pool.stride[1] * part->p->pooled.dim[1].lies, c->pool.by_panel ? "e" : "c");
 	return part->left ? value_printf(part->p->arena, "vec_load_n(%s, %" PRId64 ", 0.f)", at, part->left) : value_printf(part->p->arena, "vec_load(%s)", at);
+}
+
+int64_t contraction_tap(const struct printing *p, int64_t tap)
+{
+	return tap / p->c->pool.size[1] * p->pooled.dim[0].lies + tap % p->c->pool.size[1] * p->pooled.dim[1].lies;
+}
+
+const struct index *contraction_pooled(const struct printing *p, const char *across, const char *column, const char **names, int *lane)
+{
+	const struct contraction *c = p->c;
+	const struct definition *d = c->pool.d;
+	const struct index *at[MAX_RANK];
+	*lane = -1;
+	for (int v = 0; v < MAX_VARS; v++)
+		names[v] = "0";
+	for (int v = 0; v < d->rank; v++) {
+		int root = c->pool.of[v], var = -1;
+		at[v] = index_var(p->arena, v, d->extents[v]);
+		if (root == c->pool.row || root == c->pool.across)
+			names[v] = root == c->pool.row ? "q" : across;
+		else if (root >= 0 && index_is_var(c->of_root[root], &var)) {
+			names[v] = var == c->column ? column : p->names[var];
+			*lane = var == c->column ? v : *lane;
+		}
+	}
+	return placed_address(p->arena, d, at);
 }
 
 static struct value call_pool_store(struct template_call *call)
@@ -558,27 +493,14 @@ static struct value call_pool_store(struct template_call *call)
 	const struct pool_part *part = call->user;
 	struct printing *p = part->p;
 	const struct contraction *c = p->c;
-	const struct definition *d = c->pool.d;
-	const struct index *at[MAX_RANK];
-	const char *value = call_string(call, 0, ""), *names[MAX_VARS];
+	const char *value = call_string(call, 0, ""), *names[MAX_VARS], *column = p->names[c->column];
 	struct printer printer = printer_of(p, NULL);
-	for (int v = 0; v < MAX_VARS; v++)
-		names[v] = "0";
-	int lane = -1;
-	for (int v = 0; v < d->rank; v++) {
-		int root = c->pool.of[v], var = -1;
-		at[v] = index_var(p->arena, v, d->extents[v]);
-		if (root >= 0 && root != c->pool.row && root != c->pool.across && index_is_var(c->of_root[root], &var)) {
-			names[v] = var == c->column && c->pool.by_panel ? arena_printf(p->arena, "(%s + e)", p->names[var]) : p->names[var];
-			lane = var == c->column ? v : lane;
-		}
-		names[v] = root == c->pool.row ? "q" : root == c->pool.across ? "l" : names[v];
-	}
+	int lane;
+	const struct index *address = contraction_pooled(p, "l", c->pool.by_panel ? arena_printf(p->arena, "(%s + e)", column) : column, names, &lane);
 	printer.names = names;
 	printer.lane = -1;
-	const struct index *address = placed_address(p->arena, d, at);
 	int64_t step = lane >= 0 ? index_factor(address, lane) : 1;
-	const char *to = printer_address(&printer, d, address), *left = part->left ? arena_printf(p->arena, ", %" PRId64, part->left) : "";
+	const char *to = printer_address(&printer, c->pool.d, address), *left = part->left ? arena_printf(p->arena, ", %" PRId64, part->left) : "";
 	return step == 1 ? value_printf(p->arena, "vec_store%s(%s, %s%s)", part->left ? "_n" : "", to, value, left)
 		: value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", part->left ? "_n" : "", to, step, value, left);
 }
@@ -589,14 +511,7 @@ static struct value pool_value(struct printing *p)
 	if (!c->pool.d)
 		return value_none();
 	struct value pool = value_dict(p->arena), parts = value_list(p->arena), taps = value_list(p->arena);
-	int64_t columns = c->extents[c->column], lanes = p->emit->target->lanes, whole = columns / lanes * lanes, floats = 0;
-	for (int k = 0; k < c->result->rank; k++)
-		if (c->result->placed->stride[k]) {
-			int v = -1;
-			index_is_var(c->store_at[k], &v);
-			int64_t extent = v == c->pool.row ? c->pool.size[0] : c->pool.by_panel && c->result->placed->stride[k] == 1 ? c->tile_vecs * lanes : c->result->extents[k];
-			floats += c->result->placed->stride[k] * (extent - 1);
-		}
+	int64_t columns = c->extents[c->column], lanes = p->emit->target->lanes, whole = columns / lanes * lanes;
 	for (int64_t t = 0; t < c->pool.size[0] * c->pool.size[1]; t++)
 		value_list_add(taps, value_int(t));
 	for (int tail = 0; tail < 2; tail++) {
@@ -612,7 +527,7 @@ static struct value pool_value(struct printing *p)
 		value_dict_set(part, "store", value_function(p->arena, "store", "value", call_pool_store, user));
 		value_list_add(parts, part);
 	}
-	value_dict_set(pool, "floats", value_int(floats + 1));
+	value_dict_set(pool, "floats", value_int(p->pooled.floats));
 	value_dict_set(pool, "by_panel", value_bool(c->pool.by_panel));
 	value_dict_set(pool, "lane", value_string(c->pool.by_panel ? "e" : "c"));
 	value_dict_set(pool, "size", value_int(c->pool.size[0]));
@@ -660,6 +575,14 @@ static struct value gathered_value(struct printing *p, int64_t terms)
 	value_dict_set(gathered, "columns", value_int(c->extents[c->column]));
 	const struct index *element = index_substitute(p->arena, c->b_at, with);
 	value_dict_set(gathered, "element", value_string(printer_element(&printer, c->b->of, element)));
+	/* the same for who copies columns of neighbouring last terms at once */
+	const struct index *first[MAX_VARS] = { 0 };
+	int last = c->column + c->terms;
+	if (c->terms)
+		first[last] = index_constant(p->arena, 0);
+	value_dict_set(gathered, "from", value_string(printer_address(&printer, c->b->of, index_substitute(p->arena, c->b_at, first))));
+	value_dict_set(gathered, "row", value_int(c->terms ? index_factor(c->b_at, last) : 0));
+	value_dict_set(gathered, "lane", value_int(index_factor(c->b_at, c->column)));
 	value_dict_set(gathered, "square", gathered_square(p, &printer, element));
 	p->names[SPARE_VEC] = "v";
 	return gathered;
@@ -669,8 +592,8 @@ static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 {
 	const struct contraction *c = p->c;
 	int lanes = p->emit->target->lanes, left = (int)(c->extents[c->column] % lanes), heights[2], widths[2], height_count = 0, width_count = 0;
-	heights[height_count++] = (int)((rows + c->row_blocks - 1) / c->row_blocks);
-	if (rows % c->row_blocks)
+	heights[height_count++] = c->warps ? c->tile_rows : (int)((rows + c->row_blocks - 1) / c->row_blocks);
+	if (rows % c->row_blocks && !c->warps)
 		heights[height_count++] = (int)(rows / c->row_blocks);
 	widths[width_count++] = (int)((vecs + c->panels - 1) / c->panels);
 	if (vecs % c->panels)
@@ -693,7 +616,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	const struct contraction *c = kernel->detail;
 	struct arena *arena = emit->arena;
 	*p = (struct printing){ .emit = emit, .arena = arena, .kernel = kernel, .c = c };
-	int lanes = emit->target->lanes, row = row_variable(c);
+	int lanes = emit->target->lanes, row = contraction_row(c);
 	int64_t rows = row >= 0 ? c->extents[row] : 1, vecs = (c->extents[c->column] + lanes - 1) / lanes, terms = 1, packed = 1;
 	for (int v = 0; v < MAX_VARS; v++)
 		p->names[v] = arena_printf(arena, v < c->batches ? "n%d" : v < c->column ? "i%d" : v == c->column ? "c" : "k%d",
@@ -704,17 +627,20 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	p->names[PASS_VAR] = "pass";
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
-	plan_patch(p);
+	if (!c->warps)
+		plan_patch(p);
+	if (c->pool.d)
+		stage_pooled(c, lanes, &p->pooled);
 	list_tiles(p, rows, vecs);
 
 	const char *params, *arguments;
-	tile_arguments(p, &params, &arguments);
+	(c->warps ? block_arguments : tile_arguments)(p, &params, &arguments);
 	struct value globals = value_dict(arena), tiles = value_list(arena), choices = value_list(arena);
 	bool heavy = c->value && expr_cost(c->value) > HEAVY;
 	for (int i = 0; i < p->tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
-		int64_t inner = c->terms ? term_extent(c, c->terms - 1) : 1;
-		int unroll = emit->target->small ? 1 : inner <= 4 ? (int)inner : p->tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
+		int64_t inner = c->terms ? contraction_extent(c, c->terms - 1) : 1;
+		int unroll = c->warps ? BLOCK_UNROLL : emit->target->small ? 1 : inner <= 4 ? (int)inner : p->tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
 		struct tile_user *user = new(arena, struct tile_user);
 		*user = (struct tile_user){ new(arena, struct printing), &p->tiles[i] };
 		*user->p = *p;
@@ -724,8 +650,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(tile, "vecs", value_int(p->tiles[i].vecs));
 		value_dict_set(tile, "whole", value_int(p->tiles[i].vecs - (p->tiles[i].left != 0)));
 		value_dict_set(tile, "heavy", value_bool(heavy));
-		value_dict_set(tile, "terms", extents_of(p, c->column + 1, c->terms));
-		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT ? 0 : unroll * p->tiles[i].vecs * lanes));
+		value_dict_set(tile, "terms", c->warps ? block_terms(p, terms) : extents_of(p, c->column + 1, c->terms));
+		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT || c->warps ? 0 : unroll * p->tiles[i].vecs * lanes));
 		value_dict_set(tile, "unroll", value_int(unroll));
 		value_dict_set(tile, "next_lines", value_int(c->next_lines * unroll));
 		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
@@ -740,7 +666,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		struct text when;
 		text_init(&when, emit->build);
 		if (i < p->tile_count - 1) {
-			if (row >= 0 && rows % c->row_blocks)
+			if (row >= 0 && rows % c->row_blocks && !c->warps)
 				text_printf(&when, "rows == %d", p->tiles[i].rows);
 			if (p->tiles[i].last && c->panels > 1)
 				text_printf(&when, "%spanel == %" PRId64, when.count ? " && " : "", c->panels - 1);
@@ -797,8 +723,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
 		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
 	}
-	int64_t scratch = (p->patch.needed ? p->patch.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
-	for (int i = 0; heavy && i < p->tile_count; i++)
+	int64_t scratch = (p->patched ? p->patch.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
+	for (int i = 0; heavy && !c->warps && i < p->tile_count; i++)
 		scratch += (int64_t)p->tiles[i].rows * p->tiles[i].vecs * lanes;
 	if (emit->target->scratch_bytes && scratch > emit->target->scratch_bytes / 4)
 		fail(emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld", (long long)scratch * 4, emit->target->name,
@@ -825,17 +751,17 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "column", value_string(p->names[c->column]));
 	value_dict_set(globals, "batches", extents_of(p, 0, c->batches));
 	value_dict_set(globals, "outer", outer);
-	value_dict_set(globals, "blocks", value_int(step));
+	value_dict_set(globals, "blocks", value_int(c->warps ? c->row_blocks : step));
 	value_dict_set(globals, "row", row_value);
 	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
 	value_dict_set(globals, "pool", pool_value(p));
 	value_dict_set(globals, "patch", patch_value(p));
 	value_dict_set(globals, "gathered", gathered_value(p, terms));
+	value_dict_set(globals, "block", c->warps ? block_value(p, &printer) : value_none());
 	return globals;
 }
 
 const char *contraction_buffer(void *user, const struct definition *of) { return buffer_name(user, of); }
-int contraction_row(const struct contraction *c) { return row_variable(c); }
 
 void contraction_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {

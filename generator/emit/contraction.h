@@ -3,6 +3,8 @@
 #define EMIT_CONTRACTION_H
 #include "emit/emit.h"
 
+enum { SPARE_ROW = CONTRACTION_VARS - 2, SPARE_VEC = CONTRACTION_VARS - 1 };     /* variables of their own: r, v */
+
 struct tile { int rows, vecs, left; bool last; const char *name; };           /* left: lanes of the last vector; 0: all */
 struct stride { const char *name; int64_t direct, patched; };
 
@@ -17,24 +19,21 @@ struct printing {
 	int tile_count;
 	struct stride term_stride[MAX_VARS];          /* of a, by term */
 	struct stride row_stride;
-	struct patch {
-		bool needed;
-		int64_t floats, run, run_step;
-		const char *inside, *there, *from;
-		/* Where the innermost dim has a pad: its elements [span_from, span_to) are there, between zeros.  NULL: it has none */
-		const char *span_from, *span_to, *span_there, *span_base;
-		int64_t span_run, span_step;
-		/* the same for who copies it otherwise: `factor` * i + `base` lies in [from, to), and `others` holds */
-		struct patch_dim { int64_t extent, stride, factor, from, to; const char *base; } dim[MAX_VARS];
-		int dim_count;
-		const char *others, *start;
-		struct value dims;
-	} patch;
+	bool patched;                                 /* a's part that a tile reads is copied where it reaches into padding */
+	struct stage patch;
+	struct stage pooled;                          /* rows of the result that wait for a maximum over windows */
 };
 
 /* The values of c/contraction.jinja; `p` stays, for those who print more. */
 struct value contraction_values(struct emit *, const struct kernel *, struct printing *p);
+int64_t contraction_tap(const struct printing *, int64_t tap);           /* where the rows of a maximum have the tap of its first window */
+/* Where it stores, over its own variables, by `names`: q, across, column; lane: the variable along the columns, or -1. */
+const struct index *contraction_pooled(const struct printing *, const char *across, const char *column, const char **names, int *lane);
 const char *contraction_buffer(void *user, const struct definition *);    /* of a printing: the name of a pointer */
-int contraction_row(const struct contraction *);                          /* the variable of the tile's rows; -1: none */
+
+/* block.c: the value `block` of cuda/contraction.jinja; floats from row to row of the staged a, from term to term of the staged b. */
+struct value block_value(struct printing *p, struct printer *);
+int block_a_step(const struct contraction *);
+int block_b_step(const struct printing *);
 
 #endif

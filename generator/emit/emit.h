@@ -11,7 +11,7 @@
  *
  * With `lane` the expression stands for target->lanes neighbours along that variable and is a vec: a load whose address
  * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other vec_gather.  What a vector may hold is
- * printer_can_vector's to say.  Without it the expression is a scalar of its own C type.  Addresses are placed_address's. */
+ * expr_can_vector's to say.  Without it the expression is a scalar of its own C type.  Addresses are placed_address's. */
 #ifndef EMIT_EMIT_H
 #define EMIT_EMIT_H
 #include "kernels/kernels.h"
@@ -60,11 +60,6 @@ const char *printer_range(struct printer *, const struct range *);              
 const char *printer_address(struct printer *, const struct definition *, const struct index *address);     /* "y + 16 * i + c" */
 const char *printer_element(struct printer *, const struct definition *, const struct index *address);     /* "y[16 * i + c]" */
 
-/* Whether the expression can be a vec along that variable: float alone, affine in it, no select on it. */
-bool        printer_can_vector(const struct expr *, int lane);
-/* A number as C: "0x1.8p+1f", "0.5f", "(-1.f / 0.f)", "7ll". */
-const char *print_number(struct arena *, enum dtype, double number, int64_t integer);
-
 
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
 struct value emit_kernel_value(struct emit *, const struct kernel *);
@@ -76,8 +71,12 @@ struct value emit_lets(struct arena *, const struct printer *);           /* [{t
 const char  *emit_buffer(void *kernel, const struct definition *);        /* a printer's `buffer`: the kernel's parameter; user is the kernel */
 
 /* ---- one file a shape: appends the kernel's functions ---- */
+/* static void NAME(const T *restrict a, …, T *restrict y, long from, long to).  Needs c/loops.jinja and a prelude. */
+void loops_emit(struct emit *, const struct kernel *, struct text *out);
 void contraction_emit(struct emit *, const struct kernel *, struct text *out);
 void winograd_emit(struct emit *, const struct kernel *, struct text *out);
+/* The values of c/winograd.jinja, without the kernel and what it calls: sizes, addresses, tile. */
+struct value winograd_values(struct emit *, const struct kernel *);
 void chain_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/chain.jinja; more: what each step is called with at last, NULL: all of its blocks. */
 struct value chain_values(struct emit *, const struct kernel *, const char *const *more);
@@ -87,6 +86,21 @@ void emit_kernel(struct emit *, const struct kernel *, struct text *out);
 /* ---- words.c: a prelude, with the words that `text` needs and those that they need ---- */
 struct value emit_target_value(struct emit *);
 void emit_prelude(struct emit *, const char *text, size_t count, struct text *out);
+
+/* ---- names.c: names of a user -> identifiers that meet nobody else's ---- */
+/* A tensor as a member of a library's structs; `upper` is the library's name in upper case. */
+const char *emit_member(struct arena *, const char *name, const char *upper);
+/* A file's stem as the name of a library. */
+const char *emit_name(struct arena *, const char *name);
+/* EXIT_USAGE where --name says what emit_name would have changed, but for keywords, which have more behind them. */
+void        emit_name_check(struct build *, const char *name);
+/* "LIBRARY_NAME", what one graph of several is called; `others`: those of all. */
+const char *emit_part_name(struct arena *, const char *library, const char *name, const char *const *others, int count);
+/* What its target is called in CMake, and "NAME_OK": as they are, or with an underscore behind. */
+const char *emit_cmake_target(struct arena *, const char *name);
+const char *emit_ok(struct arena *, const char *upper);
+/* What the symbols of a graph begin with where nobody calls them by name. */
+const char *emit_part_prefix(struct arena *, int number);
 
 /* ---- package.c: a library's files ---- */
 /* A file more for people: NAME.STAGE.txt */
@@ -99,18 +113,23 @@ struct part {                             /* a graph of the library */
 	const char *routine;              /* what the module calls it: the graph's name */
 	const char *model;                /* for comments: the model's file name */
 	const char *const *input_names, *const *output_names;     /* the graph's */
+	const struct target *target;      /* of a library for several CPUs: this part's; NULL: that of the emit */
+	const char *numbers;              /* NAME_NUMBERS: program_numbers */
 };
 /* An input that keeps its value from run to run, and the output that is its next value. */
 struct state_pair { const char *input, *output; };
 struct package {
 	const struct part *parts;
 	int part_count;
+	bool cpus;                        /* the parts are one graph for several CPUs, best first: the first that runs here is called */
 	const char *name;                 /* identifier: prefix of the library, its weights, its module */
 	int threads;                      /* > 1: kernels are shared over the caller's parallel-for */
 	const char *options;              /* for comments and the manifest: "--cpu x86-64-v3 …" */
 	const char *cc;                   /* NULL: nothing is compiled */
+	const char *cflags;               /* behind those of the CPU, for compiler and linker; NULL: none */
 	int jobs;
-	bool shared;                      /* also libNAME.so, for ingot itself */
+	bool shared;                      /* also libNAME.so, for ingot itself: every symbol is there */
+	bool exported;                    /* also libNAME.so, for its users: the functions of the header are there, and no other symbol */
 	bool profile;                     /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
 	bool managed;                     /* also the module descriptor, and the runtime */
 	bool steps;                       /* its routines are static schedules of kernels, not calls */
@@ -124,8 +143,6 @@ struct package {
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };
-/* A name as a C identifier that is no keyword of C or C++. */
-const char *emit_identifier(struct arena *, const char *name);
 /* Writes the folder; all files or none. */
 void package_write(struct emit *, const struct package *, const char *directory);
 

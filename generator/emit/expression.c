@@ -3,7 +3,6 @@
  * named by a let where it is first needed.  Text is never put into a text that would repeat it. */
 #include "emit/emit.h"
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,31 +23,6 @@ struct numbering { VECTOR(struct numbered) all; int bucket[BUCKETS]; };
 struct printed { const char *text; int level; };
 
 static struct printed print(struct printer *, int number, bool branch);
-
-/* ---- numbers ---- */
-
-const char *print_number(struct arena *arena, enum dtype type, double number, int64_t integer)
-{
-	const char *end = type == DTYPE_F64 ? "" : "f";
-	char digits[32];
-	if (dtypes[type].class != CLASS_FLOAT) {
-		if (type == DTYPE_I64 || type == DTYPE_U64)
-			return integer == INT64_MIN ? "(-9223372036854775807ll - 1)"
-				: arena_printf(arena, type == DTYPE_U64 ? "%" PRId64 "ull" : "%" PRId64 "ll", integer);
-		return arena_printf(arena, type == DTYPE_U32 ? "%" PRId64 "u" : "%" PRId64, integer);
-	}
-	if (type != DTYPE_F64)
-		number = (float)number;
-	if (isnan(number))
-		return type == DTYPE_F64 ? "(0. / 0.)" : "(0.f / 0.f)";
-	if (isinf(number))                        /* no header is needed for these */
-		return arena_printf(arena, "(%s1.%s / 0.%s)", number < 0 ? "-" : "", end, end);
-	/* In decimal where that is short and exact, else as a hexadecimal float. */
-	snprintf(digits, sizeof digits, "%.5g", number);
-	if (strtod(digits, NULL) == number && !strchr(digits, 'e'))
-		return arena_printf(arena, "%s%s%s", digits, strchr(digits, '.') ? "" : ".", *end ? end : strchr(digits, '.') ? "" : "0");
-	return arena_printf(arena, "%a%s", number, end);
-}
 
 /* ---- indices ---- */
 
@@ -138,44 +112,6 @@ const char *printer_address(struct printer *printer, const struct definition *of
 const char *printer_element(struct printer *printer, const struct definition *of, const struct index *address)
 {
 	return arena_printf(printer->arena, "%s[%s]", printer->buffer(printer->user, of), printer_index(printer, address));
-}
-
-static bool index_bends(const struct index *index, int var)         /* not affine in the variable */
-{
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : atom->kind != ATOM_VAR && index_uses(atom->of, var))
-			return true;
-	}
-	return false;
-}
-
-bool printer_can_vector(const struct expr *expr, int lane)
-{
-	if (expr->type != DTYPE_F32)
-		return false;
-	switch (expr->kind) {
-	case EXPR_LOAD:
-		for (int d = 0; d < expr->of->rank; d++)
-			if (index_bends(expr->at[d], lane))
-				return false;
-		return true;
-	case EXPR_SELECT:
-		for (int i = 0; i < expr->range_count; i++)
-			if (index_uses(expr->ranges[i].at, lane))
-				return false;
-		break;
-	case EXPR_INDEX:
-	case EXPR_CAST:
-		return false;
-	case EXPR_NUMBER:
-	case EXPR_SCALAR:
-		break;
-	}
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !printer_can_vector(expr->arg[i], lane))
-			return false;
-	return true;
 }
 
 /* ---- numbering ---- */
@@ -305,7 +241,8 @@ void printer_share(struct printer *printer, const struct expr *const *roots, siz
 
 static const char *c_type(const struct printer *printer, const struct expr *expr)
 {
-	return printer->lane >= 0 ? "vec" : dtypes[expr->type].class == CLASS_FLOAT ? dtypes[expr->type].c : "long long";
+	return printer->lane >= 0 ? "vec" : dtypes[expr->type].class == CLASS_FLOAT || expr->type == DTYPE_U64 ? dtypes[expr->type].c
+		: "long long";
 }
 
 /* Every second float: neighbours in the pairs [0, 1], [2, 3] … of the buffer, so that a window's taps share what they load.  NULL where
@@ -377,7 +314,7 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	/* Integers wrap around, which C's operators on long long do not promise. */
 	if (class != CLASS_FLOAT && row_level(row) != LEVEL_PRIMARY)
 		row = arena_printf(printer->arena, "k_%s(a, b)", scalars[expr->row].name);
-	const char *prefix = class != CLASS_FLOAT ? "i_" : expr->type == DTYPE_F64 ? "d_" : printer->lane >= 0 || printer->target->lanes == 1 ? "k_" : "s_";
+	const char *prefix = expr->type == DTYPE_U64 ? "u_" : class != CLASS_FLOAT ? "i_" : expr->type == DTYPE_F64 ? "d_" : printer->lane >= 0 || printer->target->lanes == 1 ? "k_" : "s_";
 	int level = row_level(row);
 	struct printed arg[3] = { { 0 } };
 	for (int i = 0; i < 3; i++)
@@ -410,7 +347,7 @@ static struct printed print_row(struct printer *printer, const struct numbered *
 	}
 	const char *text = arena_copy(printer->arena, out.at, out.count);
 	text_release(&out);
-	if (class != CLASS_FLOAT && expr->type != DTYPE_I64)             /* each step wraps to its own type */
+	if (class != CLASS_FLOAT && expr->type != DTYPE_I64 && expr->type != DTYPE_U64)      /* each step wraps to its own type */
 		return (struct printed){ arena_printf(printer->arena, "(%s)%s", dtypes[expr->type].c, text), LEVEL_CAST };
 	return (struct printed){ text, level };
 }
@@ -437,11 +374,13 @@ static struct printed print_cast(struct printer *printer, const struct expr *exp
 		return (struct printed){ arena_printf(arena, "(%s)%s", to->c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST };
 	/* A float becomes an integer by cutting; what does not fit is the nearest that does. */
 	int bits = to->bits;
+	if (expr->type == DTYPE_U64)
+		return (struct printed){ arena_printf(arena, "u_of_float(%s)", a.text), LEVEL_PRIMARY };
 	bool is_signed = to->class == CLASS_INT;
 	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1)) : (int64_t)(UINT64_MAX >> (64 - bits));
 	int64_t least = is_signed ? -most - 1 : 0;
-	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text, print_number(arena, DTYPE_F64, (double)least, 0),
-		print_number(arena, DTYPE_F64, (double)most, 0), print_number(arena, DTYPE_I64, 0, least), print_number(arena, DTYPE_I64, 0, most));
+	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text, number_text(arena, DTYPE_F64, (double)least, 0),
+		number_text(arena, DTYPE_F64, (double)most, 0), number_text(arena, DTYPE_I64, 0, least), number_text(arena, DTYPE_I64, 0, most));
 	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST };
 }
 
@@ -452,7 +391,7 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	struct arena *arena = printer->arena;
 	switch (expr->kind) {
 	case EXPR_NUMBER: {
-		const char *text = print_number(arena, expr->type, expr->number, expr->integer);
+		const char *text = number_text(arena, expr->type, expr->number, expr->integer);
 		if (printer->lane >= 0)
 			return (struct printed){ arena_printf(arena, "vec_set(%s)", text), LEVEL_PRIMARY };
 		return (struct printed){ text, *text == '-' || *text == '(' ? LEVEL_CAST : LEVEL_PRIMARY };

@@ -1,6 +1,5 @@
-/* kernel.c: what all kernels' templates are given, and which file prints which shape. */
+/* kernel.c: what all kernels' templates are given. */
 #include "emit/emit.h"
-#include "loops/loops.h"
 #include <inttypes.h>
 
 const char *emit_symbol(struct emit *emit, const struct kernel *kernel)
@@ -112,12 +111,5 @@ void emit_kernel(struct emit *emit, const struct kernel *kernel, struct text *ou
 {
 	if (kernel->same)
 		return;
-	if (kernel->shape == SHAPE_LOOPS)
-		loops_emit(emit, kernel, out);
-	else if (kernel->shape == SHAPE_WINOGRAD)
-		winograd_emit(emit, kernel, out);
-	else if (kernel->shape == SHAPE_CHAIN)
-		chain_emit(emit, kernel, out);
-	else
-		contraction_emit(emit, kernel, out);
+	shapes[kernel->shape].emit(emit, kernel, out);
 }

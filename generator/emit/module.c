@@ -78,7 +78,7 @@ static void add_node(struct describing *d, const struct definition *of, const ch
 	if (known)
 		node_same(d, known, of, d->w->of->model);
 	else {
-		push(d->arena, &d->nodes, (struct module_node){ .name = name, .of = of, .bytes = of->placed->bytes, .writer = -1, .reader = -1 });
+		push(d->arena, &d->nodes, (struct module_node){ .name = name, .of = of, .bytes = placed(of)->bytes, .writer = -1, .reader = -1 });
 		known = &d->nodes.at[d->nodes.count - 1];
 	}
 	for (size_t i = 0; written && i < d->w->lowered->choice_count; i++)
@@ -94,8 +94,11 @@ static void add_node(struct describing *d, const struct definition *of, const ch
 static struct module_node *node_needed(struct describing *d, const char *option, const char *name)
 {
 	struct module_node *node = node_find(d, name);
+	struct choices choices = choices_for(d->w->emit->build, name);
+	for (size_t i = 0; !node && i < d->nodes.count; i++)
+		choices_add(&choices, d->nodes.at[i].name);
 	if (!node)
-		fail(d->w->emit->build, EXIT_USAGE, NULL, "--%s %s: no graph has an input or output of that name", option, name);
+		fail(d->w->emit->build, EXIT_USAGE, NULL, "--%s %s: no graph has an input or output of that name%s", option, name, choices_text(&choices));
 	return node;
 }
 
@@ -220,31 +223,31 @@ static void add_tensor(struct describing *d, const struct definition *of)
 {
 	static const uint32_t modes[] = { [MODE_VIRTUAL] = INGOT_VIRTUAL, [MODE_LOCAL] = INGOT_LOCAL, [MODE_DEVICE] = INGOT_LOCAL,
 		[MODE_CONSTANT] = INGOT_HOSTED_CONSTANT };
-	const struct placed *placed = of->placed;
-	const struct module_node *node = placed->mode == MODE_HOSTED ? node_of(d, of) : NULL;
+	const struct placed *p = placed(of);
+	const struct module_node *node = p->mode == MODE_HOSTED ? node_of(d, of) : NULL;
 	struct value value = value_dict(d->arena);
-	bool memory = placed->mode == MODE_DEVICE || placed->mode == MODE_HOSTED || placed->mode == MODE_CONSTANT;
+	bool memory = p->mode == MODE_DEVICE || p->mode == MODE_HOSTED || p->mode == MODE_CONSTANT;
 	value_dict_set(value, "name", literal(d->arena, of->name));
 	value_dict_set(value, "routine", value_int(d->w->part));
-	value_dict_set(value, "mode", value_int(node ? node_mode(node) : modes[placed->mode]));
+	value_dict_set(value, "mode", value_int(node ? node_mode(node) : modes[p->mode]));
 	/* Scratch is the default of what is not virtual; the size says whether it may lie on a stack. */
 	value_dict_set(value, "provenance", value_int(node && node->flags & INGOT_NODE_STATE ? INGOT_BY_READ_FIRST
-		: placed->mode == MODE_LOCAL ? placed->provenance * 1000 + INGOT_BY_DEFAULT_LOCAL
-		: placed->mode == MODE_DEVICE ? placed->provenance * 1000 + (placed->bytes > INGOT_LOCAL_BYTES ? INGOT_BY_LOCAL_SIZE : INGOT_BY_DEFAULT_LOCAL)
-		: placed->provenance));
+		: p->mode == MODE_LOCAL ? p->provenance * 1000 + INGOT_BY_DEFAULT_LOCAL
+		: p->mode == MODE_DEVICE ? p->provenance * 1000 + (p->bytes > INGOT_LOCAL_BYTES ? INGOT_BY_LOCAL_SIZE : INGOT_BY_DEFAULT_LOCAL)
+		: p->provenance));
 	value_dict_set(value, "dtype", dtype_word(d->arena, of->type));
 	value_dict_set(value, "extents", numbers(d->arena, of->extents, of->rank));
-	value_dict_set(value, "strides", memory ? numbers(d->arena, placed->stride, of->rank) : value_none());
+	value_dict_set(value, "strides", memory ? numbers(d->arena, p->stride, of->rank) : value_none());
 	value_dict_set(value, "at", memory ? argument_of(d, of) : place_value(d->arena, "INGOT_FROM_KERNEL", 0, 0));
-	value_dict_set(value, "bytes", value_int(placed->mode == MODE_VIRTUAL ? 0 : placed->bytes));
-	value_dict_set(value, "kernel", value_int(placed->kernel ? placed->kernel->number : -1));
+	value_dict_set(value, "bytes", value_int(p->mode == MODE_VIRTUAL ? 0 : p->bytes));
+	value_dict_set(value, "kernel", value_int(p->kernel ? p->kernel->number : -1));
 	value_list_add(d->tensors, value);
 }
 
 /* A constant that no kernel reads has no place. */
 static bool is_there(const struct definition *of)
 {
-	return of->placed && !(of->placed->mode == MODE_CONSTANT && of->placed->offset < 0) && !(of->placed->mode == MODE_DEVICE && of->placed->first < 0);
+	return !(placed(of)->mode == MODE_CONSTANT && placed(of)->offset < 0) && !(placed(of)->mode == MODE_DEVICE && placed(of)->first < 0);
 }
 
 /* The nodes of the inputs, but for what comes from the merge buffer; or of the outputs. */
@@ -395,7 +398,7 @@ void package_module(struct writing *w)
 	const char *file = arena_printf(w->emit->arena, "%s_module.c", w->package->name);
 	package_describe(w);
 	package_render(w, "package/module.jinja", file);
-	push(w->emit->arena, &w->sources, file);
+	package_source(w, file);
 	for (size_t i = 0; i < embedded_runtime_count; i++) {
 		const struct embedded_file *one = &embedded_runtime_files[i];
 		const char *name = arena_printf(w->emit->arena, "runtime/%s", one->name);

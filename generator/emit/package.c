@@ -1,35 +1,20 @@
 /* package.c: what all packages have: names, the places of arguments, the weights, the manifest. */
 #include "emit/package.h"
-#include "ingot/names.h"
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define VERSION "0.1.0"
-
 /* ---- names ---- */
-const char *emit_identifier(struct arena *arena, const char *name)
-{
-	size_t length = strlen(name);
-	char *made = arena_alloc(arena, length + 4), *p = made;
-	if (!length || isdigit((unsigned char)*name))
-		*p++ = 'x';
-	for (const char *q = name; *q; q++)
-		*p++ = isalnum((unsigned char)*q) ? *q : '_';
-	if (ingot_name_is_keyword(made))
-		*p++ = '_';
-	return made;
-}
-
-static const char **fields_of(struct arena *arena, const char *const *names, size_t count)
+static const char **fields_of(struct arena *arena, const char *const *names, size_t count, const char *upper)
 {
 	const char **fields = new_array(arena, const char *, count);
 	for (size_t i = 0; i < count; i++) {
-		fields[i] = emit_identifier(arena, names[i]);
+		fields[i] = emit_member(arena, names[i], upper);
 		for (size_t k = 0; k < i; k++)
 			if (!strcmp(fields[k], fields[i])) {
-				fields[i] = arena_printf(arena, "%s_%zu", fields[i], i);
+				fields[i] = emit_member(arena, arena_printf(arena, "%s_%zu", fields[i], i), upper);
 				k = (size_t)-1;
 			}
 	}
@@ -58,6 +43,7 @@ static struct value tensor_value(struct arena *arena, const struct definition *d
 	value_dict_set(value, "name", value_string(package_quiet(arena, name)));
 	value_dict_set(value, "field", value_string(field));
 	value_dict_set(value, "c", value_string(dtypes[d->type].c));
+	value_dict_set(value, "elements", value_int(definition_elements(d)));
 	value_dict_set(value, "dims", value_copy(arena, dims.at, dims.count));
 	text_release(&dims);
 	return value;
@@ -100,22 +86,22 @@ static void share_items(struct writing *w)
 		const struct lowered *lowered = w->package->parts[p].lowered;
 		for (size_t i = 0; i < lowered->constants.count; i++) {
 			struct constant_item *item = &lowered->constants.at[i];
-			struct placed *placed = item->of->placed;
-			struct blob_item made = { item, placed->offset, placed->bytes, 0, p };
+			struct placed *of = placed(item->of);
+			struct blob_item made = { item, of->offset, of->bytes, 0, p };
 			size_t k = 0;
 			if (w->package->part_count > 1) {
-				void *bytes = blob_item(w, item, (size_t)placed->bytes);
-				made.hash = hash_bytes(bytes, (size_t)placed->bytes, 0);
+				void *bytes = blob_item(w, item, (size_t)of->bytes);
+				made.hash = hash_bytes(bytes, (size_t)of->bytes, 0);
 				free(bytes);
 				while (k < w->items.count && !(w->items.at[k].hash == made.hash && w->items.at[k].bytes == made.bytes
 					&& same_bytes(w, &w->items.at[k], item)))
 					k++;
 				if (k < w->items.count) {
-					placed->offset = w->items.at[k].offset;
+					of->offset = w->items.at[k].offset;
 					continue;
 				}
-				placed->offset = made.offset = w->weights_bytes;
-				w->weights_bytes += (placed->bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
+				of->offset = made.offset = w->weights_bytes;
+				w->weights_bytes += (of->bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
 			}
 			push(w->emit->arena, &w->items, made);
 		}
@@ -129,31 +115,45 @@ static void share_items(struct writing *w)
 /* Item by item: the blob of a large model is never whole in memory.  Between items there are zeros up to the next one's place. */
 void package_add_blob(struct writing *w)
 {
-	bool right = true;
+	int reason = 0;
 	if (!w->weights_bytes)                                /* a file that is only named would be missed in the end */
 		return;
 	const char *path = file_set_path(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	FILE *file = fopen(path, "wb");
-	for (size_t i = 0; file && right && i < w->items.count; i++) {
+	reason = file ? 0 : errno;
+	for (size_t i = 0; !reason && i < w->items.count; i++) {
 		size_t end = (size_t)(i + 1 < w->items.count ? w->items.at[i + 1].offset : w->weights_bytes), room = end - (size_t)w->items.at[i].offset;
 		void *item = blob_item(w, w->items.at[i].item, room);
-		right = fwrite(item, 1, room, file) == room;
+		reason = fwrite(item, 1, room, file) == room ? 0 : errno;
 		if (w->package->managed)
 			w->weights_hash = hash_bytes(item, room, w->weights_hash);
 		free(item);
 	}
-	if (!file || fclose(file) || !right)
-		fail(w->emit->build, EXIT_ENVIRONMENT, path, "%zu bytes of weights cannot be written", (size_t)w->weights_bytes);
+	if (file && fclose(file) && !reason)
+		reason = errno;
+	if (!reason) {
+		struct mapped written = file_map(w->emit->build, path);
+		w->blob_hash = hash_bytes(written.at, written.bytes, 0);
+		file_unmap(written);
+	}
+	if (reason)
+		fail(w->emit->build, file_code(reason), path, "%zu bytes of weights cannot be written: %s", (size_t)w->weights_bytes, strerror(reason));
 }
 
 /* ---- places ---- */
 struct place package_place(const struct writing *w, const struct definition *d)
 {
 	const struct program *program = w->lowered->program;
-	if (d->placed->mode == MODE_CONSTANT)
-		return (struct place){ PLACE_WEIGHTS, "weights", d->placed->offset };
-	if (d->placed->mode == MODE_DEVICE)
-		return (struct place){ PLACE_WORKSPACE, "workspace", d->placed->offset };
+	if (placed(d)->mode == MODE_CONSTANT)
+		return (struct place){ PLACE_WEIGHTS, "weights", placed(d)->offset };
+	if (placed(d)->mode == MODE_DEVICE)
+		return (struct place){ PLACE_WORKSPACE, "workspace", placed(d)->offset };
+	for (size_t i = 0; i < w->slots.count; i++) {
+		if (program->inputs.at[w->slots.at[i].input] == d)
+			return (struct place){ PLACE_STATE, "state", w->slots.at[i].at };
+		if (program->outputs.at[w->slots.at[i].output] == d)
+			return (struct place){ PLACE_NEXT, "next", (int64_t)i };
+	}
 	for (size_t i = 0; i < program->inputs.count; i++)
 		if (program->inputs.at[i] == d)
 			return (struct place){ PLACE_INPUT, "input", (int64_t)i };
@@ -163,19 +163,84 @@ struct place package_place(const struct writing *w, const struct definition *d)
 	fail(w->emit->build, EXIT_LIMIT, d->name, "has no place");       /* lowered_check has seen to it */
 }
 
-/* ---- the manifest ---- */
+/* ---- states of the bare profile ---- */
+static const struct slot *slot_of(const struct writing *w, size_t number, bool input)
+{
+	for (size_t i = 0; i < w->slots.count; i++)
+		if ((input ? w->slots.at[i].input : w->slots.at[i].output) == number)
+			return &w->slots.at[i];
+	return NULL;
+}
+
+static size_t name_number(const char *const *names, size_t count, const char *name)
+{
+	size_t i = 0;
+	while (i < count && strcmp(names[i], name))
+		i++;
+	return i;
+}
+
+/* Those of the current part. */
+static void add_slots(struct writing *w)
+{
+	enum { ALIGN = 8 };
+	const struct package *package = w->package;
+	const struct program *program = w->lowered->program;
+	struct build *build = w->emit->build;
+	w->slots.count = 0;
+	w->state_bytes = 0;
+	for (size_t i = 0; !package->managed && i < package->state_count; i++) {
+		const struct state_pair *pair = package->states + i;
+		struct slot slot = { name_number(w->of->input_names, program->inputs.count, pair->input),
+			name_number(w->of->output_names, program->outputs.count, pair->output), w->state_bytes, 0 };
+		if (slot.input == program->inputs.count && slot.output == program->outputs.count && package->part_count > 1)
+			continue;                             /* another graph's */
+		if (slot.input == program->inputs.count || slot.output == program->outputs.count)
+			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: should be an input and an output of one graph", pair->input, pair->output);
+		const struct definition *from = program->inputs.at[slot.input], *to = program->outputs.at[slot.output];
+		bool same = from->type == to->type && from->rank == to->rank;
+		for (int v = 0; same && v < from->rank; v++)
+			same = from->extents[v] == to->extents[v];
+		if (!same)
+			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: should have one type and shape", pair->input, pair->output);
+		if (slot_of(w, slot.input, true) || slot_of(w, slot.output, false))
+			fail(build, EXIT_USAGE, w->of->model, "--state %s=%s: is a state already", pair->input, pair->output);
+		int64_t bytes = (placed(from)->bytes + ALIGN - 1) / ALIGN * ALIGN;
+		slot.next = slot.at + bytes;
+		w->state_bytes += 2 * bytes;
+		push(w->emit->arena, &w->slots, slot);
+	}
+}
+
+static struct value slots_value(const struct writing *w)
+{
+	struct value list = value_list(w->emit->arena);
+	for (size_t i = 0; i < w->slots.count; i++) {
+		const struct slot *slot = w->slots.at + i;
+		struct value value = tensor_value(w->emit->arena, w->lowered->program->inputs.at[slot->input], w->of->input_names[slot->input],
+			w->output_fields[slot->output]);
+		value_dict_set(value, "at", value_int(slot->at));
+		value_dict_set(value, "next", value_int(slot->next));
+		value_list_add(list, value);
+	}
+	return list;
+}
+
+/* ---- the manifest: docs/manifest.schema.json ---- */
 static json_t *tensors_json(const struct writing *w, bool inputs)
 {
 	const struct program *program = w->lowered->program;
 	json_t *list = json_array();
 	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
 		const struct definition *d = inputs ? program->inputs.at[i] : program->outputs.at[i];
+		if (inputs && slot_of(w, i, true))
+			continue;
 		json_t *dims = json_array();
 		for (int v = 0; v < d->rank; v++)
 			json_array_append_new(dims, json_integer(d->extents[v]));
 		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:o,s:I}", "name", inputs ? w->of->input_names[i] : w->of->output_names[i],
 			"field", inputs ? w->input_fields[i] : w->output_fields[i], "type", dtypes[d->type].text, "dims", dims,
-			"bytes", (json_int_t)d->placed->bytes));
+			"bytes", (json_int_t)placed(d)->bytes));
 	}
 	return list;
 }
@@ -184,6 +249,7 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 static void manifest_part(const struct writing *w, json_t *manifest)
 {
 	const struct lowered *lowered = w->lowered;
+	const struct program *program = lowered->program;
 	json_t *kernels = json_array();
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
@@ -199,13 +265,42 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 			"template", kernel->template_name ? kernel->template_name : "", "tile", kernel->tile ? kernel->tile : "", "nodes", nodes, "arguments", arguments,
 			"flops", kernel->flops, "bytes", kernel->bytes));
 	}
+	json_object_set_new(manifest, "numbers", json_string(w->of->numbers));
 	json_object_set_new(manifest, "inputs", tensors_json(w, true));
 	json_object_set_new(manifest, "outputs", tensors_json(w, false));
+	for (size_t i = 0; i < w->slots.count; i++) {
+		const struct slot *slot = w->slots.at + i;
+		if (!i)
+			json_object_set_new(manifest, "states", json_array());
+		json_array_append_new(json_object_get(manifest, "states"), json_pack("{s:s,s:s,s:I,s:I}", "name", w->of->input_names[slot->input],
+			"next", w->of->output_names[slot->output], "at", (json_int_t)slot->at, "bytes", (json_int_t)placed(program->inputs.at[slot->input])->bytes));
+	}
+	if (w->slots.count)
+		json_object_set_new(manifest, "state_bytes", json_integer(w->state_bytes));
 	json_object_set_new(manifest, "workspace_bytes", json_integer(lowered->workspace_bytes));
 	json_object_set_new(manifest, "workspace_align", json_integer(lowered->workspace_align));
 	if (w->stack_bytes[w->part] > 0)
 		json_object_set_new(manifest, "stack_bytes", json_integer(w->stack_bytes[w->part]));
 	json_object_set_new(manifest, "kernels", kernels);
+}
+
+/* How many, where there are several; 0: the library is one graph. */
+static int graphs_of(const struct package *package) { return package->part_count > 1 && !package->cpus ? package->part_count : 0; }
+
+/* What differs from CPU to CPU; the keys beside it are of the first, but for the workspace, which holds any. */
+static void manifest_cpus(struct writing *w, json_t *manifest)
+{
+	json_t *list = json_array();
+	for (int p = 0; p < w->package->part_count; p++) {
+		package_part(w, p);
+		json_t *one = json_pack("{s:s,s:s,s:I}", "cpu", w->emit->target->name, "prefix", w->of->name, "weights_bytes", (json_int_t)w->lowered->weights_bytes);
+		manifest_part(w, one);
+		json_object_del(one, "inputs");
+		json_object_del(one, "outputs");
+		json_array_append_new(list, one);
+	}
+	json_object_set_new(manifest, "workspace_bytes", json_integer(package_workspace(w)));
+	json_object_set_new(manifest, "cpus", list);
 }
 
 json_t *package_manifest(struct writing *w)
@@ -215,27 +310,35 @@ json_t *package_manifest(struct writing *w)
 	json_t *sources = json_array(), *symbols = json_object(), *graphs = json_array(), *manifest;
 	for (size_t i = 0; i < w->sources.count; i++)
 		json_array_append_new(sources, json_string(w->sources.at[i]));
-	if (package->part_count == 1)
+	if (!graphs_of(package))
 		json_object_set_new(symbols, "run", json_string(arena_printf(arena, "%s_run", package->name)));
 	if (w->weights_bytes)
 		json_object_set_new(symbols, "weights", json_string(arena_printf(arena, "%s_weights", package->name)));
 	if (package->managed)
 		json_object_set_new(symbols, "module", json_string(arena_printf(arena, "%s_module", package->name)));
-	manifest = json_pack("{s:s,s:s,s:s,s:o,s:o,s:s}", "prefix", package->name, "header", arena_printf(arena, "%s.h", package->name), "library",
+	manifest = json_pack("{s:i,s:s,s:s,s:s,s:s,s:o,s:o,s:s}", "schema", 1, "version", INGOT_VERSION, "prefix", package->name, "header", arena_printf(arena, "%s.h", package->name), "library",
 		package->cc ? arena_printf(arena, "lib%s.a", package->name) : "", "sources", sources, "symbols", symbols, "options", package->options);
-	for (int p = 0; package->part_count > 1 && p < package->part_count; p++) {
+	if (package->exported)
+		json_object_set_new(manifest, "shared_library", json_string(arena_printf(arena, "lib%s.so", package->name)));
+	for (int p = 0; p < graphs_of(package); p++) {
 		package_part(w, p);
 		json_t *graph = json_pack("{s:s,s:s,s:s}", "prefix", w->of->name, "header", arena_printf(arena, "%s.h", w->of->name), "run",
 			arena_printf(arena, "%s_run", w->of->name));
 		manifest_part(w, graph);
 		json_array_append_new(graphs, graph);
 	}
-	if (package->part_count > 1)
+	if (graphs_of(package))
 		json_object_set(manifest, "graphs", graphs);
-	else
+	else {
+		package_part(w, 0);
 		manifest_part(w, manifest);
+	}
+	if (package->cpus)
+		manifest_cpus(w, manifest);
 	json_decref(graphs);
 	json_object_set_new(manifest, "weights_bytes", json_integer(w->weights_bytes));
+	if (w->weights_bytes)
+		json_object_set_new(manifest, "weights_hash", json_string(arena_printf(arena, "%016" PRIx64, w->blob_hash)));
 	json_t *libm = json_array();
 	for (size_t i = 0; i < w->libm.count; i++)
 		json_array_append_new(libm, json_string(w->libm.at[i]));
@@ -261,9 +364,14 @@ static struct value tensors_value(const struct writing *w, bool inputs)
 	struct arena *arena = w->emit->arena;
 	const struct program *program = w->lowered->program;
 	struct value list = value_list(arena);
-	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++)
-		value_list_add(list, inputs ? tensor_value(arena, program->inputs.at[i], w->of->input_names[i], w->input_fields[i])
-			: tensor_value(arena, program->outputs.at[i], w->of->output_names[i], w->output_fields[i]));
+	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
+		bool state = slot_of(w, i, inputs) != NULL;
+		struct value value = inputs ? tensor_value(arena, program->inputs.at[i], w->of->input_names[i], w->input_fields[i])
+			: tensor_value(arena, program->outputs.at[i], w->of->output_names[i], w->output_fields[i]);
+		value_dict_set(value, "state", value_bool(state));
+		if (!(state && inputs))
+			value_list_add(list, value);
+	}
 	return list;
 }
 
@@ -273,6 +381,52 @@ const char *package_upper(struct arena *arena, const char *name)
 	for (char *p = upper; *p; p++)
 		*p = (char)toupper((unsigned char)*p);
 	return upper;
+}
+
+/* The instructions that a target's row needs, as the compiler's macros; those that a call asks the CPU for; and the flags that turn them on. */
+static void target_values(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	const struct target *target = w->emit->target;
+	struct value macros = value_list(arena), features = value_list(arena);
+	const char *machine = "";
+	for (const char *word = target->needs ? target->needs : ""; *word; word += strspn(word, " ")) {
+		size_t length = strcspn(word, " ");
+		char *one = arena_copy(arena, word, length);
+		if (word == target->needs)
+			value_list_add(macros, value_string(!strcmp(one, "cortex-m") ? "__ARM_FEATURE_FMA" : !strcmp(one, "x86-64") ? "__x86_64__"
+				: arena_printf(arena, "__%s__", one)));
+		else {
+			value_list_add(macros, value_printf(arena, "__%s__", package_upper(arena, one)));
+			value_list_add(features, value_string(one));
+		}
+		word += length;
+	}
+	for (const char *word = target->cc_flags ? target->cc_flags : ""; *word; word += strspn(word, " ")) {
+		size_t length = strcspn(word, " ");
+		if (!strncmp(word, "-m", 2))
+			machine = arena_printf(arena, "%s%s%.*s", machine, *machine ? " " : "", (int)length, word);
+		word += length;
+	}
+	value_dict_set(w->globals, "target", value_string(target->name));
+	value_dict_set(w->globals, "macros", macros);
+	value_dict_set(w->globals, "features", features);
+	value_dict_set(w->globals, "machine", value_string(machine));
+}
+
+void package_source(struct writing *w, const char *file)
+{
+	push(w->emit->arena, &w->sources, file);
+	push(w->emit->arena, &w->source_flags, w->emit->target->cc_flags);
+}
+
+int64_t package_workspace(const struct writing *w)
+{
+	int64_t bytes = w->lowered->workspace_bytes;
+	for (int p = 0; w->package->cpus && p < w->package->part_count; p++)
+		if (w->package->parts[p].lowered->workspace_bytes > bytes)
+			bytes = w->package->parts[p].lowered->workspace_bytes;
+	return bytes;
 }
 
 void package_part(struct writing *w, int number)
@@ -285,28 +439,42 @@ void package_part(struct writing *w, int number)
 	w->part = number;
 	w->of = part;
 	w->lowered = lowered;
-	w->emit->name = part->name;
-	w->input_fields = fields_of(arena, part->input_names, lowered->program->inputs.count);
-	w->output_fields = fields_of(arena, part->output_names, lowered->program->outputs.count);
+	const char *name = package->cpus ? package->name : part->name;
+	if (part->target)
+		w->emit->target = part->target;
+	w->emit->name = w->scratch ? emit_part_prefix(arena, number) : part->name;
+	w->input_fields = fields_of(arena, part->input_names, lowered->program->inputs.count, package_upper(arena, package->name));
+	w->output_fields = fields_of(arena, part->output_names, lowered->program->outputs.count, package_upper(arena, package->name));
+	add_slots(w);
 	w->globals = value_dict(arena);
+	value_dict_set(w->globals, "states", slots_value(w));
+	value_dict_set(w->globals, "state_bytes", value_int(w->state_bytes));
 	value_dict_set(w->globals, "library", value_string(package->name));
-	value_dict_set(w->globals, "name", value_string(part->name));
-	value_dict_set(w->globals, "NAME", value_string(package_upper(arena, part->name)));
+	value_dict_set(w->globals, "name", value_string(name));
+	value_dict_set(w->globals, "unit", value_string(part->name));
+	value_dict_set(w->globals, "cpus", value_bool(package->cpus));
+	value_dict_set(w->globals, "NAME", value_string(package_upper(arena, name)));
+	value_dict_set(w->globals, "OK", value_string(emit_ok(arena, package_upper(arena, name))));
+	value_dict_set(w->globals, "cmake_target", value_string(emit_cmake_target(arena, package->name)));
 	value_dict_set(w->globals, "model", value_string(package_quiet(arena, part->model)));
-	value_dict_set(w->globals, "version", value_string(VERSION));
-	value_dict_set(w->globals, "options", value_string(package->options));
+	value_dict_set(w->globals, "version", value_string(INGOT_VERSION));
+	value_dict_set(w->globals, "options", value_string(package_quiet(arena, package->options)));
+	value_dict_set(w->globals, "numbers", value_string(part->numbers));
 	value_dict_set(w->globals, "log", value_bool(w->emit->target->log));
 	value_dict_set(w->globals, "large", value_bool(package->large));
 	value_dict_set(w->globals, "managed", value_bool(package->managed));
 	value_dict_set(w->globals, "inputs", tensors_value(w, true));
 	value_dict_set(w->globals, "outputs", tensors_value(w, false));
 	value_dict_set(w->globals, "threads", value_int(package->threads));
-	value_dict_set(w->globals, "workspace_bytes", value_int(lowered->workspace_bytes));
+	value_dict_set(w->globals, "workspace_bytes", value_int(package_workspace(w)));
 	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));
 	value_dict_set(w->globals, "weights_bytes", value_int(w->weights_bytes));
 	value_dict_set(w->globals, "stack_bytes", w->stack_bytes[number] ? value_int(w->stack_bytes[number]) : value_none());
-	value_dict_set(w->globals, "stack_by", value_string(package->cc ? package->cc : ""));
+	value_dict_set(w->globals, "stack_by", value_string(package->cc ? package_quiet(arena, package->cc) : ""));
 	value_list_add(flags, value_string(w->emit->target->cc_flags));
+	if (package->cflags)
+		value_list_add(flags, value_string(package->cflags));
+	target_values(w);
 	value_dict_set(w->globals, "flags", flags);
 }
 
@@ -314,6 +482,16 @@ void package_begin(struct writing *w)
 {
 	w->stack_bytes = new_array(w->emit->arena, int64_t, (size_t)w->package->part_count);
 	share_items(w);
+	for (size_t i = 0; !w->package->managed && i < w->package->state_count; i++) {
+		const struct state_pair *pair = w->package->states + i;
+		bool known = false;
+		for (int p = 0; p < w->package->part_count; p++) {
+			const struct part *part = w->package->parts + p;
+			known |= name_number(part->input_names, part->lowered->program->inputs.count, pair->input) < part->lowered->program->inputs.count;
+		}
+		if (!known)
+			fail(w->emit->build, EXIT_USAGE, NULL, "--state %s=%s: no graph has an input of that name", pair->input, pair->output);
+	}
 	package_part(w, 0);
 }
 

@@ -20,6 +20,13 @@ struct blob_item {
 	int part;                         /* the first that has it */
 };
 
+/* Of the bare profile: an input that lies in the context's state, and the output that is copied there in the end.  Where the caller does not
+ * want that output it lies behind it, at `next`. */
+struct slot {
+	size_t input, output;             /* of the graph */
+	int64_t at, next;                 /* bytes into the state */
+};
+
 struct writing {
 	struct emit *emit;
 	const struct package *package;
@@ -27,13 +34,17 @@ struct writing {
 	const struct part *of;
 	const struct lowered *lowered;
 	const char **input_fields, **output_fields;
+	VECTOR(struct slot) slots;
+	int64_t state_bytes;
 
 	struct file_set *files;
 	struct value globals;             /* what every file's template sees */
 	VECTOR(struct blob_item) items;
 	int64_t weights_bytes;
+	uint64_t blob_hash;               /* XXH64 of the weights' file */
 	uint64_t weights_hash;            /* of the managed profile */
 	VECTOR(const char *) sources;     /* that are compiled into the library */
+	VECTOR(const char *) source_flags;        /* with these flags each */
 	VECTOR(const char *) headers;     /* that they include */
 	VECTOR(const char *) runtime;     /* the runtime's files, below runtime/ */
 	VECTOR(const char *) libm;        /* the C library's functions that the kernels call: those of double tensors */
@@ -51,8 +62,11 @@ void package_add_manifest(struct writing *, json_t *);                    /* tak
 const char *package_upper(struct arena *, const char *name);
 const char *package_quiet(struct arena *, const char *name);              /* that may stand inside a comment */
 
+void package_source(struct writing *, const char *file);                  /* adds one for the current target */
+int64_t package_workspace(const struct writing *);                        /* of the current part; of a library for several CPUs the largest */
+
 /* Where a kernel's argument is: bytes into weights or workspace, or the number of an input or output. */
-enum place_kind { PLACE_WEIGHTS, PLACE_WORKSPACE, PLACE_INPUT, PLACE_OUTPUT };
+enum place_kind { PLACE_WEIGHTS, PLACE_WORKSPACE, PLACE_INPUT, PLACE_OUTPUT, PLACE_STATE, PLACE_NEXT };         /* PLACE_NEXT: number of the slot */
 struct place { enum place_kind kind; const char *word; int64_t at; };
 struct place package_place(const struct writing *, const struct definition *);
 
@@ -60,7 +74,7 @@ struct place package_place(const struct writing *, const struct definition *);
 void package_compile(struct writing *);                                   /* the libraries; w->stack_bytes of a package of one part */
 
 /* module.c */
-#define PACKAGE_RUNTIME_FLAGS "-std=gnu11 -D_GNU_SOURCE -O2"                 /* what the runtime's sources are compiled with */
+const char *package_runtime_flags(struct writing *);                        /* what the runtime's sources are compiled with */
 void package_module(struct writing *);                                    /* adds NAME_module.c and the runtime's sources */
 void package_describe(struct writing *);                                  /* into the globals: what package/module.jinja needs */
 

@@ -14,6 +14,8 @@ static const char *argument_of(struct writing *w, const struct param *param)
 	switch (place.kind) {
 	case PLACE_WEIGHTS: return arena_printf(arena, "(const %s *)(const void *)(call->weights + %" PRId64 ")", type, place.at);
 	case PLACE_WORKSPACE: return arena_printf(arena, "(%s%s *)(void *)(call->workspace + %" PRId64 ")", qualifier, type, place.at);
+	case PLACE_STATE: return arena_printf(arena, "(%s%s *)(void *)(call->state + %" PRId64 ")", qualifier, type, place.at);
+	case PLACE_NEXT: return arena_printf(arena, "call->next_%" PRId64, place.at);
 	case PLACE_INPUT: return arena_printf(arena, "call->in->%s", w->input_fields[place.at]);
 	default: return arena_printf(arena, "call->out->%s", w->output_fields[place.at]);
 	}
@@ -109,7 +111,7 @@ static void add_kernels(struct writing *w)
 		value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 		value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
 		package_render(w, "package/kernels.jinja", file);
-		push(arena, &w->sources, file);
+		package_source(w, file);
 		text_release(&kernels);
 		text_release(&prelude);
 	}
@@ -126,7 +128,7 @@ static void add_profile(struct writing *w)
 	emit_prelude(w->emit, words, sizeof words - 1, &prelude);
 	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 	package_render(w, "package/profile.jinja", file);
-	push(w->emit->arena, &w->sources, file);
+	package_source(w, file);
 	text_release(&prelude);
 }
 
@@ -162,7 +164,36 @@ static void add_weights(struct writing *w)
 	}
 	const char *file = arena_printf(arena, "%s_weights.S", w->package->name);
 	package_render(w, "package/weights_s.jinja", file);
-	push(arena, &w->sources, file);
+	package_source(w, file);
+}
+
+static void add_headers(struct writing *w, const char *name)
+{
+	struct arena *arena = w->emit->arena;
+	push(arena, &w->headers, arena_printf(arena, "%s.h", name));
+	package_render(w, "package/header.jinja", w->headers.at[w->headers.count - 1]);
+	package_render(w, "package/hpp.jinja", arena_printf(arena, "%s.hpp", name));
+}
+
+/* Which part is called where: NAME.c, for any CPU of the architecture. */
+static void add_dispatch(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	const char *file = arena_printf(arena, "%s.c", w->package->name);
+	struct value parts = value_list(arena);
+	for (int p = 0; p < w->package->part_count; p++) {
+		struct value part = value_dict(arena);
+		package_part(w, p);
+		value_dict_set(part, "unit", value_string(w->of->name));
+		value_dict_set(part, "features", value_dict_get(w->globals, "features"));
+		value_list_add(parts, part);
+	}
+	value_dict_set(w->globals, "parts", parts);
+	package_render(w, "package/dispatch.jinja", file);
+	w->emit->target = target_find("generic");
+	package_source(w, file);
+	package_part(w, 0);
+	add_headers(w, w->package->name);
 }
 
 static void add_part(struct writing *w, int part)
@@ -171,17 +202,17 @@ static void add_part(struct writing *w, int part)
 	const char *file;
 	package_part(w, part);
 	file = arena_printf(arena, "%s.c", w->of->name);
-	push(arena, &w->sources, file);
-	push(arena, &w->headers, arena_printf(arena, "%s.h", w->of->name));
+	package_source(w, file);
 	add_kernels(w);
 	package_render(w, "package/run.jinja", file);
-	package_render(w, "package/header.jinja", w->headers.at[w->headers.count - 1]);
+	if (!w->package->cpus)
+		add_headers(w, w->of->name);
 	if (w->package->profile)
 		add_profile(w);
 	if (w->emit->target->log) {
 		file = arena_printf(arena, "%s_log.c", w->of->name);
 		package_render(w, "package/log.jinja", file);
-		push(arena, &w->sources, file);
+		package_source(w, file);
 	}
 }
 
@@ -197,6 +228,7 @@ static void add_umbrella(struct writing *w)
 	value_dict_set(w->globals, "LIBRARY", value_string(package_upper(arena, w->package->name)));
 	package_render(w, "package/umbrella.jinja", file);
 	push(arena, &w->headers, file);
+	package_render(w, "package/umbrella_hpp.jinja", arena_printf(arena, "%s.hpp", w->package->name));
 }
 
 static struct value strings(struct arena *arena, const char *const *at, size_t count)
@@ -213,22 +245,47 @@ void package_c(struct writing *w)
 	const struct package *package = w->package;
 	for (int p = 0; p < package->part_count; p++)
 		add_part(w, p);
-	if (package->part_count > 1)
+	if (package->cpus)
+		add_dispatch(w);
+	else if (package->part_count > 1)
 		add_umbrella(w);
 	add_weights(w);
 	if (package->managed)
 		package_module(w);
+	if (package->exported) {
+		struct value names = value_list(arena);
+		for (int p = 0; p < package->part_count; p++)
+			if (!package->cpus)
+				value_list_add(names, value_string(package->parts[p].name));
+		if (package->cpus)
+			value_list_add(names, value_string(package->name));
+		value_dict_set(w->globals, "names", names);
+		package_render(w, "package/exports.jinja", arena_printf(arena, "%s.map", package->name));
+	}
 	if (package->cc) {
 		package_compile(w);
-		for (int p = 0; p < package->part_count; p++)
+		for (int p = 0; p < (package->cpus ? 1 : package->part_count); p++)
 			if (w->stack_bytes[p]) {
 				package_part(w, p);
-				package_render(w, "package/header.jinja", arena_printf(arena, "%s.h", w->of->name));
+				package_render(w, "package/header.jinja", arena_printf(arena, "%s.h", package->cpus ? package->name : w->of->name));
 			}
 	}
 	package_part(w, 0);
-	value_dict_set(w->globals, "runtime_flags", value_string(PACKAGE_RUNTIME_FLAGS));
-	value_dict_set(w->globals, "sources", strings(arena, w->sources.at, w->sources.count));
+	value_dict_set(w->globals, "runtime_flags", value_string(package_runtime_flags(w)));
+	/* The weights' source depends on what objects are. */
+	struct value sources = value_list(arena), apart = value_list(arena);
+	for (size_t i = 0; i < w->sources.count; i++)
+		if (strcmp(w->sources.at[i] + strlen(w->sources.at[i]) - 2, ".S")) {
+			struct value one = value_dict(arena);
+			value_dict_set(one, "file", value_string(w->sources.at[i]));
+			value_dict_set(one, "flags", value_string(w->source_flags.at[i]));
+			value_list_add(apart, one);
+			value_list_add(sources, value_string(w->sources.at[i]));
+		}
+	value_dict_set(w->globals, "apart", apart);
+	value_dict_set(w->globals, "cflags", value_string(package->cflags ? package->cflags : ""));
+	value_dict_set(w->globals, "sources", sources);
+	value_dict_set(w->globals, "portable", value_bool(w->weights_bytes <= PORTABLE_BYTES));
 	VECTOR(const char *) units = { 0 };
 	for (size_t i = 0; i < w->runtime.count; i++)
 		if (!strcmp(w->runtime.at[i] + strlen(w->runtime.at[i]) - 2, ".c"))

@@ -6,20 +6,19 @@
 
 enum { WARP = 32 };
 
-/* A block is one warp: a tile of a contraction, else a block of the kernel's function. */
+/* A block is one warp, or the warps of a large product: a tile of a contraction, else a block of the kernel's function. */
 static int64_t blocks_of(struct writing *w, const struct kernel *kernel)
 {
-	double blocks = (double)kernel->blocks;
-	if (kernel->shape == SHAPE_CONTRACTION) {
-		const struct contraction *c = kernel->detail;
-		blocks = (double)c->row_blocks * (double)c->panels;
-		int around = c->batches + (c->rows ? c->rows - 1 : 0);    /* batches, and rows around the innermost */
-		for (int v = 0; v < around; v++)
-			blocks *= (double)c->extents[v];
-	}
+	int64_t blocks = kernel_tiles(kernel);
 	if (blocks > INT32_MAX)
-		fail(w->emit->build, EXIT_LIMIT, kernel->root->name, "%.0f blocks; a grid has at most %d", blocks, INT32_MAX);
-	return (int64_t)blocks;
+		fail(w->emit->build, EXIT_LIMIT, kernel->root->name, "%" PRId64 " blocks; a grid has at most %d", blocks, INT32_MAX);
+	return blocks;
+}
+
+static int warps_of(const struct kernel *kernel)
+{
+	const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
+	return c && c->warps ? c->warps : 1;
 }
 
 /* The launches as template values, and as JSON into the manifest's kernels. */
@@ -45,10 +44,11 @@ static struct value launches(struct writing *w, json_t *manifest)
 		value_dict_set(launch, "number", value_int(kernel->number));
 		value_dict_set(launch, "symbol", value_string(emit_symbol(w->emit, kernel)));
 		value_dict_set(launch, "blocks", value_int(blocks));
+		value_dict_set(launch, "warps", value_int(warps_of(kernel)));
 		value_dict_set(launch, "arguments", arguments);
 		value_list_add(list, launch);
 		json_object_set_new(row, "blocks", json_integer(blocks));
-		json_object_set_new(row, "threads", json_integer(WARP));
+		json_object_set_new(row, "threads", json_integer(WARP * warps_of(kernel)));
 	}
 	return list;
 }
@@ -67,7 +67,7 @@ static void add_unit(struct writing *w)
 	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 	value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
 	package_render(w, "cuda/unit.jinja", file);
-	push(w->emit->arena, &w->sources, file);
+	package_source(w, file);
 	text_release(&kernels);
 	text_release(&prelude);
 }
@@ -85,10 +85,10 @@ static void add_emulator(struct writing *w)
 void package_cuda(struct writing *w)
 {
 	add_unit(w);
+	package_add_blob(w);
 	json_t *manifest = package_manifest(w);
 	struct value list = launches(w, manifest);
 	json_object_set_new(manifest, "flags", json_string("-fmad=false"));
-	package_add_blob(w);
 	package_add_manifest(w, manifest);
 	value_dict_set(w->globals, "launches", list);
 	package_render(w, "cuda/header.jinja", arena_printf(w->emit->arena, "%s.h", w->package->name));

@@ -59,17 +59,21 @@ static struct value call_result(struct template_call *call)
 	return result;
 }
 
-void winograd_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
 	const struct definition *x = c->rewrite->x, *y = c->root;
 	struct arena *arena = emit->arena;
-	struct printing *p = new(arena, struct printing);
-	*p = (struct printing){ .emit = emit, .arena = arena, .kernel = kernel, .c = c };
-	for (int v = 0; v < MAX_VARS; v++)
-		p->names[v] = "0";
-	struct value globals = value_dict(arena), from = value_dict(arena), tile = value_dict(arena);
+	struct value values = value_dict(arena), from = value_dict(arena), tile = value_dict(arena);
 	const char *name = emit_buffer((void *)(uintptr_t)kernel, c->x);
+	const struct { const char *key; int64_t value; } sizes[] = {
+		{ "m", c->rewrite->m }, { "batch", y->extents[0] }, { "height", x->extents[2] }, { "width", x->extents[3] },
+		{ "channels_in", c->rewrite->w->extents[1] }, { "channels_out", y->extents[1] }, { "out_height", y->extents[2] }, { "out_width", y->extents[3] },
+		{ "pad_top", c->rewrite->pad_top }, { "pad_left", c->rewrite->pad_left }, { "lanes", emit->target->lanes }, { "panels", c->panels },
+		{ "groups", c->group },
+	};
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		value_dict_set(values, sizes[i].key, value_int(sizes[i].value));
 	value_dict_set(from, "name", c->x_base ? value_printf(arena, "(%s + %" PRId64 ")", name, c->x_base) : value_string(name));
 	value_dict_set(from, "image", value_int(c->x_image));
 	value_dict_set(from, "row", value_int(c->x_row));
@@ -77,25 +81,22 @@ void winograd_emit(struct emit *emit, const struct kernel *kernel, struct text *
 	value_dict_set(from, "channel", value_int(c->x_channel));
 	value_dict_set(tile, "rows", value_int(c->tile_rows));
 	value_dict_set(tile, "vecs", value_int(c->tile_vecs));
-	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(globals, "m", value_int(c->rewrite->m));
-	value_dict_set(globals, "batch", value_int(y->extents[0]));
-	value_dict_set(globals, "height", value_int(x->extents[2]));
-	value_dict_set(globals, "width", value_int(x->extents[3]));
-	value_dict_set(globals, "channels_in", value_int(c->rewrite->w->extents[1]));
-	value_dict_set(globals, "channels_out", value_int(y->extents[1]));
-	value_dict_set(globals, "out_height", value_int(y->extents[2]));
-	value_dict_set(globals, "out_width", value_int(y->extents[3]));
-	value_dict_set(globals, "pad_top", value_int(c->rewrite->pad_top));
-	value_dict_set(globals, "pad_left", value_int(c->rewrite->pad_left));
-	value_dict_set(globals, "x", from);
-	value_dict_set(globals, "weights", value_string(emit_buffer((void *)(uintptr_t)kernel, c->packed)));
-	value_dict_set(globals, "lanes", value_int(emit->target->lanes));
-	value_dict_set(globals, "tile", tile);
-	value_dict_set(globals, "prefetch", value_bool(c->prefetch));
-	value_dict_set(globals, "panels", value_int(c->panels));
-	value_dict_set(globals, "groups", value_int(c->group));
-	value_dict_set(globals, "start", value_function(arena, "start", "channel left", call_start, p));
-	value_dict_set(globals, "result", value_function(arena, "result", "value image row column channel left", call_result, p));
-	template_render(emit->templates, kernel->template_name, globals, out);
+	value_dict_set(values, "x", from);
+	value_dict_set(values, "tile", tile);
+	value_dict_set(values, "weights", value_string(emit_buffer((void *)(uintptr_t)kernel, c->packed)));
+	value_dict_set(values, "prefetch", value_bool(c->prefetch));
+	return values;
+}
+
+void winograd_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	struct printing *p = new(emit->arena, struct printing);
+	*p = (struct printing){ .emit = emit, .arena = emit->arena, .kernel = kernel, .c = kernel->detail };
+	for (int v = 0; v < MAX_VARS; v++)
+		p->names[v] = "0";
+	struct value values = winograd_values(emit, kernel);
+	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(values, "start", value_function(p->arena, "start", "channel left", call_start, p));
+	value_dict_set(values, "result", value_function(p->arena, "result", "value image row column channel left", call_result, p));
+	template_render(emit->templates, kernel->template_name, values, out);
 }

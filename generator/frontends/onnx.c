@@ -469,9 +469,12 @@ struct graph *read_model(struct reader *reader, const void *at, size_t bytes)
 	struct wire_file file = { build, reader->file, at };
 	struct wire w = wire_of(&file, at, bytes), walk = w, graph_wire = { 0 };
 	int64_t ir_version = 0;
+	struct bytes producer[2] = { { 0 } };                 /* name, version */
 	for (struct wire_field f; wire_next(&walk, &f);)
 		if (f.number == 1) {
 			ir_version = wire_int(&f);
+		} else if (f.number == 2 || f.number == 3) {
+			producer[f.number - 2] = bytes_of(&f);
 		} else if (f.number == 8) {
 			read_opset(reader, wire_bytes(&f));
 		} else if (f.number == 7) {
@@ -480,6 +483,7 @@ struct graph *read_model(struct reader *reader, const void *at, size_t bytes)
 			graph_wire = wire_bytes(&f);
 		}
 	reader_ir(reader, ir_version);
+	reader_producer(reader, producer[0], producer[1]);
 	if (!graph_wire.at)
 		fail(build, EXIT_INVALID, reader->file, "holds no graph");
 	reader_opsets_done(reader);

@@ -527,12 +527,12 @@ static bool is(struct bytes word, const char *text)
 	return word.count == strlen(text) && !memcmp(word.at, text, word.count);
 }
 
-struct header { int64_t ir_version; const char *domain, *overload; };
+struct header { int64_t ir_version; const char *domain, *overload; struct bytes producer, version; };
 
-/* Producers, docs and metadata are read over. */
+/* Docs and metadata are read over. */
 static struct header parse_header(struct scan *s)
 {
-	struct header header = { 0, "", "" };
+	struct header header = { .domain = "", .overload = "" };
 	scan_want(s, '<');
 	do {
 		struct bytes key = scan_word(s);
@@ -549,7 +549,11 @@ static struct header parse_header(struct scan *s)
 			skip_pairs(s);
 		} else if (is(key, "model_version")) {
 			scan_int(s);
-		} else if (is(key, "producer_name") || is(key, "producer_version") || is(key, "doc_string")) {
+		} else if (is(key, "producer_name")) {
+			header.producer = scan_string(s);
+		} else if (is(key, "producer_version")) {
+			header.version = scan_string(s);
+		} else if (is(key, "doc_string")) {
 			scan_string(s);
 		} else {
 			s->at = key.at;
@@ -611,6 +615,7 @@ struct graph *read_text(struct reader *reader, const char *text, size_t count)
 	struct scan s = { reader, text, text, text + count };
 	struct header header = parse_header(&s);
 	reader_ir(reader, header.ir_version);
+	reader_producer(reader, header.producer, header.version);
 	reader_opsets_done(reader);
 	struct graph *graph = parse_graph(&s, scan_name(&s), NULL);
 	while (scan_peek(&s) || s.at < s.end) {

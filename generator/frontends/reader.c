@@ -28,6 +28,13 @@ void reader_ir(struct reader *reader, int64_t version)
 	reader->ir_version = version;
 }
 
+void reader_producer(struct reader *reader, struct bytes name, struct bytes version)
+{
+	struct arena *arena = reader->build->arena;
+	const char *one = name.count ? arena_copy(arena, name.at, name.count) : "", *two = version.count ? arena_copy(arena, version.at, version.count) : "";
+	reader->producer = text_clean(arena, arena_printf(arena, "%.100s%s%.100s", one, *one && *two ? " " : "", two));
+}
+
 void reader_opset(struct reader *reader, const char *domain, int64_t version)
 {
 	struct build *build = reader->build;
@@ -71,6 +78,8 @@ void reader_dim(struct reader *reader, const char *where, struct tensor *tensor,
 		fail(reader->build, EXIT_LIMIT, where, "more than %d dimensions", MAX_RANK);
 	if (extent < 0 && extent != -1)
 		fail(reader->build, EXIT_INVALID, where, "dimension %d is %lld", tensor->rank, (long long)extent);
+	if (symbol && !strcmp(symbol, "?"))
+		symbol = NULL;                                    /* exporters write it for what they do not know */
 	tensor->dims[tensor->rank++] = (struct dim){ extent, symbol };
 }
 
@@ -112,6 +121,7 @@ struct graph *reader_graph(struct reader *reader, const char *name)
 {
 	struct graph *graph = graph_new(reader->build, name, reader->file, NULL);
 	graph->ir_version = reader->ir_version;
+	graph->producer = reader->producer;
 	memcpy(&graph->opsets, &reader->opsets, sizeof graph->opsets);
 	return graph;
 }
@@ -244,9 +254,10 @@ void reader_inputs_done(struct reader *reader, struct graph *graph)
 	struct build *build = reader->build;
 	int kept = reader->options ? reader->options->keep_input_count : 0;
 	bool *seen = new_array(build->arena, bool, (size_t)kept);
-	size_t n = 0;
+	struct tensor **all = new_array(build->arena, struct tensor *, graph->inputs.count + 1);
+	size_t n = 0, count = graph->inputs.count;
 	for (size_t i = 0; i < graph->inputs.count; i++) {
-		struct tensor *tensor = graph->inputs.at[i];
+		struct tensor *tensor = all[i] = graph->inputs.at[i];
 		const char *where = reader_where(reader, "input", tensor->name);
 		if (is_kept(reader, tensor, seen)) {
 			tensor->is_initializer = false;
@@ -264,8 +275,12 @@ void reader_inputs_done(struct reader *reader, struct graph *graph)
 		graph->inputs.at[n++] = tensor;
 	}
 	graph->inputs.count = n;
-	for (int i = 0; i < kept; i++)
+	for (int i = 0; i < kept; i++) {
+		struct choices choices = choices_for(build, reader->options->keep_inputs[i]);
+		for (size_t k = 0; !seen[i] && k < count; k++)
+			choices_add(&choices, all[k]->name);
 		if (!seen[i])
-			fail(build, EXIT_USAGE, reader->file, "--keep-input %s: the model has no input of that name",
-			     reader->options->keep_inputs[i]);
+			fail(build, EXIT_USAGE, reader->file, "--keep-input %s: the model has no input of that name%s", reader->options->keep_inputs[i],
+				choices_text(&choices));
+	}
 }

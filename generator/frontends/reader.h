@@ -28,6 +28,7 @@ struct reader {
 	const char *folder;               /* of the model, where external data lies; NULL: external data is refused */
 	const struct read_options *options;
 	int64_t ir_version;
+	const char *producer;             /* name and version, "" where the model does not say */
 	VECTOR(struct opset) opsets;
 	VECTOR(struct opened_file) opened;
 	VECTOR(struct function *) functions;
@@ -43,6 +44,7 @@ const char *reader_name(struct reader *, const char *at, size_t count);
 
 /* The header of a model: versions known, every domain once ("ai.onnx" is ""). */
 void reader_ir(struct reader *, int64_t version);
+void reader_producer(struct reader *, struct bytes name, struct bytes version);
 void reader_opset(struct reader *, const char *domain, int64_t version);
 void reader_opsets_done(struct reader *);                 /* none given: an error, or version 1 before IR 3 */
 

@@ -51,6 +51,7 @@ struct graph *graph_new(struct build *build, const char *name, const char *file,
 	graph->build = build;
 	graph->name = name_is(build->names, name);
 	graph->file = file;
+	graph->producer = "";
 	graph->outer = outer;
 	graph->index = new(build->arena, struct tensor_index);
 	if (outer) {

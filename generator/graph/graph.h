@@ -85,6 +85,7 @@ struct graph {
 	const char *file;                 /* for messages */
 	struct graph *outer;              /* NULL: the main graph */
 	int64_t ir_version;
+	const char *producer;             /* what wrote the model, name and version; "" where it does not say */
 	VECTOR(struct opset) opsets;
 	VECTOR(struct tensor *) tensors;  /* all, in order of appearance */
 	VECTOR(struct tensor *) inputs;   /* without initialisers, unless kept by --keep-input */
@@ -142,7 +143,7 @@ void            graph_sweep(struct graph *);
 void graph_check(struct graph *);
 
 /* ---- print.c: ONNX's textual syntax; frontends/onnx_text.c reads it back ---- */
-/* Constants of more than `elements` elements are printed by name, type and shape only where elements >= 0 (for people). */
+/* Of a constant `elements` elements at most are printed, then …, where elements >= 0: for people; it does not read back then. */
 void graph_print(const struct graph *, int64_t elements, struct text *out);
 const char *name_text(struct build *, const char *name);               /* as it is, or in quotes where it is no identifier */
 const char *type_of_tensor(struct build *, const struct tensor *);      /* float[1,N,?]; float: rank 0; float[]: rank unknown */

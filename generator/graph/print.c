@@ -168,20 +168,15 @@ static void print_element(struct text *out, const struct tensor *tensor, size_t 
 	}
 }
 
-static bool is_long(const struct printer *p, const struct tensor *tensor)
-{
-	return p->elements >= 0 && tensor_elements(p->main->build, tensor) > p->elements;
-}
-
 static void print_data(const struct printer *p, const struct tensor *tensor)
 {
-	int64_t count = tensor_elements(p->main->build, tensor);
+	int64_t count = tensor_elements(p->main->build, tensor), shown = p->elements >= 0 && count > p->elements ? p->elements : count;
 	text_adds(p->out, "{");
-	for (int64_t i = 0; i < count; i++) {
+	for (int64_t i = 0; i < shown; i++) {
 		text_adds(p->out, i ? ", " : "");
 		print_element(p->out, tensor, (size_t)i);
 	}
-	text_adds(p->out, "}");
+	text_adds(p->out, shown == count ? "}" : shown ? ", …}" : "…}");
 }
 
 /* ---- attributes ---- */
@@ -190,10 +185,7 @@ static void print_graph(const struct printer *, const struct graph *, int indent
 static void print_constant(const struct printer *p, const struct tensor *tensor)
 {
 	text_printf(p->out, "%s ", type_of_tensor(p->main->build, tensor));
-	if (is_long(p, tensor))
-		text_adds(p->out, "{...}");
-	else
-		print_data(p, tensor);
+	print_data(p, tensor);
 }
 
 /* A list shows what it is by its first element; an empty one, and what is no plain value, needs its kind said. */
@@ -377,7 +369,7 @@ static void print_graph(const struct printer *p, const struct graph *graph, int 
 			between = ",";
 			print_indent(p, indent + 1);
 			print_value(p, tensor);
-			if (tensor->data && !is_long(p, tensor)) {
+			if (tensor->data) {
 				text_adds(p->out, " = ");
 				print_data(p, tensor);
 			}

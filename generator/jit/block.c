@@ -64,7 +64,7 @@ const char *blocks_scratch(struct blocks *b, int64_t floats, int64_t *offset)
 
 const char *blocks_number(struct blocks *b, double number)
 {
-	const char *text = print_number(b->arena, DTYPE_F32, number, 0);
+	const char *text = number_text(b->arena, DTYPE_F32, number, 0);
 	size_t i = 0;
 	while (i < b->constants.count && strcmp(b->constants.at[i], text))
 		i++;

@@ -101,86 +101,30 @@ static void add_terms(struct tiling *t, struct value globals)
 	set(globals, "w_at", w_at ? w_at : "");
 }
 
-/* The patch's dims for m_patch, the last ones last; the innermost is a run where it has no pad. */
-static struct value copied_value(struct tiling *t)
-{
-	const struct patch *patch = &t->p->patch;
-	struct arena *arena = t->b->arena;
-	int count = patch->dim_count;
-	int64_t run = 1, run_step = 1;
-	if (count && !patch->dim[count - 1].factor) {
-		run = patch->dim[count - 1].extent;
-		run_step = patch->dim[count - 1].stride;
-		count--;
-	}
-	if (count > PATCH_DIMS)
-		blocks_cannot(t->b, "its padding has too many dims");
-	struct value copied = value_dict(arena), dims = value_list(arena);
-	for (int i = 0; i < PATCH_DIMS; i++) {
-		int at = i - (PATCH_DIMS - count);
-		struct patch_dim dim = at < 0 || count > PATCH_DIMS ? (struct patch_dim){ 1, 0, 0, 0, 1, "0" } : patch->dim[at];
-		struct value value = value_dict(arena);
-		value_dict_set(value, "extent", value_int(dim.extent));
-		value_dict_set(value, "stride", value_int(dim.stride));
-		value_dict_set(value, "factor", value_int(dim.factor));
-		value_dict_set(value, "from", value_int(dim.from));
-		value_dict_set(value, "to", value_int(dim.to));
-		set(value, "base", dim.base);
-		value_dict_set(value, "moves", value_bool(dim.factor != 0));
-		value_list_add(dims, value);
-	}
-	value_dict_set(copied, "dims", dims);
-	value_dict_set(copied, "run", value_int(run));
-	value_dict_set(copied, "run_step", value_int(run_step));
-	set(copied, "from", patch->start);
-	set(copied, "others", patch->others ? patch->others : "");
-	return copied;
-}
-
 /* ---- a maximum over windows: rows of the convolution stand in scratch, the maxima of their windows are stored ---- */
-static struct value pool_value(struct tiling *t)
+static void add_maxima(struct tiling *t)
 {
 	const struct printing *p = t->p;
 	const struct contraction *c = p->c;
 	struct blocks *b = t->b;
 	struct arena *arena = b->arena;
 	const struct definition *d = c->pool.d;
-	const int64_t *stride = c->result->placed->stride;
 	const char *names[MAX_VARS];
-	const struct index *at[MAX_RANK];
-	int64_t of_row = 0, of_column = 0;
-	int lane = -1, across = -1;
-	struct value pool = value_dict(arena), taps = value_list(arena), calls = value_list(arena), before = b->list;
-	for (int k = 0, v; k < c->result->rank; k++)
-		if (index_is_var(c->store_at[k], &v)) {
-			of_row = v == c->pool.row ? stride[k] : of_row;
-			of_column = v == c->pool.across ? stride[k] : of_column;
-		}
-	for (int v = 0; v < MAX_VARS; v++)
-		names[v] = "0";
-	for (int v = 0; v < d->rank; v++) {
-		int root = c->pool.of[v], var = -1;
-		at[v] = index_var(arena, v, d->extents[v]);
-		if (root >= 0 && root != c->pool.row && root != c->pool.across && index_is_var(c->of_root[root], &var)) {
-			lane = var == c->column ? v : lane;
-			names[v] = var == c->column ? "0" : p->names[var];
-		}
-		names[v] = root == c->pool.row ? "q" : names[v];
-		across = root == c->pool.across ? v : across;
-	}
+	int64_t of_column = p->pooled.dim[1].lies;
+	int lane, across = d->rank - 1;                               /* pool.c: the windows' own */
+	struct value pool = value_dict_get(t->globals, "pool"), taps = value_list(arena), calls = value_list(arena), before = b->list;
+	const struct index *address = contraction_pooled(p, "0", "0", names, &lane);
 	struct printer printer = b->printer;
 	printer.names = names;
-	const struct index *address = placed_address(arena, d, at);
 	int64_t wide = d->extents[d->rank - 1], columns = c->extents[c->column], step = lane >= 0 ? index_factor(address, lane) : 1;
-	struct operand to = { printer_address(&printer, d, address), across >= 0 ? index_factor(address, across) : 0, 1, false }, sum = to;
+	struct operand to = { printer_address(&printer, d, address), index_factor(address, across), 1, false }, sum = to;
 	if (step != 1)
 		sum = (struct operand){ blocks_scratch(b, wide * columns, NULL), columns, 1, false };
 	b->list = calls;
 	blocks_call(b, "m_copy_s", "map1", arena_printf(arena, "%s, %" PRId64 ", %s, 0, %" PRId64 ", %" PRId64, sum.at, sum.row,
 		blocks_number(b, -INFINITY), wide, columns));
-	for (int64_t up = 0; up < c->pool.size[0]; up++)
-		for (int64_t right = 0; right < c->pool.size[1]; right++)
-			value_list_add(taps, value_int(up * of_row + right * of_column));
+	for (int64_t tap = 0; tap < c->pool.size[0] * c->pool.size[1]; tap++)
+		value_list_add(taps, value_int(contraction_tap(p, tap)));
 	if (value_count(taps) > JIT_TERMS_MOST)
 		blocks_cannot(b, "its windows are too large");
 	blocks_entry(b, "terms");
@@ -196,45 +140,7 @@ static struct value pool_value(struct tiling *t)
 	b->list = before;
 	b->terms = true;
 	value_dict_set(pool, "calls", calls);
-	set(pool, "at", blocks_scratch(b, value_dict_get(value_dict_get(t->globals, "pool"), "floats").integer, NULL));
-	for (int i = 0; i < 4; i++) {
-		static const char *const keys[] = { "size", "stride", "row", "scratch_row" };
-		value_dict_set(pool, keys[i], value_dict_get(value_dict_get(t->globals, "pool"), keys[i]));
-	}
-	return pool;
-}
-
-/* b that is no constant and whose columns are apart: a panel of it, term by term, in scratch. */
-static struct value gathered_value(struct tiling *t)
-{
-	const struct contraction *c = t->p->c;
-	struct blocks *b = t->b;
-	struct arena *arena = b->arena;
-	if (c->b_mode != B_GATHERED)
-		return value_none();
-	struct value gathered = value_dict(arena), around = value_list(arena);
-	const struct index *with[MAX_VARS] = { 0 };
-	int last = c->column + c->terms;
-	int64_t terms = 1;
-	for (int v = c->column + 1; v <= last; v++) {
-		terms *= c->extents[v];
-		if (v < last) {
-			struct value axis = value_dict(arena);
-			set(axis, "name", t->p->names[v]);
-			value_dict_set(axis, "extent", value_int(c->extents[v]));
-			value_list_add(around, axis);
-		}
-	}
-	if (c->terms)
-		with[last] = index_constant(arena, 0);
-	value_dict_set(gathered, "around", around);
-	set(gathered, "from", printer_address(&b->printer, c->b->of, index_substitute(arena, c->b_at, with)));
-	value_dict_set(gathered, "rows", value_int(c->terms ? c->extents[last] : 1));
-	value_dict_set(gathered, "row", value_int(c->terms ? index_factor(c->b_at, last) : 0));
-	value_dict_set(gathered, "lane", value_int(index_factor(c->b_at, c->column)));
-	set(gathered, "at", blocks_scratch(b, terms * c->tile_vecs * b->printer.target->lanes, NULL));
-	blocks_uses(b, "m_gather", "gather");
-	return gathered;
+	set(pool, "at", blocks_scratch(b, p->pooled.floats, NULL));
 }
 
 bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out)
@@ -249,6 +155,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	*kernel = *b->kernel;
 	kernel->detail = c;
 	c->pass = 0;
+	c->next_lines = 0;
 	struct value globals = contraction_values(emit, kernel, &p), entries = value_list(arena), result = value_list(arena);
 	int lanes = emit->target->lanes, row = contraction_row(c);
 	int64_t width = (int64_t)c->tile_vecs * lanes;
@@ -313,12 +220,17 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	struct value patch = value_dict_get(globals, "patch");
 	if (patch.kind == VALUE_DICT) {
 		set(patch, "at", blocks_scratch(b, value_dict_get(patch, "floats").integer, NULL));
-		value_dict_set(patch, "copied", copied_value(&t));
+		if (value_count(value_dict_get(patch, "dims")) > PATCH_DIMS)
+			blocks_cannot(b, "its padding has too many dims");
 		blocks_uses(b, "m_patch", "patch");
 	}
 	if (c->pool.d)
-		value_dict_set(globals, "pool", pool_value(&t));
-	value_dict_set(globals, "gathered", gathered_value(&t));
+		add_maxima(&t);
+	struct value gathered = value_dict_get(globals, "gathered");
+	if (gathered.kind == VALUE_DICT) {
+		set(gathered, "at", blocks_scratch(b, value_dict_get(gathered, "floats").integer, NULL));
+		blocks_uses(b, "m_gather", "gather");
+	}
 	out->value = globals;
 	out->scratch = b->scratch_most;
 	return !b->cannot;

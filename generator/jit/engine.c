@@ -35,14 +35,14 @@ static void fill(struct engine *engine, struct state *state)
 	struct build *build = model->build;
 	const struct lowered *lowered = model->lowered;
 	state->program.profiled = model->options->profile;
-	jit_build(&state->program, build, lowered, model_templates(model), model->name);
+	jit_build(&state->program, build, lowered, model_templates(model));
 	state->weights = allocate(build, "weights", lowered->weights_bytes);
 	state->workspace = allocate(build, "workspace", lowered->workspace_bytes);
 	state->scratch = allocate(build, "scratch", state->program.scratch_bytes + JIT_LANES_MOST * 4);
 	memset(state->scratch, 0, (size_t)state->program.scratch_bytes + JIT_LANES_MOST * 4);
 	for (size_t i = 0; i < lowered->constants.count; i++) {
 		const struct constant_item *item = &lowered->constants.at[i];
-		item->fill(item, state->weights + item->of->placed->offset);
+		item->fill(item, state->weights + placed(item->of)->offset);
 	}
 }
 
@@ -99,7 +99,7 @@ void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, cons
 	const struct program *program = engine->model->lowered->program;
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct definition *d = kernel->params.at[i].of;
-		arguments[i] = d->placed->mode == MODE_CONSTANT ? state->weights + d->placed->offset : state->workspace + d->placed->offset;
+		arguments[i] = placed(d)->mode == MODE_CONSTANT ? state->weights + placed(d)->offset : state->workspace + placed(d)->offset;
 		for (size_t k = 0; k < program->inputs.count; k++)
 			if (program->inputs.at[k] == d)
 				arguments[i] = (void *)(uintptr_t)inputs[k];
@@ -108,8 +108,8 @@ void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, cons
 				arguments[i] = outputs[k];
 	}
 	arguments[kernel->params.count] = state->scratch + JIT_LANES_MOST;
-	return jit_function(state->program.code, arena_printf(engine->model->build->arena, "%s_%s", engine->model->name, (kernel->same ? kernel->same : kernel)->name));
+	return jit_function(state->program.code, arena_printf(engine->model->build->arena, "%s_%s", emit_part_prefix(engine->model->build->arena, 0), (kernel->same ? kernel->same : kernel)->name));
 }
 
-const struct engine_kind engine_jit = { .name = "jit", .open = jit_open, .run = jit_engine_run, .close = jit_close, .profile = jit_profile_run,
+const struct engine_kind engine_jit = { .name = "jit", .native = true, .open = jit_open, .run = jit_engine_run, .close = jit_close, .profile = jit_profile_run,
 	.limit = jit_limit, .form = jit_form };

@@ -70,8 +70,8 @@ bool blocks_ending(const struct expr *value, const struct definition *root, stru
 
 /* ---- loops.c, window.c, contraction.c, winograd.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
 struct jit_kernel { struct value value; int64_t scratch; };
-bool jit_loops(struct blocks *, const struct target *, struct jit_kernel *);
-bool jit_window(struct blocks *, const struct target *, struct jit_kernel *);       /* of SHAPE_LOOPS, tried before jit_loops */
+bool jit_loops(struct blocks *, struct emit *, struct jit_kernel *);
+bool jit_window(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_winograd(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_contraction(struct blocks *, struct emit *, struct jit_kernel *);
 
@@ -91,11 +91,10 @@ struct jit_program {
 	bool *scalar;                     /* by number: which */
 };
 /* Into a program that is zero but for `profiled`.  EXIT_ENVIRONMENT where this build or process cannot, naming why. */
-void jit_build(struct jit_program *, struct build *, const struct lowered *, struct environment *templates, const char *name);
+void jit_build(struct jit_program *, struct build *, const struct lowered *, struct environment *templates);
 /* A graph of several in one text. */
 struct jit_part {
 	const struct lowered *lowered;
-	const char *name;                 /* what its kernels begin with */
 	const char *run;                  /* the function of its schedule */
 	struct value schedule;            /* written: [{name, arguments, blocks, scalar}] */
 	int64_t scratch_bytes;            /* written: that `run` needs */
@@ -103,7 +102,7 @@ struct jit_part {
 void jit_texts(struct jit_program *, struct build *, struct jit_part *, int count, struct environment *templates, struct text *out);
 /* With symbols besides the menu's. */
 void jit_compile_text(struct jit_program *, struct build *, const char *cpu, const struct text *, const struct jit_symbol *, size_t count);
-void jit_text(struct jit_program *, struct build *, const struct lowered *, struct environment *templates, const char *name, struct text *out);
+void jit_text(struct jit_program *, struct build *, const struct lowered *, struct environment *templates, struct text *out);
 
 /* ---- module.c: a module descriptor in memory, for the runtime ---- */
 /* The routines of a package's parts, compiled by libtcc: what package/module.jinja prints, over the JIT's kernels.  Stays until

@@ -47,6 +47,7 @@ static bool place_load(void *user, const struct expr *load, const struct dims *d
 		out->lane += d->lane >= 0 ? index_factor(index, d->lane) : 0;
 		if (!index_is_constant(index, &c) || c)
 			base = arena_printf(w->b->arena, "%s + (%s)", base, printer_index(&w->b->printer, index));
+		blocks_lets(w->b);
 	}
 	out->at = base;
 	return true;
@@ -422,8 +423,12 @@ static bool emit_chain(struct walking *w, const struct stmt *stmt, const struct 
 	const struct where *at = &w->cells[step->cell->of.number];
 	if (at->known && (at->var[0] != d->lane || at->var[1] != d->row))
 		return false;
-	size_t before = value_count(w->b->list);
-	if (!term_of(w, step, step->cell, d, &kind, o) || value_count(w->b->list) != before)
+	/* A term whose address needs values of its own stands in the loops, and so would they. */
+	struct value before = w->b->list;
+	w->b->list = value_list(w->b->arena);
+	bool plain = term_of(w, step, step->cell, d, &kind, o) && !value_count(w->b->list);
+	w->b->list = before;
+	if (!plain)
 		return false;
 	for (inner = count; inner > 0 && rounds * loop[inner - 1]->extent <= JIT_TERMS_MOST; inner--)
 		rounds *= loop[inner - 1]->extent;
@@ -534,6 +539,7 @@ static void emit_block(struct walking *w, const struct block *block, const struc
 	for (size_t i = 0; i < block->count && !b->cannot; i++) {
 		struct stmt *stmt = block->at[i];
 		struct value outer;
+		const char *at;
 		size_t run = emit_run(w, block, i, d);
 		if (run) {
 			i += run - 1;
@@ -552,7 +558,9 @@ static void emit_block(struct walking *w, const struct block *block, const struc
 			blocks_close(b, outer);
 			break;
 		case STMT_INDEX:
-			blocks_let(b, "long", w->names[stmt->var], printer_index(&b->printer, stmt->at));
+			at = printer_index(&b->printer, stmt->at);
+			blocks_lets(b);
+			blocks_let(b, "long", w->names[stmt->var], at);
 			break;
 		case STMT_ARRAY:
 			begin_cell(w, stmt->cell, d);
@@ -573,10 +581,10 @@ static void emit_block(struct walking *w, const struct block *block, const struc
 
 static const char *name_of_buffer(void *user, const struct definition *of) { (void)user; return of->name; }
 
-bool jit_loops(struct blocks *b, const struct target *target, struct jit_kernel *out)
+bool jit_loops(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
 	static void (*const passes[])(struct loops *) = { loops_unroll, loops_split, loops_collapse, loops_fuse };
-	struct loops *loops = loops_build(b->build, b->arena, target, b->kernel);
+	struct loops *loops = loops_build(b->build, b->arena, emit->target, b->kernel);
 	for (size_t i = 0; i < COUNT(passes); i++) {
 		if (b->build->check)
 			loops_check(loops);
@@ -588,7 +596,7 @@ bool jit_loops(struct blocks *b, const struct target *target, struct jit_kernel 
 		.names = new_array(b->arena, const char *, loops->vars.count + 1) };
 	for (size_t i = 0; i < loops->vars.count; i++)
 		w.names[i] = loops->vars.at[i].name;
-	b->printer = (struct printer){ .arena = b->arena, .target = target, .lane = -1, .names = w.names, .buffer = name_of_buffer };
+	b->printer = (struct printer){ .arena = b->arena, .target = emit->target, .lane = -1, .names = w.names, .buffer = name_of_buffer };
 	b->place = place_load;
 	b->user = &w;
 	b->list = value_list(b->arena);

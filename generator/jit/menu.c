@@ -54,7 +54,7 @@ static struct value ways_value(struct arena *arena)
 
 static const char *menu_identifier(struct arena *arena, const char *cpu)
 {
-	return arena_printf(arena, "jit_menu_%s", emit_identifier(arena, cpu));
+	return arena_printf(arena, "jit_menu_%s", emit_name(arena, cpu));
 }
 
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }

@@ -74,7 +74,7 @@ static void compile(struct jit_module *module, struct emit *emit, const struct p
 	struct writing w = { .emit = emit, .package = package, .scratch = true };
 	struct text text;
 	for (int p = 0; p < package->part_count; p++)
-		parts[p] = (struct jit_part){ .lowered = package->parts[p].lowered, .name = package->parts[p].name, .run = arena_printf(arena, "schedule_%d", p) };
+		parts[p] = (struct jit_part){ .lowered = package->parts[p].lowered, .run = arena_printf(arena, "schedule_%d", p) };
 	text_init(&text, emit->build);
 	print_module(emit, package, parts, &w, &text);
 	module->weights = aligned_alloc(64, ((size_t)w.weights_bytes + 64) & ~(size_t)63);
@@ -83,10 +83,10 @@ static void compile(struct jit_module *module, struct emit *emit, const struct p
 	memset(module->weights, 0, ((size_t)w.weights_bytes + 64) & ~(size_t)63);
 	for (size_t i = 0; i < w.items.count; i++)
 		w.items.at[i].item->fill(w.items.at[i].item, module->weights + w.items.at[i].offset);
-	struct jit_symbol weights = { arena_printf(arena, "%s_weights", package->name), module->weights };
+	struct jit_symbol weights = { "weights_of", module->weights };
 	jit_compile_text(&module->program, emit->build, emit->target->name, &text, &weights, 1);
 	text_release(&text);
-	module->descriptor = jit_function(module->program.code, arena_printf(arena, "%s_module", package->name));
+	module->descriptor = jit_function(module->program.code, "module_of");
 	if (!module->descriptor)
 		fail(emit->build, EXIT_ENVIRONMENT, NULL, "libtcc made no module");
 }

@@ -1,6 +1,7 @@
 /* program.c: a lowered program -> one C text -> code.  Kernels without a form of their own become scalar loops. */
 #include "jit/jit.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 struct writing {
@@ -35,10 +36,10 @@ static const char *argument_of(struct writing *w, const struct param *param)
 	const struct definition *d = param->of;
 	const struct program *program = w->lowered->program;
 	const char *type = dtypes[d->type].c, *qualifier = param->written ? "" : "const ";
-	if (d->placed->mode == MODE_CONSTANT)
-		return arena_printf(arena, "(const %s *)(weights + %" PRId64 ")", type, d->placed->offset);
-	if (d->placed->mode == MODE_DEVICE)
-		return arena_printf(arena, "(%s%s *)(workspace + %" PRId64 ")", qualifier, type, d->placed->offset);
+	if (placed(d)->mode == MODE_CONSTANT)
+		return arena_printf(arena, "(const %s *)(weights + %" PRId64 ")", type, placed(d)->offset);
+	if (placed(d)->mode == MODE_DEVICE)
+		return arena_printf(arena, "(%s%s *)(workspace + %" PRId64 ")", qualifier, type, placed(d)->offset);
 	for (size_t i = 0; i < program->inputs.count; i++)
 		if (program->inputs.at[i] == d)
 			return arena_printf(arena, "inputs[%zu]", i);
@@ -73,34 +74,30 @@ static struct value constants_of(struct blocks *b)
 	return list;
 }
 
+/* What a shape is made of, the first that can; chains are of their steps. */
+struct form { bool (*make)(struct blocks *, struct emit *, struct jit_kernel *); const char *template; };
+static const struct form forms[SHAPE_COUNT][3] = {
+	[SHAPE_CONTRACTION] = { { jit_contraction, "c/jit_contraction.jinja" } },
+	[SHAPE_WINOGRAD] = { { jit_winograd, "c/jit_winograd.jinja" } },
+	[SHAPE_LOOPS] = { { jit_window, "c/jit_window.jinja" }, { jit_loops, "c/jit_kernel.jinja" } },
+};
+
 /* The kernel's function made of calls of the menu, after `below` floats of scratch that somebody else holds.  False: it has no such form. */
 static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t below, const char **why)
 {
 	struct blocks blocks = { .build = w->build, .arena = &w->arena, .kernel = kernel };
 	struct emit emit = { .build = w->build, .arena = &w->arena, .target = w->lowered->target, .templates = w->templates, .name = w->name };
 	struct jit_kernel made = { .value = value_dict(&w->arena) };
-	const char *template = "c/jit_kernel.jinja";
 	bool can = false;
 	if (kernel->params.count > JIT_PARAMS_MOST)           /* libtcc's own limit is a little higher */
 		fail(w->build, EXIT_LIMIT, place_of(w->build->arena, kernel), "the JIT cannot run it: it reads and writes %zu tensors, %d at most",
 			kernel->params.count, JIT_PARAMS_MOST);
-	if (kernel->shape == SHAPE_LOOPS) {
-		can = jit_window(&blocks, w->lowered->target, &made);
-		template = can ? "c/jit_window.jinja" : template;
-		if (!can) {
-			blocks = (struct blocks){ .build = w->build, .arena = &w->arena, .kernel = kernel };
-			made.value = value_dict(&w->arena);
-			can = jit_loops(&blocks, w->lowered->target, &made);
-		}
+	const struct form *form = forms[kernel->shape];
+	for (; !can && form->make; form += !can) {
+		blocks = (struct blocks){ .build = w->build, .arena = &w->arena, .kernel = kernel };
+		made.value = value_dict(&w->arena);
+		can = form->make(&blocks, &emit, &made);
 	}
-	else if (kernel->shape == SHAPE_CONTRACTION) {
-		can = jit_contraction(&blocks, &emit, &made);
-		template = "c/jit_contraction.jinja";
-	} else if (kernel->shape == SHAPE_WINOGRAD) {
-		can = jit_winograd(&blocks, &emit, &made);
-		template = "c/jit_winograd.jinja";
-	} else
-		blocks_cannot(&blocks, "the menu has nothing for its shape");
 	*why = blocks.cannot;
 	if (!can)
 		return false;
@@ -109,7 +106,7 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 	value_dict_set(made.value, "constants", constants_of(&blocks));
 	value_dict_set(made.value, "term_list", value_int(blocks.terms ? JIT_TERMS_MOST : 0));
 	value_dict_set(made.value, "blocks", value_int(kernel->blocks));
-	template_render(w->templates, template, made.value, &w->kernels);
+	template_render(w->templates, form->template, made.value, &w->kernels);
 	for (size_t i = 0; i < blocks.used.count; i++) {
 		bool known = false;
 		for (size_t k = 0; k < w->used.count; k++)
@@ -126,7 +123,7 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 static int64_t add_scalar(struct writing *w, const struct kernel *kernel, const char *why)
 {
 	struct emit emit = { .build = w->build, .arena = &w->arena, .target = &w->plain, .templates = w->templates, .name = w->name };
-	if (kernel->shape != SHAPE_LOOPS)
+	if (kernel->detail)
 		fail(w->build, EXIT_UNSUPPORTED, place_of(w->build->arena, kernel), "the JIT cannot run it: %s", why);
 	size_t from = w->kernels.count;
 	struct loops *loops = loops_lower(w->build, &w->arena, &w->plain, kernel);
@@ -136,15 +133,15 @@ static int64_t add_scalar(struct writing *w, const struct kernel *kernel, const 
 }
 
 /* Steps over blocks of rows: their functions, and one that calls them.  True: one of them is scalar loops. */
-static bool add_chain(struct writing *w, const struct kernel *kernel)
+static bool add_steps(struct writing *w, const struct kernel *kernel)
 {
-	const struct chain *chain = kernel->detail;
+	const struct lowered *inside = kernel_inside(kernel);
 	struct emit emit = { .build = w->build, .arena = &w->arena, .target = w->lowered->target, .templates = w->templates, .name = w->name };
-	const char **more = new_array(&w->arena, const char *, chain->body->kernels.count);
-	int64_t scratch = chain_scratch(chain);
+	const char **more = new_array(&w->arena, const char *, inside->kernels.count);
+	int64_t scratch = chain_scratch(kernel->detail);
 	bool any = false;
-	for (size_t s = 0; s < chain->body->kernels.count; s++) {
-		const struct kernel *step = chain->body->kernels.at[s];
+	for (size_t s = 0; s < inside->kernels.count; s++) {
+		const struct kernel *step = inside->kernels.at[s];
 		const char *why = NULL;
 		bool scalar = !add_blocks(w, step, scratch, &why);
 		more[s] = scalar ? arena_printf(&w->arena, "0, %" PRId64, add_scalar(w, step, why)) : arena_printf(&w->arena, "scratch + %" PRId64, scratch);
@@ -161,17 +158,17 @@ static bool add_chain(struct writing *w, const struct kernel *kernel)
 static void add_kernel(struct writing *w, const struct kernel *kernel)
 {
 	const char *why = NULL;
-	bool is_chain = kernel->shape == SHAPE_CHAIN, scalar = is_chain ? add_chain(w, kernel) : !add_blocks(w, kernel, 0, &why);
-	add_schedule(w, kernel, scalar && !is_chain ? add_scalar(w, kernel, why) : kernel->blocks, scalar && !is_chain);
+	bool steps = kernel_inside(kernel), scalar = steps ? add_steps(w, kernel) : !add_blocks(w, kernel, 0, &why);
+	add_schedule(w, kernel, scalar && !steps ? add_scalar(w, kernel, why) : kernel->blocks, scalar && !steps);
 	w->program->scalar[kernel->number] = scalar;
 	w->program->scalar_kernels += scalar;
 }
 
 /* The kernels of one graph, and their order. */
-static void add_part(struct writing *w, const struct jit_part *part)
+static void add_part(struct writing *w, const struct jit_part *part, int number)
 {
 	w->lowered = part->lowered;
-	w->name = part->name;
+	w->name = emit_part_prefix(w->build->arena, number);
 	w->plain = *part->lowered->target;
 	w->plain.lanes = 1;
 	w->plain.prelude = "c/prelude_scalar.jinja";
@@ -184,7 +181,7 @@ static void add_part(struct writing *w, const struct jit_part *part)
 		if (same) {
 			w->program->scalar[kernel->number] = w->program->scalar[same->number];
 			w->program->scalar_kernels += w->program->scalar[same->number];
-			add_schedule(w, kernel, w->blocks[same->number], w->program->scalar[same->number] && same->shape != SHAPE_CHAIN);
+			add_schedule(w, kernel, w->blocks[same->number], w->program->scalar[same->number] && !kernel_inside(same));
 			continue;
 		}
 		arena_init(&w->arena, w->build);
@@ -216,7 +213,7 @@ void jit_texts(struct jit_program *program, struct build *build, struct jit_part
 	text_init(&prelude, build);
 	for (int p = 0; p < count; p++) {
 		struct value run = value_dict(build->arena);
-		add_part(&w, &parts[p]);
+		add_part(&w, &parts[p], p);
 		value_dict_set(run, "name", value_string(parts[p].run));
 		value_dict_set(run, "schedule", w.schedule);
 		value_list_add(runs, run);
@@ -241,14 +238,21 @@ void jit_texts(struct jit_program *program, struct build *build, struct jit_part
 	text_release(&w.kernels);
 }
 
-void jit_text(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates,
-	const char *name, struct text *out)
+void jit_text(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates, struct text *out)
 {
-	struct jit_part part = { .lowered = lowered, .name = name, .run = "run" };
+	struct jit_part part = { .lowered = lowered, .run = "run" };
 	jit_texts(program, build, &part, 1, templates, out);
 }
 
 static int by_name(const void *key, const void *symbol) { return strcmp(key, ((const struct jit_symbol *)symbol)->name); }
+
+/* The C library's functions that the words of doubles call. */
+#define M(name) { #name, (const void *)(uintptr_t)name }
+static const struct jit_symbol libm[] = {
+	M(sqrt), M(exp), M(log), M(tanh), M(erf), M(erfc), M(sin), M(cos), M(floor), M(ceil), M(nearbyint), M(fabs), M(expm1), M(log1p), M(tan), M(asin),
+	M(acos), M(atan), M(sinh), M(cosh), M(asinh), M(acosh), M(atanh), M(pow), M(fmod), M(fma),
+};
+#undef M
 
 /* The entries that the text calls, and the words of the plain dialect. */
 static struct jit_symbol *bind(struct build *build, const char *cpu, const char *text, size_t *count)
@@ -271,6 +275,8 @@ static struct jit_symbol *bind(struct build *build, const char *cpu, const char 
 	for (size_t i = 0; i < COUNT(words); i++)
 		if ((found = bsearch(words[i][1], menu, size, sizeof *menu, by_name)))
 			push(build->arena, &bound, (struct jit_symbol){ words[i][0], found->at });
+	for (size_t i = 0; i < COUNT(libm); i++)
+		push(build->arena, &bound, libm[i]);
 	*count = bound.count;
 	return bound.at;
 }
@@ -303,11 +309,11 @@ void jit_compile_text(struct jit_program *program, struct build *build, const ch
 	}
 }
 
-void jit_build(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates, const char *name)
+void jit_build(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates)
 {
 	struct text text;
 	text_init(&text, build);
-	jit_text(program, build, lowered, templates, name, &text);
+	jit_text(program, build, lowered, templates, &text);
 	jit_compile_text(program, build, lowered->target->name, &text, NULL, 0);
 	text_release(&text);
 	*(void **)&program->run = jit_function(program->code, "run");

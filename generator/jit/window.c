@@ -75,9 +75,9 @@ static bool find_result(struct finding *f)
 	const struct kernel *kernel = f->b->kernel;
 	f->root = f->result = kernel->members.at[0];
 	if (kernel->members.count == 1)
-		return f->root->placed->mode != MODE_LOCAL;
+		return placed(f->root)->mode != MODE_LOCAL;
 	f->result = kernel->members.at[1];
-	if (kernel->members.count != 2 || f->result->reduce != REDUCE_NONE || f->result->rank != f->root->rank || f->root->placed->mode != MODE_LOCAL)
+	if (kernel->members.count != 2 || f->result->reduce != REDUCE_NONE || f->result->rank != f->root->rank || placed(f->root)->mode != MODE_LOCAL)
 		return false;
 	for (int v = 0; v < f->root->rank; v++)
 		if (f->root->extents[v] != f->result->extents[v])
@@ -183,7 +183,7 @@ static const char *base_of(struct finding *f, const struct definition *of, const
 	return printer_address(&f->b->printer, of, index_substitute(f->b->arena, at, with));
 }
 
-bool jit_window(struct blocks *b, const struct target *target, struct jit_kernel *out)
+bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
 	static const char *const names[MAX_VARS] = { "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7" };
 	struct arena *arena = b->arena;
@@ -205,7 +205,7 @@ bool jit_window(struct blocks *b, const struct target *target, struct jit_kernel
 		return false;
 	if (w_at && (index_factor(w_at, f.lane) != 1 || factor_of(w_at, f.row) || factor_of(w_at, f.column)))
 		return false;
-	b->printer = (struct printer){ .arena = arena, .target = target, .lane = -1, .names = names, .buffer = buffer_name, .user = &f };
+	b->printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &f };
 	b->place = place_root;
 	b->user = &f;
 	b->list = value_list(arena);

@@ -39,7 +39,7 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
 	const struct contraction *c = b->kernel->detail;
-	const struct definition *x = c->rewrite->x, *y = c->root;
+	const struct definition *y = c->root;
 	struct arena *arena = b->arena;
 	struct winding w = { .kernel = b->kernel, .c = c };
 	static const char *const names[MAX_VARS] = { "image", "c", "row", "column" };
@@ -48,7 +48,7 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	int64_t tiles = ceil_div(y->extents[2], m) * ceil_div(y->extents[3], m), group = ceil_div(tiles, c->group);
 	int64_t vecs = ceil_div(co, lanes), panel_vecs = ceil_div(vecs, c->panels), depth = ceil_div(ci, lanes) * lanes;
 	int64_t values = group * depth + 16, products = group * panel_vecs * lanes + 16, width = panel_vecs * lanes;
-	struct value globals = value_dict(arena), rows = value_list(arena), wide = value_list(arena), calls = value_list(arena), start_calls = value_list(arena);
+	struct value globals = winograd_values(emit, b->kernel), rows = value_list(arena), wide = value_list(arena), calls = value_list(arena), start_calls = value_list(arena);
 	b->printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &w };
 	b->place = place_root;
 	b->user = &w;
@@ -127,35 +127,14 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	value_dict_set(globals, "result", calls);
 	value_dict_set(globals, "rows", rows);
 	value_dict_set(globals, "wide", wide);
-	const char *name = emit_buffer((void *)(uintptr_t)b->kernel, c->x);
-	set(globals, "x", c->x_base ? arena_printf(arena, "(%s + %" PRId64 ")", name, c->x_base) : name);
-	set(globals, "weights", emit_buffer((void *)(uintptr_t)b->kernel, c->packed));
-	set_int(globals, "x_image", c->x_image);
-	set_int(globals, "x_row", c->x_row);
-	set_int(globals, "x_pixel", c->x_pixel);
-	set_int(globals, "x_channel", c->x_channel);
-	set_int(globals, "m", m);
 	set_int(globals, "n", n);
 	set_int(globals, "tiles", tiles);
 	set_int(globals, "side", ceil_div(y->extents[3], m));
-	set_int(globals, "tile_rows", c->tile_rows);
 	set_int(globals, "vecs", vecs);
 	set_int(globals, "panel_vecs", panel_vecs);
-	set_int(globals, "panels", c->panels);
-	set_int(globals, "groups", c->group);
 	set_int(globals, "depth", depth);
 	set_int(globals, "values", values);
 	set_int(globals, "products", products);
-	set_int(globals, "lanes", lanes);
-	set_int(globals, "batch", y->extents[0]);
-	set_int(globals, "height", x->extents[2]);
-	set_int(globals, "width", x->extents[3]);
-	set_int(globals, "channels_in", ci);
-	set_int(globals, "channels_out", co);
-	set_int(globals, "out_height", y->extents[2]);
-	set_int(globals, "out_width", y->extents[3]);
-	set_int(globals, "pad_top", c->rewrite->pad_top);
-	set_int(globals, "pad_left", c->rewrite->pad_left);
 	out->value = globals;
 	out->scratch = b->scratch_most;
 	return !b->cannot;

@@ -69,10 +69,8 @@ static struct definition *member_to(const struct restricting *r, const struct de
 
 static struct definition *append(struct restricting *r, const struct definition *like, struct definition *made)
 {
-	*made = *like;
-	made->placed = new(r->lowered->arena, struct placed);
-	*made->placed = (struct placed){ .mode = like->placed->mode, .bytes = like->placed->bytes, .offset = -1, .first = -1, .last = -1 };
-	memcpy(made->placed->stride, like->placed->stride, sizeof made->placed->stride);
+	*placed(made) = (struct placed){ .of = *like, .mode = placed(like)->mode, .bytes = placed(like)->bytes, .offset = -1, .first = -1, .last = -1 };
+	memcpy(placed(made)->stride, placed(like)->stride, sizeof placed(made)->stride);
 	made->number = (int)r->program->all.count;
 	push(r->lowered->arena, &r->program->all, made);
 	return made;
@@ -85,7 +83,7 @@ static struct definition *outside(struct restricting *r, struct definition *of, 
 	bool moves = false;
 	for (int x = 0; x < r->chain->axes; x++) {
 		for (int d = 0; d < of->rank; d++)
-			tensor.step[x] += index_factor(at[d], r->var[x]) * of->placed->stride[d];
+			tensor.step[x] += index_factor(at[d], r->var[x]) * placed(of)->stride[d];
 		moves |= tensor.step[x] != 0;
 	}
 	if (moves && dtype_bytes(of->type, 2) != 2 * dtype_bytes(of->type, 1))
@@ -93,13 +91,13 @@ static struct definition *outside(struct restricting *r, struct definition *of, 
 	for (size_t i = 0; i < r->chain->tensors.count; i++)
 		if (r->chain->tensors.at[i].outside == of && !memcmp(r->chain->tensors.at[i].step, tensor.step, sizeof tensor.step))
 			return r->chain->tensors.at[i].inside;
-	tensor.inside = append(r, of, new(r->lowered->arena, struct definition));
+	tensor.inside = append(r, of, &new(r->lowered->arena, struct placed)->of);
 	tensor.inside->source = SOURCE_INPUT;
 	tensor.inside->body = tensor.inside->start = NULL;
 	tensor.inside->reduce = REDUCE_NONE;
 	tensor.inside->products = false;
 	tensor.inside->is_output = false;
-	tensor.inside->placed->mode = MODE_HOSTED;
+	placed(tensor.inside)->mode = MODE_HOSTED;
 	push(r->lowered->arena, &r->program->inputs, tensor.inside);
 	push(r->lowered->arena, &r->chain->tensors, tensor);
 	return tensor.inside;
@@ -127,7 +125,7 @@ static const struct expr *restrict_expr(struct restricting *r, const struct expr
 /* r->var tells its axes. */
 static struct definition *restricted(struct restricting *r, struct definition *d)
 {
-	struct definition *made = new(r->lowered->arena, struct definition);
+	struct definition *made = &new(r->lowered->arena, struct placed)->of;
 	int last = r->chain->axes - 1;
 	memset(r->with, 0, sizeof r->with);
 	for (int x = 0; x <= last; x++)
@@ -137,7 +135,7 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 	made->body = body;
 	made->start = start;
 	made->is_output = false;
-	made->placed->mode = MODE_DEVICE;
+	placed(made)->mode = MODE_DEVICE;
 	for (int x = 0; x <= last; x++)
 		made->extents[r->var[x]] = x == last ? r->chain->rows : 1;
 	place_row_major(made);
@@ -157,16 +155,16 @@ static bool is_product(const struct kernel *kernel)
 static struct kernel *reader_of(const struct lowered *lowered, const struct kernel *kernel, const struct definition *of)
 {
 	struct kernel *reader = NULL;
-	if (of->placed->mode != MODE_DEVICE || of->type != DTYPE_F32)
+	if (placed(of)->mode != MODE_DEVICE || of->type != DTYPE_F32)
 		return NULL;
-	for (size_t i = 0; i < of->placed->readers.count; i++) {
-		struct kernel *one = of->placed->readers.at[i]->placed->kernel;
+	for (size_t i = 0; i < placed(of)->readers.count; i++) {
+		struct kernel *one = placed(placed(of)->readers.at[i])->kernel;
 		if (!one || one == kernel || (reader && one != reader))
 			return NULL;
 		reader = one;
 	}
 	for (size_t i = 0; i < lowered->views.count; i++)
-		if (lowered->views.at[i]->placed->view_of == of)
+		if (placed(lowered->views.at[i])->view_of == of)
 			return NULL;
 	return reader;
 }
@@ -176,7 +174,7 @@ static struct definition *result_of_rows(const struct kernel *rows)
 {
 	struct definition *result = NULL;
 	for (size_t m = 0; m < rows->members.count; m++)
-		if (rows->members.at[m]->placed->mode != MODE_LOCAL) {
+		if (placed(rows->members.at[m])->mode != MODE_LOCAL) {
 			if (result)
 				return NULL;
 			result = rows->members.at[m];
@@ -219,7 +217,7 @@ static bool find_links(const struct lowered *lowered, struct kernel *first, stru
 		if (rows->members.at[m]->start)
 			expr_loads(rows->members.at[m]->start, see_order, &order);
 	}
-	return order.same && c->a->of == l->weights && l->weights->placed->readers.count == 1;
+	return order.same && c->a->of == l->weights && placed(l->weights)->readers.count == 1;
 }
 
 /* The root's variables that are the axes, by how its result is stored or its factor read; false where they do not stand there plainly. */
@@ -286,6 +284,7 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	struct arena *arena = lowered->arena;
 	struct chain *chain = new(arena, struct chain);
 	struct restricting r = { .lowered = lowered, .chain = chain, .program = program_new(lowered->program->build, lowered->program->name), .possible = true };
+	r.program->definition_bytes = sizeof(struct placed);
 	const struct contraction *first = l->step[0]->detail, *last = l->step[2]->detail;
 	int roots[2][MAX_RANK] = { { 0 } }, rows[MAX_RANK] = { 0 };
 	for (int v = 0; v < l->step[1]->outer; v++)
@@ -312,10 +311,10 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	struct definition *made = r.to.at[r.to.count - 1];
 	struct chain_tensor out = { made, last->result, { 0 } };
 	made->is_output = true;
-	*made->placed = (struct placed){ .mode = MODE_HOSTED, .bytes = last->result->placed->bytes, .offset = -1, .first = -1, .last = -1 };
-	memcpy(made->placed->stride, last->result->placed->stride, sizeof made->placed->stride);
+	*placed(made) = (struct placed){ .of = *made, .mode = MODE_HOSTED, .bytes = placed(last->result)->bytes, .offset = -1, .first = -1, .last = -1 };
+	memcpy(placed(made)->stride, placed(last->result)->stride, sizeof placed(made)->stride);
 	for (int x = 0; x < chain->axes; x++)
-		out.step[x] = last->result->placed->stride[r.var[x]];
+		out.step[x] = placed(last->result)->stride[r.var[x]];
 	push(arena, &chain->tensors, out);
 	push(arena, &r.program->outputs, made);
 
@@ -351,9 +350,9 @@ static void replace(struct lowered *lowered, const struct links *l, struct chain
 	for (int s = 0; s < STEPS; s++)
 		for (size_t m = 0; m < l->step[s]->members.count; m++) {
 			push(lowered->arena, &kernel->members, l->step[s]->members.at[m]);
-			l->step[s]->members.at[m]->placed->kernel = kernel;
+			placed(l->step[s]->members.at[m])->kernel = kernel;
 		}
-	l->scores->placed->mode = l->weights->placed->mode = MODE_LOCAL;
+	placed(l->scores)->mode = placed(l->weights)->mode = MODE_LOCAL;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *one = lowered->kernels.at[k];
 		if (one != l->step[0] && one != l->step[1])
@@ -366,7 +365,7 @@ static void replace(struct lowered *lowered, const struct links *l, struct chain
 
 void make_chains(struct lowered *lowered)
 {
-	if (lowered->target->log || lowered->target->freestanding)
+	if (lowered->target->log || lowered->target->short_stack || lowered->target->kernels_apart)
 		return;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct links links;
@@ -377,6 +376,14 @@ void make_chains(struct lowered *lowered)
 		k--;                                          /* another one stands here now */
 	}
 }
+
+const char *chain_word(const struct kernel *kernel)
+{
+	(void)kernel;
+	return "attention";
+}
+
+const struct lowered *chain_inside(const struct kernel *kernel) { return ((const struct chain *)kernel->detail)->body; }
 
 void chain_choose(struct lowered *lowered, struct kernel *kernel)
 {

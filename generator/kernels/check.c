@@ -8,18 +8,18 @@ struct checking { const struct lowered *lowered; const struct kernel *kernel; };
 static void check_load(void *user, const struct expr *load)
 {
 	const struct checking *c = user;
-	const struct placed *placed = load->of->placed;
-	assert(placed->mode != MODE_VIRTUAL);
-	if (placed->mode == MODE_LOCAL)
-		assert(placed->kernel == c->kernel);
+	const struct placed *p = placed(load->of);
+	assert(p->mode != MODE_VIRTUAL);
+	if (p->mode == MODE_LOCAL)
+		assert(p->kernel == c->kernel);
 	else if (load->of->source == SOURCE_COMPUTED)
-		assert(placed->kernel && placed->kernel->number <= c->kernel->number);
+		assert(p->kernel && p->kernel->number <= c->kernel->number);
 }
 
 static void check_readable(void *user, const struct expr *load)
 {
 	const struct definition *reader = user;
-	assert(load->of->placed->mode != MODE_VIRTUAL && load->of->number < reader->number);
+	assert(placed(load->of)->mode != MODE_VIRTUAL && load->of->number < reader->number);
 }
 
 /* What is not virtual reads nothing that is, and has a place for each element. */
@@ -28,16 +28,15 @@ void placed_check(const struct lowered *lowered)
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		struct definition *d = lowered->program->all.at[i];
 		int64_t last = 0;
-		assert(d->placed);
-		if (d->placed->mode == MODE_VIRTUAL) {
-			assert(!d->is_output && (!d->reduce || !d->placed->readers.count));
+		if (placed(d)->mode == MODE_VIRTUAL) {
+			assert(!d->is_output && (!d->reduce || !placed(d)->readers.count));
 			continue;
 		}
 		for (int v = 0; v < d->rank; v++) {
-			assert(d->placed->stride[v] >= 0);
-			last += d->extents[v] > 0 ? (d->extents[v] - 1) * d->placed->stride[v] : 0;
+			assert(placed(d)->stride[v] >= 0);
+			last += d->extents[v] > 0 ? (d->extents[v] - 1) * placed(d)->stride[v] : 0;
 		}
-		assert(definition_elements(d) == 0 || (int64_t)dtype_bytes(d->type, (size_t)last + 1) <= d->placed->bytes);
+		assert(definition_elements(d) == 0 || (int64_t)dtype_bytes(d->type, (size_t)last + 1) <= placed(d)->bytes);
 		if (d->source != SOURCE_COMPUTED)
 			continue;
 		expr_loads(d->body, check_readable, d);
@@ -54,7 +53,7 @@ void fused_check(const struct lowered *lowered)
 		assert(c.kernel->number == (int)k && c.kernel->members.count > 0 && c.kernel->root);
 		for (size_t m = 0; m < c.kernel->members.count; m++) {
 			const struct definition *d = c.kernel->members.at[m];
-			assert(d->placed->kernel == c.kernel);
+			assert(placed(d)->kernel == c.kernel);
 			expr_loads(d->body, check_load, &c);
 			if (d->start)
 				expr_loads(d->start, check_load, &c);
@@ -62,7 +61,7 @@ void fused_check(const struct lowered *lowered)
 	}
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		assert(d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->placed->kernel);
+		assert(d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->kernel);
 	}
 }
 
@@ -74,10 +73,10 @@ void lowered_check(const struct lowered *lowered)
 		struct checking c = { lowered, lowered->kernels.at[k] };
 		assert(c.kernel->blocks > 0);
 		for (size_t p = 0; p < c.kernel->params.count; p++) {
-			const struct placed *placed = c.kernel->params.at[p].of->placed;
-			assert(placed->mode == MODE_DEVICE || placed->mode == MODE_HOSTED || placed->mode == MODE_CONSTANT);
-			if (placed->mode == MODE_DEVICE)
-				assert(placed->offset >= 0 && placed->offset + placed->bytes <= lowered->workspace_bytes);
+			const struct placed *of = placed(c.kernel->params.at[p].of);
+			assert(of->mode == MODE_DEVICE || of->mode == MODE_HOSTED || of->mode == MODE_CONSTANT);
+			if (of->mode == MODE_DEVICE)
+				assert(of->offset >= 0 && of->offset + of->bytes <= lowered->workspace_bytes);
 		}
 	}
 }

@@ -1,7 +1,5 @@
-/* choose.c: the shape and tile of each kernel, from facts of the target; its parameters; its constants as the blob will
- * hold them. */
+/* choose.c: the name of each kernel, its tile from facts of the target, its parameters, its constants as the blob will hold them. */
 #include "kernels/kernels.h"
-#include "loops/loops.h"
 
 void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definition *of, bool written)
 {
@@ -31,10 +29,10 @@ static void fill_copy(const struct constant_item *item, void *out)
 	for (int64_t i = 0; i < elements; i++) {
 		((float *)out)[to] = ((const float *)d->data)[i];
 		for (int v = d->rank - 1; v >= 0; v--) {
-			to += d->placed->stride[v];
+			to += placed(d)->stride[v];
 			if (++at[v] < d->extents[v])
 				break;
-			to -= d->placed->stride[v] * d->extents[v];
+			to -= placed(d)->stride[v] * d->extents[v];
 			at[v] = 0;
 		}
 	}
@@ -53,11 +51,10 @@ struct definition *lowered_constant(struct lowered *lowered, const char *name, i
 	void (*fill)(const struct constant_item *, void *out), const void *detail)
 {
 	struct definition *of = define_constant(lowered->program, name, DTYPE_F32, 1, &floats, NULL);
-	of->placed = new(lowered->arena, struct placed);
-	of->placed->mode = MODE_CONSTANT;
-	of->placed->stride[0] = 1;
-	of->placed->first = of->placed->last = -1;
-	of->placed->bytes = floats * 4;
+	placed(of)->mode = MODE_CONSTANT;
+	placed(of)->stride[0] = 1;
+	placed(of)->first = placed(of)->last = -1;
+	placed(of)->bytes = floats * 4;
 	push(lowered->arena, &lowered->constants, (struct constant_item){ .of = of, .fill = fill, .detail = detail });
 	return of;
 }
@@ -67,43 +64,28 @@ static void list_load(void *user, const struct expr *load)
 {
 	struct listing *l = user;
 	struct definition *of = load->of;
-	if (of->placed->mode == MODE_LOCAL)
+	if (placed(of)->mode == MODE_LOCAL)
 		return;
 	if (of->source == SOURCE_CONSTANT)
 		keep_constant(l->lowered, of);
 	kernel_add_param(l->lowered->arena, l->kernel, of, false);
 }
 
-static void list_expr(struct lowered *lowered, struct kernel *kernel, const struct expr *expr)
+void kernel_add_reads(struct lowered *lowered, struct kernel *kernel, const struct expr *expr)
 {
 	struct listing l = { lowered, kernel };
 	if (expr)
 		expr_loads(expr, list_load, &l);
 }
 
-static void list_params(struct lowered *lowered, struct kernel *kernel)
+void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 {
-	struct contraction *c = kernel->shape == SHAPE_CONTRACTION || kernel->shape == SHAPE_WINOGRAD ? kernel->detail : NULL;
-	if (c) {
-		if (c->rewrite)
-			kernel_add_param(lowered->arena, kernel, c->x, false);
-		else
-			list_expr(lowered, kernel, c->a);
-		if (c->packed)
-			kernel_add_param(lowered->arena, kernel, c->packed, false);
-		else
-			list_expr(lowered, kernel, c->b);
-		list_expr(lowered, kernel, c->start);
-		list_expr(lowered, kernel, c->value);
-		kernel_add_param(lowered->arena, kernel, contraction_output(c), true);
-		return;
-	}
 	for (size_t m = 0; m < kernel->members.count; m++) {
-		list_expr(lowered, kernel, kernel->members.at[m]->body);
-		list_expr(lowered, kernel, kernel->members.at[m]->start);
+		kernel_add_reads(lowered, kernel, kernel->members.at[m]->body);
+		kernel_add_reads(lowered, kernel, kernel->members.at[m]->start);
 	}
 	for (size_t m = 0; m < kernel->members.count; m++)
-		if (kernel->members.at[m]->placed->mode != MODE_LOCAL)
+		if (placed(kernel->members.at[m])->mode != MODE_LOCAL)
 			kernel_add_param(lowered->arena, kernel, kernel->members.at[m], true);
 }
 
@@ -111,46 +93,41 @@ static void count_cost(struct kernel *kernel)
 {
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		const struct definition *d = kernel->members.at[m];
-		if (d->rewrite)                               /* counted as the sum that it stands for */
-			d = d->original ? d->original : d;
-		if (d->rewrite)
+		const struct rewrite *rewrite = placed(d)->rewrite;
+		if (rewrite && rewrite->result != d)
 			continue;
+		d = rewrite ? d->original : d;                /* counted as the sum that it stands for */
 		kernel->flops += (double)definition_elements(d) * (double)definition_terms(d)
 			* (d->reduce == REDUCE_SUM ? 2 : d->reduce != REDUCE_NONE ? 1 : expr_cost(d->body));
 	}
 	for (size_t p = 0; p < kernel->params.count; p++)
-		kernel->bytes += (double)kernel->params.at[p].of->placed->bytes;
+		kernel->bytes += (double)placed(kernel->params.at[p].of)->bytes;
 }
 
-static const char *word_of(const struct kernel *kernel)
+const char *generic_word(const struct kernel *kernel)
 {
-	switch (kernel->shape) {
-	case SHAPE_CONTRACTION:
-		return ((struct contraction *)kernel->detail)->pad_count || kernel->root->reduced > 1 ? "convolution" : "contraction";
-	case SHAPE_WINOGRAD:
-		return "winograd";
-	case SHAPE_CHAIN:
-		return "attention";
-	default:
-		return kernel->members.count > 1 ? "rows" : kernel->root->reduce == REDUCE_MAX ? "maximum"
-			: kernel->root->reduce == REDUCE_SUM ? "sum" : kernel->root->body->kind == EXPR_LOAD ? "copy" : "map";
-	}
+	return kernel->members.count > 1 ? "rows" : kernel->root->reduce == REDUCE_MAX ? "maximum"
+		: kernel->root->reduce == REDUCE_SUM ? "sum" : kernel->root->body->kind == EXPR_LOAD ? "copy" : "map";
 }
+
+const struct lowered *kernel_inside(const struct kernel *kernel)
+{
+	return shapes[kernel->shape].inside ? shapes[kernel->shape].inside(kernel->same ? kernel->same : kernel) : NULL;
+}
+
+int64_t kernel_tiles(const struct kernel *kernel) { return shapes[kernel->shape].tiles ? shapes[kernel->shape].tiles(kernel) : kernel->blocks; }
 
 void choose(struct lowered *lowered)
 {
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
-		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, word_of(kernel));
-		if (kernel->shape == SHAPE_WINOGRAD)
-			winograd_choose(lowered, kernel);
-		else if (kernel->shape == SHAPE_CONTRACTION)
-			contraction_choose(lowered, kernel);
-		else if (kernel->shape == SHAPE_CHAIN)
-			chain_choose(lowered, kernel);
-		list_params(lowered, kernel);
-		if (kernel->shape == SHAPE_LOOPS)
-			loops_prepare(lowered->arena, kernel, lowered->target);
+		const struct shape_row *shape = &shapes[kernel->shape];
+		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, shape->word(kernel));
+		if (shape->choose)
+			shape->choose(lowered, kernel);
+		shape->parameters(lowered, kernel);
+		if (shape->finish)
+			shape->finish(lowered, kernel);
 		count_cost(kernel);
 	}
 }

@@ -10,16 +10,16 @@ struct contraction *winograd_match(struct lowered *lowered, struct definition *r
 	struct arena *arena = lowered->arena;
 	const struct program *program = lowered->program;
 	struct contraction *c = new(arena, struct contraction);
-	if (!root->rewrite || root->rewrite->result != root)
+	if (placed(root)->rewrite->result != root)
 		return NULL;
 	c->root = c->result = root;
-	c->rewrite = root->rewrite;
+	c->rewrite = placed(root)->rewrite;
 	c->store_at = new_array(arena, const struct index *, 4);
 	for (int d = 0; d < 4; d++)
 		c->store_at[d] = index_var(arena, d, root->extents[d]);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		if (d->rewrite == root->rewrite && d != root && d->source == SOURCE_COMPUTED)
+		if (placed(d)->rewrite == c->rewrite && d != root && d->source == SOURCE_COMPUTED)
 			push(arena, &c->parts, d);
 	}
 	return c;
@@ -42,7 +42,7 @@ struct affine { struct arena *arena; const struct contraction *c; bool all; };
 static void check_affine(void *user, const struct expr *load)
 {
 	struct affine *a = user;
-	if (load->of == a->c->root || load->of->rewrite == a->c->rewrite)
+	if (load->of == a->c->root || placed(load->of)->rewrite == a->c->rewrite)
 		return;
 	const struct index *address = placed_address(a->arena, load->of, load->at);
 	a->all &= index_is_affine(address);
@@ -116,4 +116,20 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	c->prefetch = far;
 	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name),
 		winograd_weights_floats((int)m, ci, co, target->lanes), fill_filters, kernel);
+}
+
+const char *winograd_word(const struct kernel *kernel)
+{
+	(void)kernel;
+	return "winograd";
+}
+
+void winograd_parameters(struct lowered *lowered, struct kernel *kernel)
+{
+	const struct contraction *c = kernel->detail;
+	kernel_add_param(lowered->arena, kernel, c->x, false);
+	kernel_add_param(lowered->arena, kernel, c->packed, false);
+	kernel_add_reads(lowered, kernel, c->start);
+	kernel_add_reads(lowered, kernel, c->value);
+	kernel_add_param(lowered->arena, kernel, c->result, true);
 }

@@ -16,7 +16,7 @@ static const struct expr *load_of(const struct expr *factor, const struct range 
 	return factor->kind == EXPR_LOAD ? factor : NULL;
 }
 
-/* A pad is s*row + d*term + c in [from, to), one row and one term. */
+/* A pad is s*row + d*term + c in [from, to), one row and one term, neither running down: stage_padded counts on that. */
 static bool pads_are_plain(const struct contraction *c, const struct definition *root)
 {
 	for (int i = 0; i < c->pad_count; i++) {
@@ -24,12 +24,15 @@ static bool pads_are_plain(const struct contraction *c, const struct definition 
 		int rows = 0, terms = 0;
 		if (!index_is_affine(at))
 			return false;
-		for (int t = 0; t < at->count; t++)
+		bool down = false;
+		for (int t = 0; t < at->count; t++) {
+			down |= at->terms[t].factor < 0;
 			if (at->terms[t].atom->var < root->rank)
 				rows++;
 			else
 				terms++;
-		if (rows > 1 || terms > 1)
+		}
+		if (rows > 1 || terms > 1 || down)
 			return false;
 	}
 	return true;
@@ -79,7 +82,7 @@ const struct index *placed_address(struct arena *arena, const struct definition 
 {
 	const struct index *address = index_constant(arena, 0);
 	for (int d = 0; d < of->rank; d++)
-		address = index_add(arena, address, index_scale(arena, at[d], of->placed->stride[d]));
+		address = index_add(arena, address, index_scale(arena, at[d], placed(of)->stride[d]));
 	return address;
 }
 
@@ -173,9 +176,8 @@ static void list_axes(struct arrangement *r)
 /* Joins axes x and x+1, or leaves them where an address would not stay affine. */
 static void try_merge(struct arrangement *r, int x)
 {
-	struct arrangement *before = new(r->arena, struct arrangement);
+	const struct arrangement before = *r;
 	struct axis *outer = &r->axes[x], *inner = &r->axes[x + 1];
-	*before = *r;
 	if (r->c->pool.d && outer->role == ROLE_ROW)
 		return;                                       /* the windows run along rows as they are */
 	if (outer->role != inner->role || (outer->role != ROLE_ROW && outer->role != ROLE_COLUMN) || padded(r->c, outer) || padded(r->c, inner))
@@ -186,14 +188,12 @@ static void try_merge(struct arrangement *r, int x)
 	memmove(inner, inner + 1, sizeof *inner * (size_t)(r->count - x - 2));
 	r->count--;
 	if (!arranged(r))
-		*r = *before;
+		*r = before;
 }
 
 bool contraction_arrange(struct arena *arena, struct contraction *c)
 {
-	struct arrangement *r = new(arena, struct arrangement);
-	r->arena = arena;
-	r->c = c;
+	struct arrangement *r = &(struct arrangement){ .arena = arena, .c = c };
 	list_axes(r);
 	if (!arranged(r))
 		return false;

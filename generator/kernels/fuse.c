@@ -72,20 +72,35 @@ static bool relate(struct arena *arena, const struct definition *map, const stru
 	return reads_at_own(arena, root, load, vars, with);
 }
 
+/* The last sum of products before `before` that this map alone reads. */
+struct seeking { const struct definition *map; int before; struct definition *root; };
+static void see_root(void *user, const struct expr *load)
+{
+	struct seeking *s = user;
+	struct definition *root = load->of;
+	const struct contraction *c = placed(root)->contraction;
+	if (root->number < s->before && (!s->root || root->number > s->root->number) && c && c->root == root && !c->epilogue && !root->is_output
+		&& placed(root)->readers.count == 1 && placed(root)->readers.at[0] == s->map)
+		s->root = root;
+}
+
 static void fuse_epilogues(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *map = program->all.at[i];
-		if (map->placed->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE || map->type != DTYPE_F32)
+		if (placed(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE
+			|| !expr_can_vector(map->body, -1))           /* sums lie in vectors, and so does what is made of them */
 			continue;
-		for (size_t k = i; k-- > 0;) {                /* the last sum before the map, so that what it adds is there */
-			struct definition *root = program->all.at[k];
-			struct contraction *c = root->placed->contraction;
+		struct seeking seeking = { .map = map, .before = map->number };
+		for (;; seeking.before = seeking.root->number, seeking.root = NULL) {       /* the last one first, so that what it adds is there */
+			expr_loads(map->body, see_root, &seeking);
+			struct definition *root = seeking.root;
+			if (!root)
+				break;
+			struct contraction *c = placed(root)->contraction;
 			const struct index *with[MAX_VARS];
 			struct uses uses = { .of = root, .same = true };
-			if (!c || c->root != root || c->epilogue || root->is_output || root->placed->readers.count != 1 || root->placed->readers.at[0] != map)
-				continue;
 			expr_loads(map->body, see_use, &uses);
 			if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with))
 				continue;
@@ -93,8 +108,8 @@ static void fuse_epilogues(struct lowered *lowered)
 			c->epilogue = expr_substitute(lowered->arena, map->body, with);
 			c->store_at = new_array(lowered->arena, const struct index *, (size_t)map->rank + 1);
 			memcpy(c->store_at, with, (size_t)map->rank * sizeof *with);
-			root->placed->mode = MODE_LOCAL;
-			map->placed->contraction = c;
+			placed(root)->mode = MODE_LOCAL;
+			placed(map)->contraction = c;
 			break;
 		}
 	}
@@ -103,9 +118,9 @@ static void fuse_epilogues(struct lowered *lowered)
 /* ---- a generic reduction takes the index space of its reader ---- */
 static void replace_reader(struct definition *of, struct definition *old, struct definition *new)
 {
-	for (size_t i = 0; i < of->placed->readers.count; i++)
-		if (of->placed->readers.at[i] == old)
-			of->placed->readers.at[i] = new;
+	for (size_t i = 0; i < placed(of)->readers.count; i++)
+		if (placed(of)->readers.at[i] == old)
+			placed(of)->readers.at[i] = new;
 }
 struct replacing { struct definition *old, *new; };
 static void see_replace(void *user, const struct expr *load)
@@ -124,6 +139,10 @@ static void take_space(struct arena *arena, struct definition *d, const struct d
 	d->reduce = from->reduce;
 	d->products = from->products;
 	d->order = from->order;
+	d->batch = 0;
+	for (int v = 0, var; v < from->rank; v++)
+		if (from->batch >> v & 1 && index_is_var(load->at[v], &var))
+			d->batch |= 1u << var;
 	d->reduced = from->reduced;
 	memcpy(d->reduced_extents, from->reduced_extents, sizeof d->reduced_extents);
 	d->rank = reader->rank;
@@ -137,10 +156,10 @@ static void take_space(struct arena *arena, struct definition *d, const struct d
 static void follow_reader(struct lowered *lowered, struct definition *d)
 {
 	struct arena *arena = lowered->arena;
-	struct definition *reader = d->placed->readers.count == 1 ? d->placed->readers.at[0] : NULL;
+	struct definition *reader = placed(d)->readers.count == 1 ? placed(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
 	struct uses uses = { .of = d, .same = true };
-	if (d->reduce == REDUCE_NONE || d->is_output || d->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || reader->rewrite
+	if (d->reduce == REDUCE_NONE || d->is_output || placed(d)->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || placed(reader)->rewrite
 		|| reader->original)
 		return;
 	expr_loads(reader->body, see_use, &uses);
@@ -154,11 +173,10 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 		return;
 	struct definition *now = reader;
 	if (!moves) {                                         /* d in another order: a new definition in its place */
-		struct definition *turned = new(arena, struct definition);
+		struct placed *copy = new(arena, struct placed);
+		struct definition *turned = &copy->of;
 		const struct index *own[MAX_RANK];
-		*turned = *d;
-		turned->placed = new(arena, struct placed);
-		*turned->placed = *d->placed;
+		*copy = *placed(d);
 		take_space(arena, turned, d, reader, uses.first);
 		own_variables(arena, turned, own);
 		d->products = false;
@@ -173,9 +191,9 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	expr_loads(now->body, see_replace, &r);
 	if (now->start)
 		expr_loads(now->start, see_replace, &r);
-	now->placed->generic = true;
-	d->placed->mode = MODE_VIRTUAL;
-	d->placed->readers.count = 0;
+	placed(now)->generic = true;
+	placed(d)->mode = MODE_VIRTUAL;
+	placed(d)->readers.count = 0;
 	place_row_major(now);
 }
 
@@ -212,6 +230,17 @@ static int64_t inner_bytes(const struct definition *d, int outer)
 	return (int64_t)dtype_bytes(d->type, (size_t)inner);
 }
 
+/* What one kernel may cost an element, in vector instructions: beyond this a store and a load between two kernels are nothing, and the compiler's time grows
+ * with each of its functions. */
+enum { KERNEL_COST_MOST = 1024 };
+static bool costs_too_much(const struct kernel *kernel, const struct definition *d)
+{
+	int cost = expr_cost(d->body);
+	for (size_t i = 0; i < kernel->members.count && cost <= KERNEL_COST_MOST; i++)
+		cost += expr_cost(kernel->members.at[i]->body);
+	return cost > KERNEL_COST_MOST;
+}
+
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
 static int shared_outer(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
@@ -221,7 +250,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	expr_loads(d->body, see_join, &j);
 	if (d->start)
 		expr_loads(d->start, see_join, &j);
-	if (!j.reads)
+	if (!j.reads || costs_too_much(kernel, d))
 		return -1;
 	for (size_t i = 0; i < kernel->members.count; i++)
 		for (int v = 0; v < j.outer; v++)
@@ -244,9 +273,9 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 static bool read_between(const struct kernel *kernel, const struct definition *d)
 {
 	for (size_t i = 0; i < kernel->members.count; i++) {
-		const struct placed *placed = kernel->members.at[i]->placed;
-		for (size_t r = 0; r < placed->readers.count; r++) {
-			const struct definition *reader = placed->readers.at[r];
+		const struct placed *member = placed(kernel->members.at[i]);
+		for (size_t r = 0; r < member->readers.count; r++) {
+			const struct definition *reader = member->readers.at[r];
 			if (reader->number < d->number && !is_member(kernel, reader))
 				return true;
 		}
@@ -270,9 +299,9 @@ static void make_kernels(struct lowered *lowered)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		struct kernel *kernel;
-		if (d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->placed->kernel)
+		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->kernel)
 			continue;
-		struct contraction *c = d->placed->contraction;
+		struct contraction *c = placed(d)->contraction;
 		if (c && contraction_output(c) != d)
 			continue;                             /* its kernel stands where its epilogue stands */
 		if (c) {
@@ -280,19 +309,19 @@ static void make_kernels(struct lowered *lowered)
 			kernel->detail = c;
 			for (size_t p = 0; p < c->parts.count; p++) {
 				push(lowered->arena, &kernel->members, c->parts.at[p]);
-				c->parts.at[p]->placed->kernel = kernel;
+				placed(c->parts.at[p])->kernel = kernel;
 			}
 			push(lowered->arena, &kernel->members, c->root);
 			if (c->result != c->root)
 				push(lowered->arena, &kernel->members, c->result);
 			if (c->pool.d)
 				push(lowered->arena, &kernel->members, c->pool.d);
-			c->root->placed->kernel = c->result->placed->kernel = d->placed->kernel = kernel;
+			placed(c->root)->kernel = placed(c->result)->kernel = placed(d)->kernel = kernel;
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;
 		}
 		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own. */
-		bool alone = lowered->target->log || (lowered->target->parts && (d->rewrite || (open && open->root->rewrite)));
+		bool alone = lowered->target->log || (lowered->target->winograd_apart && (placed(d)->rewrite || (open && placed(open->root)->rewrite)));
 		int outer = open && !alone ? shared_outer(lowered->target, open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;
@@ -309,7 +338,7 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &open->members, d);
 			push(lowered->arena, &lowered->kernels, open);
 		}
-		d->placed->kernel = open;
+		placed(d)->kernel = open;
 	}
 	for (size_t i = 0; i < lowered->kernels.count; i++)
 		lowered->kernels.at[i]->number = (int)i;
@@ -319,11 +348,11 @@ static void make_kernels(struct lowered *lowered)
 static bool takes_place(const struct definition *result, const struct definition *of)
 {
 	struct uses uses = { .of = of, .same = true };
-	if (result->reduce != REDUCE_NONE || result->placed->mode == MODE_LOCAL || result->type != of->type || result->rank != of->rank
+	if (result->reduce != REDUCE_NONE || placed(result)->mode == MODE_LOCAL || result->type != of->type || result->rank != of->rank
 		|| memcmp(result->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
 		return false;
-	for (size_t r = 0; r < of->placed->readers.count; r++)
-		if (of->placed->readers.at[r]->number > result->number)
+	for (size_t r = 0; r < placed(of)->readers.count; r++)
+		if (placed(of)->readers.at[r]->number > result->number)
 			return false;
 	expr_loads(result->body, see_use, &uses);
 	if (!uses.count || !uses.same)
@@ -338,14 +367,14 @@ static bool takes_place(const struct definition *result, const struct definition
  * computed, and the stack has no row. */
 static void lie_in_result(const struct lowered *lowered, struct kernel *kernel)
 {
-	if (lowered->target->scratch_bytes)                   /* there a result is far, and scratch is near */
+	if (lowered->target->scratch_is_near)
 		return;
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		struct definition *result = kernel->members.at[m];
 		for (size_t k = m; k-- > 0; )                 /* the last row before it that may */
-			if (kernel->members.at[k]->placed->mode == MODE_LOCAL && inner_bytes(kernel->members.at[k], kernel->outer) > (int64_t)dtype_bytes(result->type, 1)
+			if (placed(kernel->members.at[k])->mode == MODE_LOCAL && inner_bytes(kernel->members.at[k], kernel->outer) > (int64_t)dtype_bytes(result->type, 1)
 				&& takes_place(result, kernel->members.at[k])) {
-				kernel->members.at[k]->placed->lies_in = result;
+				placed(kernel->members.at[k])->lies_in = result;
 				break;
 			}
 	}
@@ -359,11 +388,11 @@ static void settle(struct lowered *lowered)
 		bool reduction = kernel->root->reduce != REDUCE_NONE;
 		for (size_t m = 0; m < kernel->members.count; m++) {
 			struct definition *d = kernel->members.at[m];
-			bool inside = d->placed->mode == MODE_DEVICE && d->placed->readers.count > 0;
-			for (size_t r = 0; inside && r < d->placed->readers.count; r++)
-				inside = is_member(kernel, d->placed->readers.at[r]);
+			bool inside = placed(d)->mode == MODE_DEVICE && placed(d)->readers.count > 0;
+			for (size_t r = 0; inside && r < placed(d)->readers.count; r++)
+				inside = is_member(kernel, placed(d)->readers.at[r]);
 			if (inside)
-				d->placed->mode = MODE_LOCAL;
+				placed(d)->mode = MODE_LOCAL;
 			if (!reduction && d->reduce != REDUCE_NONE) {
 				kernel->root = d;
 				reduction = true;
@@ -372,7 +401,7 @@ static void settle(struct lowered *lowered)
 		/* One member alone has no common loops to speak of. */
 		if (kernel->members.count == 1)
 			kernel->outer = 0;
-		if (kernel->shape == SHAPE_LOOPS)
+		if (!kernel->detail)
 			lie_in_result(lowered, kernel);
 	}
 }
@@ -382,32 +411,32 @@ void fuse(struct lowered *lowered)
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		d->placed->kernel = NULL;
-		d->placed->contraction = NULL;
-		d->placed->lies_in = NULL;
-		if (d->placed->mode == MODE_LOCAL)
-			d->placed->mode = MODE_DEVICE;
+		placed(d)->kernel = NULL;
+		placed(d)->contraction = NULL;
+		placed(d)->lies_in = NULL;
+		if (placed(d)->mode == MODE_LOCAL)
+			placed(d)->mode = MODE_DEVICE;
 	}
 	lowered->kernels.count = 0;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		if (d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->placed->generic || d->placed->contraction)
+		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->generic || placed(d)->contraction)
 			continue;
-		d->placed->contraction = d->rewrite && !lowered->target->parts ? winograd_match(lowered, d) : contraction_match(lowered->arena, d);
-		for (size_t p = 0; d->placed->contraction && p < d->placed->contraction->parts.count; p++) {
-			struct placed *part = d->placed->contraction->parts.at[p]->placed;
-			part->contraction = d->placed->contraction;
+		placed(d)->contraction = placed(d)->rewrite && !lowered->target->winograd_apart ? winograd_match(lowered, d) : contraction_match(lowered->arena, d);
+		for (size_t p = 0; placed(d)->contraction && p < placed(d)->contraction->parts.count; p++) {
+			struct placed *part = placed(placed(d)->contraction->parts.at[p]);
+			part->contraction = placed(d)->contraction;
 			part->mode = MODE_LOCAL;
 		}
 	}
 	/* Last to first: the one that only moves may be read by another one of that kind. */
 	for (size_t i = program->all.count; i-- > 0;) {
 		struct definition *d = program->all.at[i];
-		if (d->source == SOURCE_COMPUTED && d->placed->mode != MODE_VIRTUAL && !d->placed->contraction)
+		if (d->source == SOURCE_COMPUTED && placed(d)->mode != MODE_VIRTUAL && !placed(d)->contraction)
 			follow_reader(lowered, d);
 	}
 	fuse_epilogues(lowered);
-	if (lowered->nested)
+	if (!lowered->target->kernels_apart)
 		fuse_pools(lowered);
 	make_kernels(lowered);
 	settle(lowered);

@@ -55,7 +55,7 @@ static bool split_group(struct program *program, struct definition *d)
 	struct arena *arena = program->arena;
 	int64_t extents[MAX_RANK], columns;
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
-	if (d->source != SOURCE_COMPUTED || !d->products || d->order != ORDER_CHAIN || d->rewrite || d->type != DTYPE_F32
+	if (d->source != SOURCE_COMPUTED || !d->products || d->order != ORDER_CHAIN || d->type != DTYPE_F32
 		|| d->rank + 1 > MAX_RANK || d->rank + d->reduced + 1 > MAX_VARS)
 		return false;
 	int v = grouped_variable(d, &columns);
@@ -70,6 +70,7 @@ static bool split_group(struct program *program, struct definition *d)
 	with[v] = index_add(arena, index_scale(arena, index_var(arena, v, extents[v]), columns), index_var(arena, v + 1, columns));
 	struct definition *sum = define_reduction(program, arena_printf(arena, "%s_groups", d->name), d->rank + 1, extents, REDUCE_SUM, d->reduced,
 		d->reduced_extents, d->start ? expr_substitute(arena, d->start, with) : NULL, expr_substitute(arena, d->body, with));
+	mark_batch(sum, (d->batch & ((1u << v) - 1)) | d->batch >> v << (v + 1));
 	if (sum->order != d->order) {                         /* another order is another meaning */
 		program->all.count--;
 		return false;

@@ -1,41 +1,11 @@
 /* kernels.h: where each definition lives, together with whom it is computed, and in which shape.
  *
- * place.c decides modes (the law of design.md §1), layout.c the layouts, fuse.c joins definitions into kernels, choose.c finds the
+ * place.c decides modes, layout.c the layouts, fuse.c joins definitions into kernels, choose.c finds the
  * shape of each kernel and its tile from facts of the target, plan.c puts buffers into the workspace. */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
 #include "definitions/definitions.h"
-
-/* ---- a target is a page of words and limits (backends/cpu/target.c, backends/cuda/target.c) ---- */
-struct target {
-	const char *name;                 /* "x86-64-v4" */
-	const char *prelude;              /* template of its words: "c/prelude_avx512.jinja" */
-	const char *family;               /* folder of its kernel templates: "c", "cuda" */
-	const char *cc_flags;             /* what the compiler needs to be told; NULL: nothing is compiled here */
-	/* Words for templates: the type of four floats, what stands before memory that a group shares, how its threads meet; "" where a
-	 * target has no such thing.  A group of our CUDA kernels is one warp. */
-	const char *vector4, *shared, *barrier;
-	bool freestanding;                /* no operating system: no position-independent code */
-	const char *cross;                /* the cross compiler on a machine of another architecture; NULL: the machine's own */
-	int lanes;                        /* floats in a vector; 1: scalar code */
-	int registers;                    /* vector registers */
-	int fma_latency, fma_pipes;       /* cycles; fused multiply-adds started in a cycle */
-	int load_bytes, store_bytes;      /* a cycle, from and to L1 */
-	int64_t l1_bytes, l2_bytes, l3_bytes;
-	bool has_fma;                     /* else fma_soft */
-	int64_t scratch_bytes;            /* that the arrays of one kernel may take together; 0: as much as they need */
-	int workers;                      /* tiles of a contraction that there should be at least, where smaller ones make more; 0: any */
-	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a worker; 0: 2048 */
-	bool log;                         /* each store to a buffer is logged: scalar loops alone */
-	bool small;                       /* code and stack as small as they go: target_small */
-	bool parts;                       /* what a rewrite made (Winograd) runs as kernels of its own, through the workspace */
-};
-const struct target *target_find(const char *name);               /* NULL: no such target */
-const struct target *target_native(void);                         /* by CPUID feature bits; its name is that of the row it comes from */
-/* The same CPU for --optimise size: small, and compiled for size; itself where it is so already or nothing is compiled for it. */
-const struct target *target_small(struct arena *, const struct target *);
-const struct target *target_at(int);                              /* row by row; NULL after the last */
-extern const struct target target_cuda;                           /* backends/cuda/target.c: a warp as a vector of 32 lanes */
+#include "tables/target.h"
 
 /* ---- place.c, layout.c ---- */
 enum mode {
@@ -45,7 +15,10 @@ enum mode {
 	MODE_HOSTED,                      /* the caller's: an input or output of the graph */
 	MODE_CONSTANT,                    /* the weights blob */
 };
+/* A definition as a schedule has it: lower() works on a copy of the program, whose bodies change where virtual definitions are inlined, and what it
+ * decides stands behind each.  The program itself stays as it was, so there can be as many schedules of it as one likes. */
 struct placed {
+	struct definition of;
 	enum mode mode;
 	int64_t stride[MAX_RANK];         /* elements between neighbours along each output variable: the layout.  Dense: a
 	                                   * permutation of the dims.  Row-major for what is hosted or constant. */
@@ -58,12 +31,36 @@ struct placed {
 	struct definition *lies_in;       /* LOCAL: the member in whose memory it lies, element by element; NULL: in scratch */
 	struct definition *view_of;       /* a slice of that one's memory, this many elements behind its first; NULL: memory of its own */
 	int64_t view_offset;
+	struct rewrite *rewrite;          /* that it is the result or a part of (Winograd); NULL: none */
 	bool generic;                     /* barred from every shape but loops */
 	VECTOR(struct definition *) readers;
 };
+/* Of a definition in a schedule's program. */
+static inline struct placed *placed(const struct definition *definition) { return (struct placed *)(uintptr_t)definition; }
 
 /* ---- kernels ---- */
 enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_CHAIN, SHAPE_COUNT };
+
+/* What is different about a shape, from the layouts on: a row in generator/shapes.c.  NULL: there is nothing to do. */
+struct kernel;
+struct lowered;
+struct contraction;
+struct emit;
+struct shape_row {
+	const char *name;                 /* for people */
+	const char *(*word)(const struct kernel *);                           /* in its kernels' names */
+	bool (*arrange)(struct arena *, struct contraction *);                /* over the layouts chosen; false where an address is not affine */
+	bool viewed;                      /* what it reads may be a slice of a tensor (views.c) */
+	void (*choose)(struct lowered *, struct kernel *);                    /* tile, blocks, packed constants */
+	void (*parameters)(struct lowered *, struct kernel *);                /* what it reads and writes */
+	void (*finish)(struct lowered *, struct kernel *);                    /* what needs the parameters: blocks of generic loops */
+	bool (*same)(const struct kernel *, const struct kernel *);           /* beside members and parameters: what else its code depends on */
+	const struct lowered *(*inside)(const struct kernel *);               /* the kernels that it holds */
+	int64_t (*tiles)(const struct kernel *);                              /* what a grid runs side by side; NULL: its blocks */
+	void (*loops)(const struct lowered *, const struct kernel *, struct text *out);           /* --stage loops */
+	void (*emit)(struct emit *, const struct kernel *, struct text *out);                     /* its functions */
+};
+extern const struct shape_row shapes[SHAPE_COUNT];
 
 struct param { struct definition *of; const char *name; bool written; };     /* C name of the pointer inside the kernel */
 
@@ -86,13 +83,13 @@ struct kernel {
 	const char *template_name;        /* "c/contraction.jinja" */
 	struct kernel *same;              /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
 	int times;                        /* … and serves this many kernels */
-	void *detail;                     /* what its shape keeps: struct contraction, struct chain */
+	void *detail;                     /* what its shape keeps: struct contraction, struct chain; NULL: generic loops keep nothing */
 	bool inner;                       /* a step of a chain: only that calls it */
 };
 
 /* A constant as the blob holds it: packed for the kernel that reads it. */
 struct constant_item {
-	struct definition *of;            /* placed->offset and ->bytes tell where */
+	struct definition *of;            /* placed(of)->offset and ->bytes tell where */
 	void (*fill)(const struct constant_item *, void *out);
 	const void *detail;
 };
@@ -117,11 +114,10 @@ struct placing_options {
 
 enum optimise { OPTIMISE_SPEED, OPTIMISE_SIZE };
 struct lowered {
-	struct program *program;
+	struct program *program;          /* its own copy, of `struct placed` */
 	struct arena *arena;
 	const struct target *target;
 	enum optimise optimise;
-	bool nested;                      /* as lower() is told */
 	struct mode_choice *choices;
 	size_t choice_count;
 	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
@@ -134,16 +130,14 @@ struct lowered {
 	VECTOR(struct workspace_pool) workspace_pools;        /* the workspace, in pools of at most that; at least one */
 };
 
-/* algorithms.c: rewrites definitions by rules on shapes, alike for every target. */
-void choose_algorithms(struct program *, enum optimise);
+/* algorithms.c: rewrites definitions by rules on a layer's shape, alike for every target. */
+void choose_algorithms(struct program *, enum algorithms);
 
-/* Program -> kernels: place, fuse, layout, view, make_chains, choose, plan, in this order; checks in between.  Bodies of definitions change (virtual ones
- * are inlined), their meaning does not. */
-/* `nested`: a kernel may hold others (maxima behind a convolution, the steps of an attention); not for engines that have no such kernel. */
-struct lowered *lower(struct program *, const struct target *, enum optimise, bool nested, const struct placing_options *);      /* NULL: none */
+/* Program -> kernels: place, fuse, layout, view, make_chains, choose, plan, in this order; checks in between.  The program stays as it was. */
+struct lowered *lower(const struct program *, const struct target *, enum optimise, const struct placing_options *);      /* NULL: none */
 
 void split_groups(struct program *);          /* groups.c: grouped sums get the group as a variable of its own */
-void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get `placed` and readers */
+void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get a mode and readers */
 void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
 void place_readers(struct lowered *);         /* who reads what, anew */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
@@ -152,7 +146,9 @@ void view(struct lowered *);                  /* views.c: slices at constant off
 void make_chains(struct lowered *);           /* chain.c: product, rows, product become one kernel */
 bool arrange(struct lowered *);               /* lower.c: false where an address is not affine: that sum is then barred from its shape */
 void share_code(struct lowered *);            /* same.c: kernels of equal code */
-void choose(struct lowered *);                /* choose.c: shape, tile, parameters, packed constants */
+void choose(struct lowered *);                /* choose.c: name, tile, parameters, packed constants */
+const char *generic_word(const struct kernel *);
+void generic_parameters(struct lowered *, struct kernel *);      /* of members: what they read, and of them what is not local */
 void plan(struct lowered *);                  /* plan.c: offsets in workspace and blob */
 void placed_check(const struct lowered *);    /* check.c: after place, after layout */
 void fused_check(const struct lowered *);     /* after fuse */
@@ -163,6 +159,9 @@ void plan_print(const struct lowered *, struct text *out);        /* --stage pla
 /* The offset, in elements, of element at[…] of a stored definition: one index, affine wherever its parts allow. */
 const struct index *placed_address(struct arena *, const struct definition *, const struct index *const *at);
 void kernel_add_param(struct arena *, struct kernel *, struct definition *, bool written);
+void kernel_add_reads(struct lowered *, struct kernel *, const struct expr *);      /* what it loads, constants too; NULL: nothing */
+const struct lowered *kernel_inside(const struct kernel *);           /* the kernels that it, or the one whose code it runs, holds; NULL: none */
+int64_t kernel_tiles(const struct kernel *);
 struct definition *lowered_constant(struct lowered *, const char *name, int64_t floats,
 	void (*fill)(const struct constant_item *, void *out), const void *detail);
 
@@ -194,6 +193,10 @@ struct contraction {
 	int64_t pass;                         /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all at once */
 	int next_lines;                       /* cache lines of b's next part to fetch in each step; 0: b stays in L2 */
 	bool split_panels;                    /* threads share panels, not rows */
+	/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth` terms, `stages` of
+	 * them on hand or on their way.  0: each warp for itself */
+	int warps, depth, stages;
+	bool woven;                           /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
 	struct definition *packed;            /* the constant b as the blob holds it */
 
 	/* A maximum over windows that do not overlap, behind the result: result is then LOCAL, some rows in scratch. */
@@ -213,6 +216,31 @@ struct contraction {
 	int lanes;
 	bool prefetch;
 };
+const char *contraction_word(const struct kernel *);
+void contraction_parameters(struct lowered *, struct kernel *);
+bool contraction_same(const struct kernel *, const struct kernel *);
+int64_t contraction_tiles(const struct kernel *);
+const char *winograd_word(const struct kernel *);
+void winograd_parameters(struct lowered *, struct kernel *);
+int contraction_row(const struct contraction *);                      /* the variable of a tile's rows; -1: none */
+int64_t contraction_extent(const struct contraction *, int term);     /* of one pass */
+
+/* ---- stage.c: a part of a factor that stands nearer while a loop of its reader runs: the box of it that is needed there, and how it lies ---- */
+struct stage_dim {
+	int term;                             /* the term that runs along it; -1: none */
+	int64_t step;                         /* elements between neighbours of the term … */
+	int64_t rows;                         /* … and of the tile's rows, where they share it: a window that the whole tile sees; 0: they do not */
+	int64_t extent, stride, lies;         /* elements; floats between neighbours, of the tensor and in the box */
+	const struct range *pad;              /* zeros where pad->at, of element 0, + factor * element lies outside; NULL: all is there */
+	int64_t factor;
+};
+struct stage {
+	int dims;
+	struct stage_dim dim[MAX_VARS];       /* outermost first, dense */
+	int64_t floats, of_row, of_term[MAX_VARS];    /* floats of the box; in it, between neighbouring rows and terms */
+};
+void stage_padded(const struct contraction *, int64_t rows, struct stage *);      /* of a, with its zeros: what a tile of so many rows reads */
+void stage_pooled(const struct contraction *, int lanes, struct stage *);         /* of the result: window rows, across, columns that one row of maxima reads */
 struct contraction *winograd_match(struct lowered *, struct definition *);       /* NULL: not rewritten */
 bool winograd_arrange(struct arena *, struct contraction *);
 void winograd_choose(struct lowered *, struct kernel *);
@@ -237,8 +265,12 @@ const struct chain_tensor *chain_tensor(const struct chain *, const struct defin
 /* Blocks of rows that one block of the kernel runs: where rows are left over, the last two, which then share some. */
 int64_t chain_units(const struct chain *);
 int64_t chain_scratch(const struct chain *);          /* floats */
+const char *chain_word(const struct kernel *);
 void chain_choose(struct lowered *, struct kernel *);
+const struct lowered *chain_inside(const struct kernel *);
 
+/* block.c: a block of warps where that pays; false: each warp for itself. */
+bool block_choose(const struct target *, struct contraction *);
 /* tile.c */
 void tile_choose(const struct target *, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs);
 void contraction_choose(struct lowered *, struct kernel *);

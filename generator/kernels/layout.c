@@ -17,7 +17,7 @@ struct weighing {
 static int unit_variable(const struct definition *d)
 {
 	for (int v = 0; v < d->rank; v++)
-		if (d->placed->stride[v] == 1 && d->extents[v] > 1)
+		if (placed(d)->stride[v] == 1 && d->extents[v] > 1)
 			return v;
 	return -1;
 }
@@ -39,12 +39,12 @@ static void weigh_load(void *user, const struct expr *load)
 		w->cost += 0.5 * w->reads;
 }
 
-static double weigh(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
+static double weigh(struct lowered *lowered, const struct definition *d)
 {
 	struct weighing w = { .arena = lowered->arena, .of = d };
 	double elements = (double)definition_elements(d);
-	struct contraction *c = d->placed->contraction;
-	if (writer->shape != SHAPE_LOOPS && c) {
+	struct contraction *c = placed(d)->contraction;
+	if (c) {
 		/* the column: the last output variable in b only; Winograd's is the channel */
 		int column = c->rewrite ? 1 : -1;
 		for (int v = 0; !c->rewrite && v < c->root->rank; v++)
@@ -52,7 +52,7 @@ static double weigh(struct lowered *lowered, const struct definition *d, const s
 				column = v;
 		if (c->pool.d == d) {
 			for (int v = 0; v < d->rank; v++)
-				w.cost += c->pool.of[v] == column && column >= 0 && d->placed->stride[v] != 1 ? elements : 0;
+				w.cost += c->pool.of[v] == column && column >= 0 && placed(d)->stride[v] != 1 ? elements : 0;
 		} else {
 			const struct index *address = placed_address(lowered->arena, d, c->store_at);
 			if (!index_is_affine(address))
@@ -61,9 +61,9 @@ static double weigh(struct lowered *lowered, const struct definition *d, const s
 				w.cost += elements;
 		}
 	}
-	for (size_t i = 0; i < d->placed->readers.count; i++) {
-		const struct definition *reader = d->placed->readers.at[i];
-		const struct contraction *rc = reader->placed->contraction;
+	for (size_t i = 0; i < placed(d)->readers.count; i++) {
+		const struct definition *reader = placed(d)->readers.at[i];
+		const struct contraction *rc = placed(reader)->contraction;
 		w.reader = reader;
 		w.product = rc && rc->root == reader && !rc->rewrite;
 		w.term = w.product && reader->reduced ? reader->rank + reader->reduced - 1 : -1;
@@ -76,7 +76,7 @@ static double weigh(struct lowered *lowered, const struct definition *d, const s
 			for (int v = 0; v < reader->rank; v++)
 				if (reader->extents[v] > 1 && expr_uses(rc->b, v) && !expr_uses(rc->a, v))
 					w.column = v;
-		} else if (reader->placed->mode == MODE_HOSTED)
+		} else if (placed(reader)->mode == MODE_HOSTED)
 			w.column = unit_variable(reader);
 		expr_loads(reader->body, weigh_load, &w);
 		if (reader->start)
@@ -85,15 +85,17 @@ static double weigh(struct lowered *lowered, const struct definition *d, const s
 	return w.cost;
 }
 
-/* A generic writer's vectors run where its inputs are contiguous: follow them, through what is local. */
-struct following { struct arena *arena; const struct definition *d; double cost, elements; };
+/* A generic writer's vectors run where its inputs are contiguous: follow them, through what is local, as far as so many loads: each local one may be read
+ * more than once by the next. */
+enum { FOLLOWED_MOST = 1000 };
+struct following { struct arena *arena; const struct definition *d; double cost, elements; int followed; };
 static void follow_load(void *user, const struct expr *load)
 {
 	struct following *f = user;
 	int unit = unit_variable(f->d);
-	if (load->of->source == SOURCE_CONSTANT || definition_elements(load->of) <= 1 || unit < 0)
+	if (load->of->source == SOURCE_CONSTANT || definition_elements(load->of) <= 1 || unit < 0 || ++f->followed > FOLLOWED_MOST)
 		return;
-	if (load->of->placed->mode == MODE_LOCAL) {
+	if (placed(load->of)->mode == MODE_LOCAL) {
 		const struct index *with[MAX_VARS];
 		for (int v = 0; v < MAX_VARS; v++)
 			with[v] = v < load->of->rank ? load->at[v] : index_constant(f->arena, 0);
@@ -106,9 +108,12 @@ static void follow_load(void *user, const struct expr *load)
 }
 static double follow(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
 {
-	struct following f = { lowered->arena, d, 0, (double)definition_elements(d) };
-	if (writer->shape != SHAPE_LOOPS)
+	struct following f = { .arena = lowered->arena, .d = d, .elements = (double)definition_elements(d) };
+	if (writer->detail)
 		return 0;
+	/* Of a rewrite that runs in parts each tile and point is another sum: vectors run along channels, the second variable of all parts. */
+	if (placed(d)->rewrite && d->extents[1] >= lowered->target->lanes && unit_variable(d) != 1)
+		f.cost += f.elements;
 	expr_loads(d->body, follow_load, &f);
 	return f.cost;
 }
@@ -117,9 +122,9 @@ static void set_strides(struct definition *d, const int *order, int count)
 {
 	int64_t step = 1;
 	for (int v = 0; v < d->rank; v++)
-		d->placed->stride[v] = 0;
+		placed(d)->stride[v] = 0;
 	for (int i = count - 1; i >= 0; i--) {
-		d->placed->stride[order[i]] = step;
+		placed(d)->stride[order[i]] = step;
 		step *= d->extents[order[i]];
 	}
 }
@@ -148,11 +153,11 @@ static void choose_layout(struct lowered *lowered, struct definition *d, const s
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] > 1)
 			order[count++] = v;
-	if (d->placed->mode != MODE_DEVICE || count < 2)
+	if (placed(d)->mode != MODE_DEVICE || count < 2)
 		return;
 	for (int tried = 0; tried < 120; tried++) {           /* all of up to five dims; row-major first: it wins ties */
 		set_strides(d, order, count);
-		double cost = weigh(lowered, d, writer) + follow(lowered, d, writer);
+		double cost = weigh(lowered, d) + follow(lowered, d, writer);
 		if (least < 0 || cost < least * (1 - 1e-9)) {
 			least = cost;
 			memcpy(best, order, sizeof best);
@@ -178,8 +183,8 @@ static void weigh_lanes(void *user, const struct expr *load)
 /* The variable of member `d` along which its kernel's vectors run; -1: not known. */
 static int lane_of(const struct definition *d)
 {
-	const struct kernel *kernel = d->placed->kernel;
-	if (!kernel || kernel->shape != SHAPE_LOOPS)
+	const struct kernel *kernel = placed(d)->kernel;
+	if (!kernel || kernel->detail)
 		return -1;
 	const struct definition *last = kernel->members.at[kernel->members.count - 1];
 	int unit = unit_variable(last);
@@ -196,8 +201,8 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 	double least = -1;
 	if (d->source != SOURCE_CONSTANT || d->type != DTYPE_F32)
 		return;
-	for (size_t i = 0; i < d->placed->readers.count; i++) {
-		const struct contraction *c = d->placed->readers.at[i]->placed->contraction;
+	for (size_t i = 0; i < placed(d)->readers.count; i++) {
+		const struct contraction *c = placed(placed(d)->readers.at[i])->contraction;
 		if (c && !c->rewrite && (c->b->of == d || c->a->of == d))
 			return;                               /* packed, or read row by row */
 	}
@@ -209,8 +214,8 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 	for (int tried = 0; tried < 120; tried++) {
 		struct lanes l = { .of = d, .arena = lowered->arena };
 		set_strides(d, order, count);
-		for (size_t i = 0; i < d->placed->readers.count; i++) {
-			const struct definition *reader = d->placed->readers.at[i];
+		for (size_t i = 0; i < placed(d)->readers.count; i++) {
+			const struct definition *reader = placed(d)->readers.at[i];
 			if ((l.lane = lane_of(reader)) < 0)
 				continue;
 			expr_loads(reader->body, weigh_lanes, &l);

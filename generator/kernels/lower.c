@@ -7,10 +7,9 @@ bool arrange(struct lowered *lowered)
 	bool all = true;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
-		struct contraction *c = kernel->detail;
-		if (kernel->shape == SHAPE_LOOPS || (kernel->shape == SHAPE_WINOGRAD ? winograd_arrange : contraction_arrange)(lowered->arena, c))
+		if (!shapes[kernel->shape].arrange || shapes[kernel->shape].arrange(lowered->arena, kernel->detail))
 			continue;
-		c->root->placed->generic = true;
+		placed(kernel->root)->generic = true;
 		all = false;
 	}
 	return all;
@@ -40,14 +39,13 @@ static void check_step(const struct lowered *lowered, void (*check)(const struct
 		check(lowered);
 }
 
-struct lowered *lower(struct program *program, const struct target *target, enum optimise optimise, bool nested, const struct placing_options *options)
+struct lowered *lower(const struct program *of, const struct target *target, enum optimise optimise, const struct placing_options *options)
 {
-	struct lowered *lowered = new(program->arena, struct lowered);
-	lowered->program = program;
+	struct lowered *lowered = new(of->arena, struct lowered);
+	struct program *program = lowered->program = program_copy(of, sizeof(struct placed));
 	lowered->arena = program->arena;
 	lowered->target = target;
 	lowered->optimise = optimise;
-	lowered->nested = nested;
 	if (options) {
 		lowered->choices = options->choices;
 		lowered->choice_count = options->choice_count;
@@ -66,8 +64,7 @@ struct lowered *lower(struct program *program, const struct target *target, enum
 		check_step(lowered, placed_check);
 	} while (!arrange(lowered));
 	view(lowered);
-	if (nested)
-		make_chains(lowered);
+	make_chains(lowered);
 	choose(lowered);
 	plan(lowered);
 	share_code(lowered);

@@ -6,20 +6,25 @@
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
-static void add_reader(struct arena *arena, struct definition *of, struct definition *reader)
+/* Readers are noted one after the other: who reads `of` already is the last of them, but for what inlining brings to a reader that was noted before. */
+static void add_reader(struct arena *arena, struct definition *of, struct definition *reader, bool again)
 {
-	for (size_t i = 0; i < of->placed->readers.count; i++)
-		if (of->placed->readers.at[i] == reader)
+	struct placed *p = placed(of);
+	if (p->readers.count && p->readers.at[p->readers.count - 1] == reader)
+		return;
+	for (size_t i = 0; again && i < p->readers.count; i++)
+		if (p->readers.at[i] == reader)
 			return;
-	push(arena, &of->placed->readers, reader);
+	push(arena, &p->readers, reader);
 }
 
-struct counting { struct arena *arena; struct definition *reader; const struct definition *of; double sites; };
+struct counting { struct arena *arena; struct definition *reader; const struct definition *of; double sites; bool again; };
 
 static void note_reader(void *user, const struct expr *load)
 {
 	struct counting *c = user;
-	add_reader(c->arena, load->of, c->reader);
+	if (!c->again || load->of->source == SOURCE_COMPUTED)         /* modes are decided for those alone */
+		add_reader(c->arena, load->of, c->reader, c->again);
 }
 
 static void count_site(void *user, const struct expr *load)
@@ -28,9 +33,9 @@ static void count_site(void *user, const struct expr *load)
 	c->sites += load->of == c->of;
 }
 
-static void note_readers(struct arena *arena, struct definition *reader)
+static void note_readers(struct arena *arena, struct definition *reader, bool again)
 {
-	struct counting c = { .arena = arena, .reader = reader };
+	struct counting c = { .arena = arena, .reader = reader, .again = again };
 	if (reader->source != SOURCE_COMPUTED)
 		return;
 	expr_loads(reader->body, note_reader, &c);
@@ -50,8 +55,8 @@ static double sites(const struct expr *expr, const struct definition *of)
 static double reads_of(const struct definition *of)
 {
 	double reads = 0;
-	for (size_t i = 0; i < of->placed->readers.count; i++) {
-		const struct definition *reader = of->placed->readers.at[i];
+	for (size_t i = 0; i < placed(of)->readers.count; i++) {
+		const struct definition *reader = placed(of)->readers.at[i];
 		double elements = (double)definition_elements(reader);
 		reads += sites(reader->body, of) * elements * (double)definition_terms(reader) + sites(reader->start, of) * elements;
 	}
@@ -73,7 +78,7 @@ struct looking { bool found; };
 static void look_for_product(void *user, const struct expr *load)
 {
 	struct looking *l = user;
-	l->found |= load->of->source == SOURCE_COMPUTED && (load->of->products || load->of->rewrite);
+	l->found |= load->of->source == SOURCE_COMPUTED && (load->of->products || placed(load->of)->rewrite);
 }
 static bool follows_product(const struct definition *d)
 {
@@ -98,14 +103,18 @@ static bool crowds(const struct definition *d)
 {
 	struct tensors own = { .count = 0 };
 	expr_loads(d->body, count_tensor, &own);
-	for (size_t i = 0; own.count > 1 && i < d->placed->readers.count; i++) {
+	for (size_t i = 0; own.count > 1 && i < placed(d)->readers.count; i++) {
 		struct tensors all = own;
-		expr_loads(d->placed->readers.at[i]->body, count_tensor, &all);
+		expr_loads(placed(d)->readers.at[i]->body, count_tensor, &all);
 		if (all.count - 1 > TENSORS_MOST)             /* d itself goes */
 			return true;
 	}
 	return false;
 }
+
+/* What costs more than this is stored, where a store and a load are nothing beside it: the expression of a chain would grow with the chain, and with it each
+ * step that looks through it and each function that the compiler gets. */
+enum { COST_MOST = 512 };
 
 /* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has them. */
 static struct ingot_mode_state verdict(const struct lowered *lowered, const struct definition *d)
@@ -114,25 +123,27 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	const struct ingot_mode_state no = { INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS }, yes = { INGOT_VIRTUAL, 0, INGOT_BY_FEW_VISITS };
 	if (d->reduce != REDUCE_NONE)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REDUCTION };
-	if (d->rewrite && !lowered->target->parts)            /* what a rewrite made is one kernel's own affair, unless it runs in parts */
+	if (placed(d)->rewrite && !lowered->target->winograd_apart)            /* what a rewrite made is one kernel's own affair, unless it runs in parts */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
 	bool moves = d->body->kind == EXPR_LOAD, number = moves && d->body->of->source == SOURCE_CONSTANT && definition_elements(d->body->of) == 1;
 	if (number || has_no_loads(d->body))
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_SCALAR_CONSTANT };
 	if (moves)
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
-	for (size_t i = 0; i < d->placed->readers.count; i++) {
-		const struct definition *reader = d->placed->readers.at[i];
+	for (size_t i = 0; i < placed(d)->readers.count; i++) {
+		const struct definition *reader = placed(d)->readers.at[i];
 		all_maps &= reader->reduce == REDUCE_NONE;
-		into_product |= (reader->products || reader->rewrite) && sites(reader->body, d) > 0;
+		into_product |= (reader->products || placed(reader)->rewrite) && sites(reader->body, d) > 0;
 	}
 	if (into_product)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };
 	if (crowds(d))
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_CROWD };
 	double reads = reads_of(d), cost = expr_cost(d->body);
+	if (cost > COST_MOST)
+		return no;
 	if (follows_product(d))
-		return all_maps && reads <= 1 && d->placed->readers.count == 1 ? yes : no;
+		return all_maps && reads <= 1 && placed(d)->readers.count == 1 ? yes : no;
 	return reads <= 1 || (reads - 1) * cost <= 1 + reads ? yes : no;
 }
 
@@ -166,19 +177,19 @@ static struct ingot_mode_state decide(const struct lowered *lowered, const struc
 		update(lowered, d, &state, (struct ingot_mode_state){ choice->mode, 0, INGOT_BY_USER });
 	/* What the cost law says gives way to the user; what cannot be otherwise does not. */
 	bool must = said.provenance == INGOT_BY_REDUCTION || said.provenance == INGOT_BY_REWRITTEN;
-	if (must || (state.mode & said.mode && d->placed->readers.count))
+	if (must || (state.mode & said.mode && placed(d)->readers.count))
 		update(lowered, d, &state, said);
 	return state;
 }
 
 static void inline_into_readers(struct arena *arena, struct definition *d)
 {
-	for (size_t i = 0; i < d->placed->readers.count; i++) {
-		struct definition *reader = d->placed->readers.at[i];
+	for (size_t i = 0; i < placed(d)->readers.count; i++) {
+		struct definition *reader = placed(d)->readers.at[i];
 		reader->body = expr_inline(arena, reader->body, d);
 		if (reader->start)
 			reader->start = expr_inline(arena, reader->start, d);
-		note_readers(arena, reader);
+		note_readers(arena, reader, true);
 	}
 }
 
@@ -186,19 +197,19 @@ void place_row_major(struct definition *d)
 {
 	int64_t step = 1;
 	for (int i = d->rank - 1; i >= 0; step *= d->extents[i], i--)
-		d->placed->stride[i] = step;
-	d->placed->bytes = (int64_t)dtype_bytes(d->type, (size_t)definition_elements(d));
-	d->placed->offset = -1;
+		placed(d)->stride[i] = step;
+	placed(d)->bytes = (int64_t)dtype_bytes(d->type, (size_t)definition_elements(d));
+	placed(d)->offset = -1;
 }
 
 void place_readers(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++)
-		program->all.at[i]->placed->readers.count = 0;
+		placed(program->all.at[i])->readers.count = 0;
 	for (size_t i = 0; i < program->all.count; i++)
-		if (program->all.at[i]->placed->mode != MODE_VIRTUAL)
-			note_readers(lowered->arena, program->all.at[i]);
+		if (placed(program->all.at[i])->mode != MODE_VIRTUAL)
+			note_readers(lowered->arena, program->all.at[i], false);
 }
 
 void place(struct lowered *lowered)
@@ -206,26 +217,31 @@ void place(struct lowered *lowered)
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		d->placed = new(lowered->arena, struct placed);
-		d->placed->first = d->placed->last = -1;
-		d->placed->generic = lowered->target->log;
+		placed(d)->first = placed(d)->last = -1;
+		placed(d)->generic = lowered->target->log;
 		place_row_major(d);
 	}
+	for (size_t i = 0; i < program->rewrites.count; i++) {
+		struct rewrite *rewrite = program->rewrites.at[i];
+		placed(rewrite->result)->rewrite = rewrite;
+		for (size_t p = 0; p < COUNT(rewrite->parts); p++)
+			placed(rewrite->parts[p])->rewrite = rewrite;
+	}
 	for (size_t i = 0; i < program->all.count; i++)
-		note_readers(lowered->arena, program->all.at[i]);
+		note_readers(lowered->arena, program->all.at[i], false);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_INPUT) {
-			d->placed->mode = MODE_HOSTED;
-			d->placed->provenance = INGOT_BY_INPUT;
+			placed(d)->mode = MODE_HOSTED;
+			placed(d)->provenance = INGOT_BY_INPUT;
 		} else if (d->source == SOURCE_CONSTANT) {
-			d->placed->mode = MODE_CONSTANT;
-			d->placed->provenance = INGOT_BY_LINK_READ_ONLY;
+			placed(d)->mode = MODE_CONSTANT;
+			placed(d)->provenance = INGOT_BY_LINK_READ_ONLY;
 		} else {
 			struct ingot_mode_state state = decide(lowered, d);
-			d->placed->provenance = (int)state.provenance;
-			d->placed->mode = d->is_output ? MODE_HOSTED : ingot_mode_known_virtual(&state) ? MODE_VIRTUAL : MODE_DEVICE;
-			if (d->placed->mode == MODE_VIRTUAL)
+			placed(d)->provenance = (int)state.provenance;
+			placed(d)->mode = d->is_output ? MODE_HOSTED : ingot_mode_known_virtual(&state) ? MODE_VIRTUAL : MODE_DEVICE;
+			if (placed(d)->mode == MODE_VIRTUAL)
 				inline_into_readers(lowered->arena, d);
 		}
 	}

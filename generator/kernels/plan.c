@@ -13,10 +13,10 @@ static void lifetimes(struct lowered *lowered)
 		const struct kernel *kernel = lowered->kernels.at[k];
 		for (size_t p = 0; p < kernel->params.count; p++) {
 			const struct definition *of = kernel->params.at[p].of;
-			struct placed *placed = of->placed->view_of ? of->placed->view_of->placed : of->placed;
-			if (placed->first < 0)
-				placed->first = kernel->number;
-			placed->last = kernel->number;
+			struct placed *buffer = placed(placed(of)->view_of ? placed(of)->view_of : of);
+			if (buffer->first < 0)
+				buffer->first = kernel->number;
+			buffer->last = kernel->number;
 		}
 	}
 }
@@ -64,9 +64,9 @@ static void check_sizes(const struct lowered *lowered)
 {
 	for (size_t i = 0; lowered->pool_cap && i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		if (d->placed->mode != MODE_VIRTUAL && d->placed->mode != MODE_LOCAL && d->placed->bytes > lowered->pool_cap)
+		if (placed(d)->mode != MODE_VIRTUAL && placed(d)->mode != MODE_LOCAL && placed(d)->bytes > lowered->pool_cap)
 			fail(lowered->program->build, EXIT_LIMIT, d->name, "has %lld bytes; a pool holds %lld (--large-models lifts that)",
-				(long long)d->placed->bytes, (long long)lowered->pool_cap);
+				(long long)placed(d)->bytes, (long long)lowered->pool_cap);
 	}
 }
 
@@ -88,7 +88,7 @@ static void plan_workspace(struct lowered *lowered, struct buffers *buffers)
 	}
 	lowered->workspace_bound = (int64_t)one.bound;
 	for (size_t i = 0; i < buffers->at.count; i++)
-		buffers->owners.at[i]->placed->offset = lowered->workspace_pools.at[buffers->at.at[i].slab].at + (int64_t)buffers->at.at[i].offset;
+		placed(buffers->owners.at[i])->offset = lowered->workspace_pools.at[buffers->at.at[i].slab].at + (int64_t)buffers->at.at[i].offset;
 }
 
 void plan(struct lowered *lowered)
@@ -99,23 +99,23 @@ void plan(struct lowered *lowered)
 	check_sizes(lowered);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
-		if (d->placed->mode != MODE_DEVICE || d->placed->first < 0)
+		if (placed(d)->mode != MODE_DEVICE || placed(d)->first < 0)
 			continue;
-		push(lowered->arena, &buffers.at, (struct ingot_plan_buffer){ .bytes = (uint64_t)d->placed->bytes, .align = ALIGN,
-			.first = (uint32_t)d->placed->first, .last = (uint32_t)d->placed->last, .in_place_of = -1 });
+		push(lowered->arena, &buffers.at, (struct ingot_plan_buffer){ .bytes = (uint64_t)placed(d)->bytes, .align = ALIGN,
+			.first = (uint32_t)placed(d)->first, .last = (uint32_t)placed(d)->last, .in_place_of = -1 });
 		push(lowered->arena, &buffers.owners, d);
 	}
 	plan_workspace(lowered, &buffers);
 	for (size_t i = 0; i < lowered->views.count; i++) {
 		struct definition *d = lowered->views.at[i];
-		d->placed->offset = d->placed->view_of->placed->offset + (int64_t)dtype_bytes(d->type, (size_t)d->placed->view_offset);
+		placed(d)->offset = placed(placed(d)->view_of)->offset + (int64_t)dtype_bytes(d->type, (size_t)placed(d)->view_offset);
 	}
 	lowered->workspace_align = ALIGN;
 	int64_t at = 0;
 	for (size_t i = 0; i < lowered->constants.count; i++) {
-		struct placed *placed = lowered->constants.at[i].of->placed;
-		placed->offset = at;
-		at += (placed->bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
+		struct placed *constant = placed(lowered->constants.at[i].of);
+		constant->offset = at;
+		at += (constant->bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
 	}
 	lowered->weights_bytes = at;
 }

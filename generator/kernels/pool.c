@@ -73,7 +73,7 @@ static bool lay(const struct contraction *c, struct pool *pool)
 	int column = -1;
 	for (int k = 0; k < x->rank; k++) {
 		int v = -1;
-		x->placed->stride[k] = 0;
+		placed(x)->stride[k] = 0;
 		if (x->extents[k] == 1 || !index_is_var(c->store_at[k], &v))
 			continue;
 		if (v == pool->across)
@@ -88,7 +88,7 @@ static bool lay(const struct contraction *c, struct pool *pool)
 	for (int k = 0; k < x->rank; k++) {
 		int v = -1;
 		if (x->extents[k] > 1 && index_is_var(c->store_at[k], &v))
-			x->placed->stride[k] = k == column ? 1 : v == pool->across ? columns : v == pool->row ? columns * width : 0;
+			placed(x)->stride[k] = k == column ? 1 : v == pool->across ? columns : v == pool->row ? columns * width : 0;
 	}
 	return column >= 0 && pool->size[0] * width * columns <= SCRATCH_FLOATS;
 }
@@ -99,22 +99,22 @@ void fuse_pools(struct lowered *lowered)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i], *x;
 		struct pool pool;
-		if (d->source != SOURCE_COMPUTED || d->placed->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX || d->order != ORDER_CHAIN || d->start
+		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX || d->order != ORDER_CHAIN || d->start
 			|| d->type != DTYPE_F32 || d->body->kind != EXPR_LOAD)
 			continue;
 		x = d->body->of;
-		struct contraction *c = x->placed->contraction;
-		if (!c || c->result != x || c->rewrite || c->pool.d || x->placed->mode != MODE_DEVICE || x->placed->readers.count != 1
+		struct contraction *c = placed(x)->contraction;
+		if (!c || c->result != x || c->rewrite || c->pool.d || placed(x)->mode != MODE_DEVICE || placed(x)->readers.count != 1
 			|| c->b->of->source != SOURCE_CONSTANT || !match(c, d, &pool))
 			continue;
 		int64_t kept[MAX_RANK];
-		memcpy(kept, x->placed->stride, sizeof kept);
+		memcpy(kept, placed(x)->stride, sizeof kept);
 		if (!lay(c, &pool)) {
-			memcpy(x->placed->stride, kept, sizeof kept);
+			memcpy(placed(x)->stride, kept, sizeof kept);
 			continue;
 		}
 		c->pool = pool;
-		x->placed->mode = MODE_LOCAL;
-		d->placed->contraction = c;
+		placed(x)->mode = MODE_LOCAL;
+		placed(d)->contraction = c;
 	}
 }

@@ -3,11 +3,10 @@
 #include <inttypes.h>
 
 static const char *const modes[] = { "virtual", "local", "workspace", "hosted", "weights" };
-static const char *const shapes[SHAPE_COUNT] = { "contraction", "winograd", "loops", "chain" };
 
 static void print_place(const struct definition *d, struct text *out)
 {
-	const struct placed *p = d->placed;
+	const struct placed *p = placed(d);
 	text_adds(out, modes[p->mode]);
 	if (p->offset >= 0)
 		text_printf(out, " + %" PRId64, p->offset);
@@ -23,17 +22,17 @@ static void print_place(const struct definition *d, struct text *out)
 	}
 }
 
-static void print_steps(const struct chain *chain, struct text *out)
+static void print_inside(const struct lowered *inside, struct text *out)
 {
-	text_printf(out, "    scratch   %" PRId64 " bytes\n\n", chain->body->workspace_bytes);
-	kernels_print(chain->body, out);
+	text_printf(out, "    scratch   %" PRId64 " bytes\n\n", inside->workspace_bytes);
+	kernels_print(inside, out);
 }
 
 void kernels_print(const struct lowered *lowered, struct text *out)
 {
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
-		text_printf(out, "%s  %s  nodes", kernel->name, shapes[kernel->shape]);
+		text_printf(out, "%s  %s  nodes", kernel->name, shapes[kernel->shape].name);
 		for (size_t m = 0; m < kernel->members.count; m++)
 			text_printf(out, " %s", kernel->members.at[m]->name);
 		text_printf(out, "\n    blocks    %" PRId64 "%s%s\n", kernel->blocks, kernel->blocks_of ? ", " : "", kernel->blocks_of ? kernel->blocks_of : "");
@@ -48,8 +47,8 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 		if (kernel->template_name)
 			text_printf(out, "    template  %s%s%s\n", kernel->template_name, kernel->tile ? ", tile " : "", kernel->tile ? kernel->tile : "");
 		text_printf(out, "    cost      %.0f flops, %.0f bytes\n", kernel->flops, kernel->bytes);
-		if (kernel->shape == SHAPE_CHAIN)
-			print_steps(kernel->detail, out);
+		if (kernel_inside(kernel))
+			print_inside(kernel_inside(kernel), out);
 		else
 			text_addc(out, '\n');
 	}
@@ -61,8 +60,8 @@ void plan_print(const struct lowered *lowered, struct text *out)
 		lowered->workspace_bound, lowered->weights_bytes);
 	for (size_t i = 0; i < lowered->program->all.count; i++) {
 		const struct definition *d = lowered->program->all.at[i];
-		if (d->placed->mode == MODE_DEVICE && d->placed->first >= 0)
-			text_printf(out, "    %10" PRId64 " + %-10" PRId64 " kernels %d to %d  %s\n", d->placed->offset, d->placed->bytes,
-				d->placed->first, d->placed->last, d->name);
+		if (placed(d)->mode == MODE_DEVICE && placed(d)->first >= 0)
+			text_printf(out, "    %10" PRId64 " + %-10" PRId64 " kernels %d to %d  %s\n", placed(d)->offset, placed(d)->bytes,
+				placed(d)->first, placed(d)->last, d->name);
 	}
 }

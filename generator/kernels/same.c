@@ -26,7 +26,7 @@ static bool same_extents(const struct definition *x, const struct definition *y)
 	if (x->type != y->type || x->rank != y->rank)
 		return false;
 	for (int d = 0; d < x->rank; d++)
-		if (x->extents[d] != y->extents[d] || x->placed->stride[d] != y->placed->stride[d])
+		if (x->extents[d] != y->extents[d] || placed(x)->stride[d] != placed(y)->stride[d])
 			return false;
 	return true;
 }
@@ -34,7 +34,7 @@ static bool same_extents(const struct definition *x, const struct definition *y)
 /* Two tensors that play the same part: the same parameter or member, or constants that are packed into one. */
 static bool same_part(const struct pair *p, const struct definition *x, const struct definition *y)
 {
-	if (!same_extents(x, y) || x->source != y->source || (x->placed->mode == MODE_LOCAL) != (y->placed->mode == MODE_LOCAL))
+	if (!same_extents(x, y) || x->source != y->source || (placed(x)->mode == MODE_LOCAL) != (placed(y)->mode == MODE_LOCAL))
 		return false;
 	return param_of(p->a, x) == param_of(p->b, y) && member_of(p->a, x) == member_of(p->b, y);
 }
@@ -81,19 +81,20 @@ static bool same_expr(const struct pair *p, const struct expr *x, const struct e
 
 static bool same_member(const struct pair *p, const struct definition *x, const struct definition *y)
 {
-	if (!same_part(p, x, y) || x->reduce != y->reduce || x->products != y->products || x->order != y->order || x->reduced != y->reduced || !x->rewrite != !y->rewrite)
+	if (!same_part(p, x, y) || x->reduce != y->reduce || x->products != y->products || x->order != y->order || x->reduced != y->reduced || !placed(x)->rewrite != !placed(y)->rewrite)
 		return false;
 	for (int d = 0; d < x->reduced; d++)
 		if (x->reduced_extents[d] != y->reduced_extents[d])
 			return false;
-	if (x->rewrite && (x->rewrite->m != y->rewrite->m || x->rewrite->pad_top != y->rewrite->pad_top
-		|| x->rewrite->pad_left != y->rewrite->pad_left))
+	const struct rewrite *of_x = placed(x)->rewrite, *of_y = placed(y)->rewrite;
+	if (of_x && (of_x->m != of_y->m || of_x->pad_top != of_y->pad_top || of_x->pad_left != of_y->pad_left))
 		return false;
 	return same_expr(p, x->start, y->start) && same_expr(p, x->body, y->body);
 }
 
-static bool same_tile(const struct contraction *x, const struct contraction *y)
+bool contraction_same(const struct kernel *a, const struct kernel *b)
 {
+	const struct contraction *x = a->detail, *y = b->detail;
 	return x->swapped == y->swapped && x->b_mode == y->b_mode && x->tile_rows == y->tile_rows && x->tile_vecs == y->tile_vecs
 		&& x->row_blocks == y->row_blocks && x->panels == y->panels && x->group == y->group && x->next_lines == y->next_lines && x->pass == y->pass
 		&& x->split_panels == y->split_panels && x->prefetch == y->prefetch && !x->pool.d == !y->pool.d && x->pool.by_panel == y->pool.by_panel;
@@ -112,7 +113,7 @@ static bool same_code(const struct kernel *a, const struct kernel *b)
 	for (size_t m = 0; m < a->members.count; m++)
 		if (!same_member(&p, a->members.at[m], b->members.at[m]))
 			return false;
-	return a->shape == SHAPE_LOOPS || a->shape == SHAPE_CHAIN || same_tile(a->detail, b->detail);
+	return !shapes[a->shape].same || shapes[a->shape].same(a, b);
 }
 
 void share_code(struct lowered *lowered)

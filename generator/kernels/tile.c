@@ -102,6 +102,13 @@ struct packing {
 	int lanes;
 };
 
+/* The column, in its panel, that float j of a term is: vector by vector, or, woven, lane by lane. */
+static int64_t place_in_panel(const struct packing *p, int64_t width, int64_t j)
+{
+	int64_t vecs = width / p->lanes;
+	return p->c->woven ? j % vecs * p->lanes + j / vecs : j;
+}
+
 static void pack_affine(const struct packing *p, const float *from, float *to)
 {
 	const struct contraction *c = p->c;
@@ -126,7 +133,7 @@ static void pack_affine(const struct packing *p, const float *from, float *to)
 				for (int t = 0; t < count; t++)
 					address += at[t] * index_factor(c->b_at, first + t);
 				for (int64_t j = 0; j < width; j++) {
-					int64_t column = start * p->lanes + j;
+					int64_t column = start * p->lanes + place_in_panel(p, width, j);
 					*to++ = column < columns ? from[address + column * column_step] : 0;
 				}
 				for (int t = count - 1; t >= 0 && ++at[t] == c->extents[first + t]; t--)
@@ -149,7 +156,8 @@ static void pack_any(const struct packing *p, const float *from, float *to)
 		for (int64_t panel = 0; panel < c->panels; panel++) {
 			int64_t start = vecs * panel / c->panels * p->lanes, end = vecs * (panel + 1) / c->panels * p->lanes;
 			for (int64_t k = 0; k < terms; k++)
-				for (int64_t column = start; column < end; column++) {
+				for (int64_t j = 0; j < end - start; j++) {
+					int64_t column = start + place_in_panel(p, end - start, j);
 					int64_t rest = batch, step = k;
 					for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
 						v[b] = rest % c->extents[b];
@@ -178,7 +186,7 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 		const struct constant_item *item = &lowered->constants.at[i];
 		const struct contraction *other = item->fill == fill_packed ? ((const struct packing *)item->detail)->c : NULL;
 		if (!other || other->b->of != c->b->of || other->batches != c->batches || other->terms != c->terms || other->column - other->batches - other->rows
-			|| c->column - c->batches - c->rows || other->panels != c->panels)
+			|| c->column - c->batches - c->rows || other->panels != c->panels || other->woven != c->woven)
 			continue;
 		/* b knows no rows: its variables are batches, then the column and the terms */
 		bool same = true;
@@ -195,39 +203,25 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 	return NULL;
 }
 
-/* Floats of the part of a that a tile of `rows` reads, with its padding: as many as the terms, and the rows' window where they share one. */
-static double patch_floats(const struct contraction *c, int64_t rows)
-{
-	int row = c->rows ? c->batches + c->rows - 1 : -1;
-	double floats = 1;
-	bool windowed = row < 0;
-	for (int v = c->column + 1; v <= c->column + c->terms; v++) {
-		int64_t extent = c->extents[v];
-		for (int i = 0; i < c->pad_count && row >= 0; i++)
-			if (index_uses(c->arranged_pads[i].at, v) && index_uses(c->arranged_pads[i].at, row)) {
-				extent = (rows - 1) * index_factor(c->arranged_pads[i].at, row) + (extent - 1) * index_factor(c->arranged_pads[i].at, v) + 1;
-				windowed = true;
-			}
-		floats *= (double)extent;
-	}
-	return windowed ? floats : floats * (double)rows * 4;         /* no term shares the rows' pad: their stride is at most a few */
-}
-
 /* Where scratch is short, a third each is for the patch, for b packed on the fly and for the sums of heavy epilogues. */
 static void fit_scratch(const struct target *target, const struct contraction *c, double terms, int *tile_rows, int *tile_vecs)
 {
 	double third = (double)target->scratch_bytes / 3 / 4;
-	while (c->pad_count && *tile_rows > 1 && patch_floats(c, *tile_rows) > third)
-		--*tile_rows;
+	struct stage stage;
+	for (; c->pad_count && *tile_rows > 1; --*tile_rows) {
+		stage_padded(c, *tile_rows, &stage);
+		if ((double)stage.floats <= third)
+			break;
+	}
 	while (c->b->of->source != SOURCE_CONSTANT && *tile_vecs > 1 && terms * *tile_vecs * target->lanes > third)
 		--*tile_vecs;
 }
 
-/* Where workers wait for tiles: narrower ones first, since b streams through any. */
+/* Where a device waits for tiles: narrower ones first, since b streams through any. */
 static void spread(const struct target *target, int64_t rows, int64_t columns, double others, int *tile_rows, int *tile_vecs)
 {
 	int64_t vecs = ceil_div(columns, target->lanes);
-	while ((double)(ceil_div(rows, *tile_rows) * ceil_div(vecs, *tile_vecs)) * others < target->workers && *tile_rows * *tile_vecs > 1)
+	while ((double)(ceil_div(rows, *tile_rows) * ceil_div(vecs, *tile_vecs)) * others < target->tiles_least && *tile_rows * *tile_vecs > 1)
 		if (*tile_vecs > 1)
 			*tile_vecs = (*tile_vecs + 1) / 2;
 		else
@@ -246,12 +240,12 @@ static int64_t pooled_rows(const struct contraction *c)
 static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_t columns)
 {
 	struct definition *x = c->result;
-	if (!c->pool.d || !lowered->target->small || !lowered->target->freestanding || lowered->target->lanes > 1 || c->panels == 1)
+	if (!c->pool.d || !lowered->target->small || !lowered->target->short_stack || lowered->target->lanes > 1 || c->panels == 1)
 		return;
 	c->pool.by_panel = true;
 	for (int k = 0; k < x->rank; k++)
-		if (x->placed->stride[k] > 1)
-			x->placed->stride[k] = x->placed->stride[k] / columns * c->tile_vecs;
+		if (placed(x)->stride[k] > 1)
+			placed(x)->stride[k] = placed(x)->stride[k] / columns * c->tile_vecs;
 	contraction_arrange(lowered->arena, c);
 }
 
@@ -265,7 +259,7 @@ static int64_t pass_of(const struct target *target, const struct contraction *c,
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
 	double panel = (double)terms * c->tile_vecs * target->lanes * 4, l2 = (double)target->l2_bytes;
-	if (c->b->of->source != SOURCE_CONSTANT || c->pool.d || c->split_panels || target->workers || target->small || target->lanes == 1 || blocks < 4
+	if (c->b->of->source != SOURCE_CONSTANT || c->pool.d || c->split_panels || target->hides_latency || target->small || target->lanes == 1 || blocks < 4
 		|| index_factor(c->out_at, c->column) != 1)
 		return 0;
 	if (panel <= l2 * 3 / 8 && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
@@ -297,38 +291,72 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	if (target->scratch_bytes)
 		fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
 	int64_t vecs = ceil_div(columns, target->lanes);
-	c->row_blocks = ceil_div(rows, c->tile_rows);
+	if (block_choose(target, c)) {
+		rows *= outer;
+		outer = 1;
+	}
+	c->row_blocks = ceil_div(rows, c->tile_rows * (c->warps ? c->warps : 1));
 	c->panels = ceil_div(vecs, c->tile_vecs);
-	c->tile_rows = (int)ceil_div(rows, c->row_blocks);
+	c->tile_rows = c->warps ? c->tile_rows : (int)ceil_div(rows, c->row_blocks);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	pool_by_panel(lowered, c, columns);
 	/* Rows run in groups whose part of a stays in L2 while all panels pass; with one panel nothing comes back. */
-	double a_bytes = (double)c->a->of->placed->bytes / (double)batches / (double)(outer * c->row_blocks), tile_bytes = (double)c->tile_rows * (double)terms * 4;
+	double a_bytes = (double)placed(c->a->of)->bytes / (double)batches / (double)(outer * c->row_blocks), tile_bytes = (double)c->tile_rows * (double)terms * 4;
 	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes;        /* strides skip part of a */
 	int64_t blocks = outer * c->row_blocks;
-	c->split_panels = blocks < 2 && !c->pool.d;
+	c->split_panels = blocks < 2 && !c->pool.d && !c->warps;
 	c->pass = pass_of(target, c, terms, blocks, a_bytes);
 	int64_t groups = group_of(target, c->pass ? a_bytes * (double)c->pass / (double)c->extents[c->column + 1] : a_bytes);
 	c->group = c->panels == 1 || groups >= blocks ? blocks : groups < 1 ? 1 : ceil_div(blocks, ceil_div(blocks, groups));
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
 	kernel->blocks_of = c->split_panels ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
-		: arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows);
+		: arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows * (c->warps ? c->warps : 1));
 	if (c->pool.d)
 		kernel->blocks_of = "rows of the maximum";
-	kernel->tile = arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
+	kernel->tile = c->warps ? arena_printf(lowered->arena, "%d x %d x %d", c->warps * c->tile_rows, c->tile_vecs * target->lanes, c->depth)
+		: arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
 	if (c->b->of->source == SOURCE_CONSTANT) {
 		struct packing *packing = new(lowered->arena, struct packing);
 		*packing = (struct packing){ c, target->lanes };
 		c->b_mode = B_PACKED;
+		c->woven = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
 		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway,
-		 * and where there are many workers, others run meanwhile. */
-		if (!target->workers && batches * vecs * target->lanes * terms * 4 > target->l2_bytes && rows * outer > 2)
+		 * and where that hides latency, others run meanwhile. */
+		if (!target->hides_latency && batches * vecs * target->lanes * terms * 4 > target->l2_bytes && rows * outer > 2)
 			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), c->group);
 		if (!(c->packed = packed_alike(lowered, c)))
 			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
 				batches * vecs * target->lanes * terms, fill_packed, packing);
 	} else
-		c->b_mode = index_factor(c->b_at, c->column) == 1 || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12)
+		c->b_mode = c->warps || index_factor(c->b_at, c->column) == 1 || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12)
 			? B_DIRECT : B_GATHERED;                      /* too long for scratch: lanes read b where it is */
+}
+
+const char *contraction_word(const struct kernel *kernel)
+{
+	return ((const struct contraction *)kernel->detail)->pad_count || kernel->root->reduced > 1 ? "convolution" : "contraction";
+}
+
+void contraction_parameters(struct lowered *lowered, struct kernel *kernel)
+{
+	const struct contraction *c = kernel->detail;
+	kernel_add_reads(lowered, kernel, c->a);
+	if (c->packed)
+		kernel_add_param(lowered->arena, kernel, c->packed, false);
+	else
+		kernel_add_reads(lowered, kernel, c->b);
+	kernel_add_reads(lowered, kernel, c->start);
+	kernel_add_reads(lowered, kernel, c->value);
+	kernel_add_param(lowered->arena, kernel, contraction_output(c), true);
+}
+
+int64_t contraction_tiles(const struct kernel *kernel)
+{
+	const struct contraction *c = kernel->detail;
+	int64_t tiles = c->row_blocks * c->panels;
+	int around = c->batches + (c->rows && !c->warps ? c->rows - 1 : 0);        /* batches, and rows around the innermost */
+	for (int v = 0; v < around; v++)
+		tiles *= c->extents[v];
+	return tiles;
 }

@@ -15,14 +15,14 @@ static int64_t offset_of(const struct expr *load)
 	int64_t offset = 0, at;
 	for (int d = 0; d < load->of->rank; d++)
 		if (index_is_constant(load->at[d], &at))
-			offset += at * load->of->placed->stride[d];
+			offset += at * placed(load->of)->stride[d];
 	return offset;
 }
 
 static void see_load(void *user, const struct expr *load)
 {
 	struct viewing *v = user;
-	if (load->of->source != SOURCE_COMPUTED || load->of->placed->mode != MODE_DEVICE)
+	if (load->of->source != SOURCE_COMPUTED || placed(load->of)->mode != MODE_DEVICE)
 		return;
 	for (size_t i = 0; i < v->bases.count; i++)
 		if (v->bases.at[i] == load->of) {
@@ -37,15 +37,14 @@ static void see_load(void *user, const struct expr *load)
 static struct definition *view_of(struct lowered *lowered, struct definition *base, int64_t offset)
 {
 	for (size_t i = 0; i < lowered->views.count; i++)
-		if (lowered->views.at[i]->placed->view_of == base && lowered->views.at[i]->placed->view_offset == offset)
+		if (placed(lowered->views.at[i])->view_of == base && placed(lowered->views.at[i])->view_offset == offset)
 			return lowered->views.at[i];
-	struct definition *view = new(lowered->arena, struct definition);
-	*view = *base;
-	view->placed = new(lowered->arena, struct placed);
-	*view->placed = *base->placed;
-	view->placed->view_of = base;
-	view->placed->view_offset = offset;
-	view->placed->bytes -= (int64_t)dtype_bytes(base->type, (size_t)offset);
+	struct placed *copy = new(lowered->arena, struct placed);
+	struct definition *view = &copy->of;
+	*copy = *placed(base);
+	placed(view)->view_of = base;
+	placed(view)->view_offset = offset;
+	placed(view)->bytes -= (int64_t)dtype_bytes(base->type, (size_t)offset);
 	view->name = arena_printf(lowered->arena, "%s + %lld", base->name, (long long)offset);
 	push(lowered->arena, &lowered->views, view);
 	return view;
@@ -75,7 +74,7 @@ static const struct expr *through(struct viewing *v, const struct expr *expr)
 static void view_kernel(struct lowered *lowered, struct kernel *kernel)
 {
 	struct viewing v = { .lowered = lowered };
-	struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
+	struct contraction *c = kernel->detail;       /* before there are chains */
 	bool any = false;
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		expr_loads(kernel->members.at[m]->body, see_load, &v);
@@ -106,6 +105,6 @@ static void view_kernel(struct lowered *lowered, struct kernel *kernel)
 void view(struct lowered *lowered)
 {
 	for (size_t k = 0; k < lowered->kernels.count; k++)
-		if (lowered->kernels.at[k]->shape != SHAPE_WINOGRAD)
+		if (shapes[lowered->kernels.at[k]->shape].viewed)
 			view_kernel(lowered, lowered->kernels.at[k]);
 }

@@ -28,7 +28,7 @@ static int64_t local_size(const struct definition *d, int outer)
 }
 
 /* The definition whose memory d's elements lie in. */
-static const struct definition *memory_of(const struct definition *d) { return d->placed->lies_in ? d->placed->lies_in : d; }
+static const struct definition *memory_of(const struct definition *d) { return placed(d)->lies_in ? placed(d)->lies_in : d; }
 
 static struct cell *cell_for(struct building *b, const struct definition *d)
 {
@@ -52,7 +52,7 @@ static void add_cells(struct building *b)
 	}
 	for (size_t i = 0; i < kernel->members.count; i++) {
 		struct definition *d = kernel->members.at[i];
-		if (d->placed->mode != MODE_LOCAL || d->placed->lies_in)
+		if (placed(d)->mode != MODE_LOCAL || placed(d)->lies_in)
 			continue;
 		int64_t size = local_size(d, b->outer);
 		struct cell *cell = cell_new(loops, size == 1 ? CELL_REGISTER : CELL_ARRAY, size == 1 ? "one" : "row", d->type, size);
@@ -85,7 +85,7 @@ static const struct index *address_of(struct building *b, const struct definitio
 {
 	struct arena *arena = b->loops->arena;
 	d = memory_of(d);
-	if (d->placed->mode != MODE_LOCAL)
+	if (placed(d)->mode != MODE_LOCAL)
 		return placed_address(arena, d, at);
 	const struct index *address = index_constant(arena, 0);
 	int64_t step = 1;
@@ -211,8 +211,8 @@ static int64_t stride_of(const struct definition *d, int v)
 {
 	int64_t step = 1;
 	d = memory_of(d);
-	if (d->placed->mode != MODE_LOCAL)
-		return d->placed->stride[v];
+	if (placed(d)->mode != MODE_LOCAL)
+		return placed(d)->stride[v];
 	for (int i = d->rank - 1; i > v; i--)
 		step *= d->extents[i];
 	return step;
@@ -409,7 +409,7 @@ static int64_t windows_together(const struct building *b, const struct definitio
 	const struct target *target = b->loops->target;
 	const int *best = target->registers >= 32 ? many : few;
 	const struct definition *first = b->kernel->members.at[0];
-	if (!taken || target->lanes == 1 || target->workers || first->reduce == REDUCE_NONE || first->order != ORDER_CHAIN
+	if (!taken || target->lanes == 1 || target->lanes_are_threads || first->reduce == REDUCE_NONE || first->order != ORDER_CHAIN
 		|| definition_terms(first) > WINDOW_TERMS)
 		return 1;
 	for (size_t i = 1; i < b->kernel->members.count; i++)
@@ -505,7 +505,7 @@ static int crossed(struct building *b, const struct definition *d, const int *or
 enum { LINE_FLOATS = 16, SHARE_MOST = 64 };
 static int64_t share_of(const struct target *target, int64_t extent)
 {
-	int64_t share = target->lanes > 1 && !target->workers && extent % LINE_FLOATS == 0 ? LINE_FLOATS : SHARE_MOST < extent ? SHARE_MOST : extent;
+	int64_t share = target->lanes > 1 && !target->lanes_are_threads && extent % LINE_FLOATS == 0 ? LINE_FLOATS : SHARE_MOST < extent ? SHARE_MOST : extent;
 	while (extent % share)
 		share--;
 	return share < 16 ? extent : share;

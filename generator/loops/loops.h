@@ -16,16 +16,19 @@
  *     fuse.c        what a loop stores, the next may take from a register
  *     vectorise.c   one variable of each nest is taken by lanes; sums in 64 lanes become registers
  *
- * emit.c prints the result through templates/c/loops.jinja.  Everything lives in the arena given to loops_lower. */
+ * emit/loops.c prints the result through templates/c/loops.jinja.  Everything lives in the arena given to loops_lower. */
 #ifndef LOOPS_LOOPS_H
 #define LOOPS_LOOPS_H
-#include "emit/emit.h"
+#include "kernels/kernels.h"
 
 /* A place for values.  A load of a cell is an EXPR_LOAD of `of`: of rank 0 for a register, else of rank 1, at an offset in
  * elements.  So expressions of definitions serve as expressions of statements. */
 enum cell_kind { CELL_BUFFER, CELL_ARRAY, CELL_REGISTER };
 struct cell {
-	struct definition of;             /* first: a load's `of` is the cell */
+	union {                           /* first: a load's `of` is the cell */
+		struct definition of;
+		struct placed placed;     /* its address is its one index */
+	};
 	enum cell_kind kind;
 	bool vector;                      /* REGISTER: a vec; ARRAY: of vecs, taken and put whole */
 	bool written;                     /* BUFFER: not const */
@@ -96,12 +99,11 @@ struct loops {
 /* Kernel -> statements, all passes.  The kernel's params must stand. */
 struct loops *loops_lower(struct build *, struct arena *, const struct target *, const struct kernel *);
 
-/* What kernels/choose.c asks: sets blocks, blocks_of and tile of a SHAPE_LOOPS kernel whose params stand. */
-void loops_prepare(struct arena *, struct kernel *, const struct target *);
-/* static void NAME(const T *restrict a, …, T *restrict y, long from, long to).  Needs c/loops.jinja and a prelude. */
-void loops_emit(struct emit *, const struct kernel *, struct text *out);
+/* Sets blocks, blocks_of and tile of a SHAPE_LOOPS kernel whose params stand. */
+void loops_finish(struct lowered *, struct kernel *);
 
-void loops_print(struct loops *, struct text *out);            /* print.c: for --stage loops */
+void loops_print(struct loops *, struct text *out);            /* print.c: for --stage loops … */
+void loops_print_kernel(const struct lowered *, const struct kernel *, struct text *out);      /* … of a kernel */
 void loops_name(struct loops *);                               /* names.c: unique where it counts; after the last pass */
 void loops_check(const struct loops *);                        /* check.c: asserts that it is well-formed */
 /* check.c: true where no select on a lane or on the variable of an innermost loop is left; LOOPS kernels of definitions whose selects
@@ -144,7 +146,6 @@ void copy_block(struct copying *, const struct block *, struct block *out);
 typedef void visit_index(void *user, const struct index *, bool address);
 void block_indices(const struct block *, visit_index *, void *user);
 bool block_bends(const struct block *, int var);               /* is any index not affine in the variable? */
-bool index_bends(const struct index *, int var);
 /* Every SET, STORE and JOIN, with how often it runs in one round of the block. */
 void block_leaves(const struct block *, void (*visit)(void *user, struct stmt *, double rounds), void *user);
 

@@ -13,7 +13,7 @@ static void show_expr(struct showing *s, const struct expr *expr)
 	struct text *out = s->out;
 	switch (expr->kind) {
 	case EXPR_NUMBER:
-		text_adds(out, print_number(s->loops->arena, expr->type, expr->number, expr->integer));
+		text_adds(out, number_text(s->loops->arena, expr->type, expr->number, expr->integer));
 		break;
 	case EXPR_LOAD:
 		text_adds(out, expr->of->name);

@@ -249,7 +249,7 @@ static struct stmt *square_of(struct loops *loops, const struct stmt *loop)
 	const struct stmt *store = loop->body.count == 1 ? loop->body.at[0] : NULL;
 	int lanes = loops->target->lanes;
 	if (!store || store->kind != STMT_STORE || store->lane < 0 || store->left || store->value->kind != EXPR_LOAD || loop->step != 1
-		|| loop->extent % lanes || loops->target->workers || store->lane == loop->var)
+		|| loop->extent % lanes || loops->target->lanes_are_threads || store->lane == loop->var)
 		return NULL;
 	const struct cell *from = cell_of_load(store->value);
 	const struct index *at = store->value->at ? store->value->at[0] : NULL;

@@ -51,7 +51,7 @@ static void judge_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct judging *j = user;
 	j->rounds = rounds;
-	if (stmt->kind == STMT_JOIN || stmt->cell->of.type != DTYPE_F32 || !printer_can_vector(stmt->value, j->var)) {
+	if (stmt->kind == STMT_JOIN || stmt->cell->of.type != DTYPE_F32 || !expr_can_vector(stmt->value, j->var)) {
 		j->possible = false;
 		return;
 	}

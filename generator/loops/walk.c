@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <math.h>
 
-static struct placed flat = { .mode = MODE_LOCAL, .stride = { 1 } };      /* a cell's address is its one index */
 
 struct stmt *stmt_new(struct loops *loops, enum stmt_kind kind)
 {
@@ -30,7 +29,8 @@ struct cell *cell_new(struct loops *loops, enum cell_kind kind, const char *like
 	cell->of.type = type;
 	cell->of.rank = kind != CELL_REGISTER;
 	cell->of.extents[0] = size;
-	cell->of.placed = &flat;
+	cell->placed.mode = MODE_LOCAL;
+	cell->placed.stride[0] = 1;
 	cell->of.number = (int)loops->cells.count;
 	push(loops->arena, &loops->cells, cell);
 	push(loops->arena, &loops->owners, (struct definition *)NULL);
@@ -179,16 +179,6 @@ void block_indices(const struct block *block, visit_index *visit, void *user)
 	}
 }
 
-bool index_bends(const struct index *index, int var)
-{
-	for (int i = 0; i < index->count; i++) {
-		const struct atom *atom = index->terms[i].atom;
-		if (atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : atom->kind != ATOM_VAR && index_uses(atom->of, var))
-			return true;
-	}
-	return false;
-}
-
 struct bending { int var; bool bends; };
 static void see_bend(void *user, const struct index *index, bool address)
 {
@@ -218,7 +208,7 @@ static void leaves(const struct block *block, double rounds, void (*visit)(void 
 
 void block_leaves(const struct block *block, void (*visit)(void *, struct stmt *, double), void *user) { leaves(block, 1, visit, user); }
 
-/* ---- reductions (design.md, Numbers) ---- */
+/* ---- reductions (docs/architecture.md) ---- */
 
 const struct expr *reduce_start(struct loops *loops, enum reduce reduce, enum dtype type)
 {

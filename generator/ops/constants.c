@@ -1,6 +1,7 @@
-/* constants.c: numbers out of nothing: Constant, ConstantOfShape, Shape. */
+/* constants.c: numbers out of nothing: Constant, ConstantOfShape, Shape; OneHot, EyeLike, Range. */
 #include "ops/ops.h"
 #include <inttypes.h>
+#include <math.h>
 
 /* ---- Constant: the output becomes a constant tensor at inference ---- */
 static void set_data(struct node *node, enum dtype type, int rank, int64_t extent, const void *data)
@@ -114,7 +115,7 @@ void infer_shape(struct node *node, const struct op *op)
 		infer_output(node, 0, DTYPE_I64, 1, &length);
 		return;
 	}
-	int64_t from = node_int(node, "start", 0), to = node_int(node, "end", x->rank);
+	int64_t from = attribute_int(node, "start"), to = node_int(node, "end", x->rank);
 	from += from < 0 ? x->rank : 0;
 	to += to < 0 ? x->rank : 0;
 	from = from < 0 ? 0 : from > x->rank ? x->rank : from;
@@ -135,6 +136,179 @@ void define_shape(struct definer *definer, const struct op *op)
 {
 	(void)op;
 	if (!definer->node->out[0]->data)
-		node_fail(definer->node, EXIT_USAGE, "Shape of %s, whose dimensions are not all bound: use --dim",
-		          definer->node->in[0]->name);
+		node_fail(definer->node, EXIT_USAGE, "%s of %s, whose dimensions are not all bound: use --dim",
+		          definer->node->type, definer->node->in[0]->name);
+}
+
+/* ---- Size: the number of elements, likewise ---- */
+void infer_size(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	infer_output(node, 0, DTYPE_I64, 0, NULL);
+	int64_t elements = node->in[0]->rank < 0 ? -1 : tensor_elements(node->graph->build, node->in[0]);
+	if (elements < 0)
+		return;
+	int64_t *data = new(node->graph->build->arena, int64_t);
+	*data = elements;
+	node->out[0]->data = data;
+	node->out[0]->bytes = sizeof *data;
+}
+
+void define_size(struct definer *definer, const struct op *op) { define_shape(definer, op); }
+
+/* A constant number; false where it is not constant. */
+static bool number_in(const struct node *node, int i, double *number, int64_t *whole)
+{
+	const struct tensor *tensor = node->in[i];
+	if (tensor->rank > 1 || (tensor->rank == 1 && dim_is_known(tensor->dims[0]) && tensor->dims[0].extent != 1))
+		node_fail(node, EXIT_INVALID, "%s: input %d has more than one element", node->type, i);
+	if (!tensor->data)
+		return false;
+	if (tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64) {
+		*number = tensor_float(tensor, 0);
+		*whole = *number > -0x1p62 && *number < 0x1p62 ? (int64_t)*number : 0;
+		return true;
+	}
+	uint64_t bits = 0;
+	int unused = 64 - dtypes[tensor->type].bits;
+	memcpy(&bits, tensor->data, (size_t)dtypes[tensor->type].bits / 8);
+	bits <<= unused;                                                     /* little-endian, as all data of a graph */
+	*whole = dtypes[tensor->type].class == CLASS_INT ? (int64_t)bits >> unused : (int64_t)(bits >> unused);
+	*number = (double)*whole;
+	return true;
+}
+
+/* ---- OneHot: the second of two values where the index is, the first elsewhere ---- */
+void infer_one_hot(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK + 1];
+	double number;
+	int64_t depth = -1;
+	(void)op;
+	infer_counts(node, 3, 3, 1);
+	enum dtype type = infer_number_type(node, 2);
+	infer_number_type(node, 0);
+	infer_number_type(node, 1);
+	const struct tensor *indices = node->in[0], *values = node->in[2];
+	if (values->rank >= 0 && (values->rank != 1 || (dim_is_known(values->dims[0]) && values->dims[0].extent != 2)))
+		node_fail(node, EXIT_INVALID, "%s: values has %d dimensions, one of 2 is right", node->type, values->rank);
+	if (node->in[1]->type != DTYPE_NONE && number_in(node, 1, &number, &depth) && (depth < 1 || depth > (int64_t)1 << 40))
+		node_fail(node, EXIT_INVALID, "%s: depth is %g, at least 1 is right", node->type, number);
+	if (indices->rank < 0) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	if (indices->rank == MAX_RANK)
+		node_fail(node, EXIT_LIMIT, "%s: indices of %d dimensions, at most %d are supported", node->type, indices->rank, MAX_RANK - 1);
+	int64_t axis = node_axis(node, attribute_int(node, "axis"), indices->rank + 1);
+	for (int d = 0; d <= indices->rank; d++)
+		dims[d] = d == axis ? depth < 0 ? dim_unknown : dim_of(depth) : indices->dims[d - (d > axis)];
+	infer_output(node, 0, type, indices->rank + 1, dims);
+}
+
+void define_one_hot(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *indices = definer_in(definer, 0), *values = definer_in(definer, 2);
+	const struct index *at[MAX_RANK], *own[MAX_RANK], *which[2] = { index_constant(arena, 0), index_constant(arena, 1) };
+	int64_t extents[MAX_RANK], depth;
+	double number;
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, at);
+	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
+	if (!number_in(definer->node, 1, &number, &depth))
+		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: a depth that is not constant is not supported", definer->node->type);
+	for (int d = 0; d < rank; d++)
+		if (d != axis)
+			own[d - (d > axis)] = at[d];
+	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)), *here = expr_index(arena, at[axis]);
+	const struct expr *below = expr2(definer, SCALAR_add, index, expr_integer(arena, DTYPE_I64, depth));      /* what an index below 0 means */
+	const struct expr *hit = expr2(definer, SCALAR_max, expr2(definer, SCALAR_equal, index, here), expr2(definer, SCALAR_equal, below, here));
+	definer_out_map(definer, 0, expr3(definer, SCALAR_where, expr_cast(arena, values->type, hit), expr_load(arena, values, &which[1]),
+		expr_load(arena, values, &which[0])));
+}
+
+/* ---- EyeLike ---- */
+void infer_eye_like(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	const struct tensor *x = node->in[0];
+	int64_t asked = node_int(node, "dtype", x->type);
+	if (asked < 0 || asked >= DTYPE_COUNT || !dtypes[asked].text)
+		node_fail(node, EXIT_INVALID, "%s: dtype is %" PRId64 ", no element type", node->type, asked);
+	if (asked != DTYPE_NONE && !dtype_is_supported((enum dtype)asked))
+		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[asked].text);
+	if (x->rank >= 0 && x->rank != 2)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, 2 are right", node->type, x->rank);
+	if (x->rank < 0)
+		infer_output_unknown(node, 0, (enum dtype)asked);
+	else
+		infer_output(node, 0, (enum dtype)asked, 2, x->dims);
+}
+
+void define_eye_like(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], k = attribute_int(definer->node, "k");
+	(void)op;
+	definer_shape(definer, 0, extents, at);
+	enum dtype type = definer->node->out[0]->type;
+	bool none = k <= -extents[0] || k >= extents[1];
+	struct range diagonal = { index_add(arena, at[1], index_scale(arena, at[0], -1)), none ? 0 : k, none ? 0 : k + 1 };
+	definer_out_map(definer, 0, expr_select(arena, &diagonal, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));
+}
+
+/* ---- Range: start, start + delta …, below the limit ---- */
+void infer_range(struct node *node, const struct op *op)
+{
+	double number[3];
+	int64_t whole[3], count;
+	(void)op;
+	infer_counts(node, 3, 3, 1);
+	enum dtype type = infer_number_type(node, 0);
+	bool is_float = type != DTYPE_NONE && dtypes[type].class == CLASS_FLOAT, known = type != DTYPE_NONE;
+	for (int i = 0; i < 3; i++) {
+		infer_same_type(node, i, type);
+		known = known && node->in[i]->type == type && number_in(node, i, &number[i], &whole[i]);
+	}
+	if (type != DTYPE_NONE && !is_float && type != DTYPE_I16 && type != DTYPE_I32 && type != DTYPE_I64)
+		node_fail(node, EXIT_INVALID, "%s: input 0 is %s, float, double, int16, int32 or int64 is right", node->type, dtypes[type].text);
+	if (!known) {
+		infer_output(node, 0, type, 1, &dim_unknown);
+		return;
+	}
+	if (is_float ? !(fabs(number[2]) > 0 && isfinite(number[2])) : !whole[2])
+		node_fail(node, EXIT_INVALID, "%s: delta is %g, a number other than 0 is right", node->type, number[2]);
+	double steps = ceil((number[1] - number[0]) / number[2]);
+	if (!is_float) {                                                      /* exactly, in 64 bits without a sign */
+		uint64_t span = whole[2] > 0 ? (uint64_t)whole[1] - (uint64_t)whole[0] : (uint64_t)whole[0] - (uint64_t)whole[1];
+		uint64_t step = whole[2] > 0 ? (uint64_t)whole[2] : -(uint64_t)whole[2];
+		steps = (whole[2] > 0 ? whole[1] > whole[0] : whole[1] < whole[0]) ? (double)((span - 1) / step + 1) : 0;
+	}
+	if (steps != steps)
+		node_fail(node, EXIT_INVALID, "%s: from %g to %g by %g", node->type, number[0], number[1], number[2]);
+	if (!(steps < 0x1p40))
+		node_fail(node, EXIT_LIMIT, "%s: %g elements", node->type, steps);
+	count = steps > 0 ? (int64_t)steps : 0;
+	infer_output(node, 0, type, 1, (struct dim[]){ dim_of(count) });
+}
+
+void define_range(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *start = definer_in(definer, 0), *delta = definer_in(definer, 2);
+	const struct index *at[MAX_RANK], *first = index_constant(arena, 0);
+	int64_t extents[MAX_RANK], whole;
+	double number;
+	(void)op;
+	for (int i = 0; i < 3; i++)
+		if (!number_in(definer->node, i, &number, &whole))
+			node_fail(definer->node, EXIT_UNSUPPORTED, "%s: a start, limit or delta that is not constant is not supported", definer->node->type);
+	definer_shape(definer, 0, extents, at);
+	const struct expr *steps = expr_cast(arena, start->type, expr_index(arena, at[0]));
+	definer_out_map(definer, 0, expr2(definer, SCALAR_add, expr_load(arena, start, &first),
+		expr2(definer, SCALAR_mul, steps, expr_load(arena, delta, &first))));
 }

@@ -1,7 +1,28 @@
-/* contraction.c: sums of products: Conv, MatMul, Gemm.  The order of a sum's terms is part of its meaning: ascending k;
+/* contraction.c: sums of products: Conv, ConvTranspose, MatMul, Gemm; ConvInteger and MatMulInteger, of bytes in int32.  The order of a sum's terms is part of its meaning: ascending k;
  * for a convolution kh, kw, then the channel. */
 #include "ops/ops.h"
 #include <inttypes.h>
+
+/* ---- bytes: what the integer ops multiply ---- */
+static bool is_byte(enum dtype type) { return type == DTYPE_I8 || type == DTYPE_U8; }
+
+/* Inputs `i` and its zero point `zero` are bytes. */
+static void infer_bytes(const struct node *node, int i, int zero)
+{
+	enum dtype type = node->in[i]->type;
+	if (type != DTYPE_NONE && !is_byte(type))
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, int8 or uint8 is right", node->type, i, dtypes[type].text);
+	infer_same_type(node, zero, type);
+}
+
+/* An element as a factor: as it is, or with `widen` less its zero point (NULL: 0) in int32. */
+static const struct expr *factor(struct definer *definer, const struct expr *element, bool widen, const struct expr *zero)
+{
+	if (!widen)
+		return element;
+	element = expr_cast(definer->arena, DTYPE_I32, element);
+	return zero ? expr2(definer, SCALAR_sub, element, expr_cast(definer->arena, DTYPE_I32, zero)) : element;
+}
 
 /* ---- Conv ---- */
 struct convolution { struct window window; int64_t group; };
@@ -11,20 +32,20 @@ static void convolution_of(const struct node *node, struct convolution *conv)
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	int64_t kernel[MAX_RANK];
 	if (w->rank != x->rank)
-		node_fail(node, EXIT_INVALID, "Conv: data has %d dimensions, the weights have %d", x->rank, w->rank);
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the weights have %d", node->type, x->rank, w->rank);
 	for (int d = 2; d < w->rank; d++)
 		kernel[d - 2] = w->dims[d].extent;
 	window_of(node, x, kernel, &conv->window);
-	conv->group = node_int(node, "group", 1);
+	conv->group = attribute_int(node, "group");
 	if (conv->group < 1)
-		node_fail(node, EXIT_INVALID, "Conv: group is %" PRId64 ", at least 1 is right", conv->group);
+		node_fail(node, EXIT_INVALID, "%s: group is %" PRId64 ", at least 1 is right", node->type, conv->group);
 	int64_t channels = x->dims[1].extent, outs = w->dims[0].extent, each = w->dims[1].extent;
 	if (outs >= 0 && outs % conv->group)
-		node_fail(node, EXIT_INVALID, "Conv: %" PRId64 " output channels do not divide into %" PRId64 " groups",
-		          outs, conv->group);
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " output channels do not divide into %" PRId64 " groups",
+		          node->type, outs, conv->group);
 	if (channels >= 0 && each >= 0 && (channels % conv->group || channels / conv->group != each))
-		node_fail(node, EXIT_INVALID, "Conv: the weights have %" PRId64 " input channels in each of %" PRId64
-			" groups, data has %" PRId64 " in all", each, conv->group, channels);
+		node_fail(node, EXIT_INVALID, "%s: the weights have %" PRId64 " input channels in each of %" PRId64
+			" groups, data has %" PRId64 " in all", node->type, each, conv->group, channels);
 }
 
 static void infer_bias(const struct node *node, int i, struct dim outs)
@@ -37,15 +58,10 @@ static void infer_bias(const struct node *node, int i, struct dim outs)
 		          bias->rank, bias->rank ? bias->dims[0].extent : 0, outs.extent);
 }
 
-void infer_convolution(struct node *node, const struct op *op)
+static void infer_conv(struct node *node, enum dtype type, bool has_bias)
 {
 	struct convolution conv;
 	struct dim dims[MAX_RANK];
-	(void)op;
-	infer_counts(node, 2, 3, 1);
-	enum dtype type = infer_float_type(node, 0);
-	infer_same_type(node, 1, type);
-	infer_same_type(node, 2, type);
 	if (node->in[0]->rank < 0 || node->in[1]->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
@@ -55,18 +71,29 @@ void infer_convolution(struct node *node, const struct op *op)
 	dims[1] = node->in[1]->dims[0];
 	for (int d = 0; d < conv.window.count; d++)
 		dims[2 + d] = dim_of(conv.window.out[d]);
-	infer_bias(node, 2, dims[1]);
+	if (has_bias)
+		infer_bias(node, 2, dims[1]);
 	infer_output(node, 0, type, node->in[0]->rank, dims);
 }
 
-void define_convolution(struct definer *definer, const struct op *op)
+void infer_convolution(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 3, 1);
+	enum dtype type = infer_float_type(node, 0);
+	infer_same_type(node, 1, type);
+	infer_same_type(node, 2, type);
+	infer_conv(node, type, true);
+}
+
+/* zeros: of data and weights, for bytes. */
+static void define_conv(struct definer *definer, struct definition *bias, struct definition *const *zeros)
 {
 	struct arena *arena = definer->arena;
 	struct convolution conv;
-	struct definition *x = definer_in(definer, 0), *w = definer_in(definer, 1), *bias = definer_in(definer, 2);
+	struct definition *x = definer_in(definer, 0), *w = definer_in(definer, 1);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *w_at[MAX_RANK];
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
-	(void)op;
 	convolution_of(definer->node, &conv);
 	int rank = definer_shape(definer, 0, extents, at), count = conv.window.count;
 	for (int d = 0; d < count; d++)
@@ -83,11 +110,165 @@ void define_convolution(struct definer *definer, const struct op *op)
 		x_at[1] =
 		        index_add(arena, channel,
 		                  index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
-	const struct expr *data = window_load(definer, &conv.window, x, x_at, 2, rank, expr_number(arena, x->type, 0));
+	const struct expr *zero_x = zeros && zeros[0] ? definer_load(definer, zeros[0], 0, NULL) : NULL;
+	const struct expr *zero_w = zeros && zeros[1] ? definer_load(definer, zeros[1], 1, &at[1]) : NULL;
+	const struct expr *data = window_load(definer, &conv.window, x, x_at, 2, rank, zero_x ? zero_x : expr_number(arena, x->type, 0));
 	const struct expr *start = bias ? expr_load(arena, bias, &at[1]) : NULL;
-	definer_out(definer, 0,
-	            definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, count + 1,
-	                              reduced, start, expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at))));
+	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, count + 1,
+	                              reduced, start, expr2(definer, SCALAR_mul, factor(definer, data, zeros, zero_x),
+		                                      factor(definer, expr_load(arena, w, w_at), zeros, zero_w)));
+	mark_batch(sum, 1);
+	definer_out(definer, 0, sum);
+}
+
+void define_convolution(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	define_conv(definer, definer_in(definer, 2), NULL);
+}
+
+/* ---- ConvInteger ---- */
+void infer_convolution_integer(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 4, 1);
+	infer_bytes(node, 0, 2);
+	infer_bytes(node, 1, 3);
+	const struct tensor *w = node->in[1], *zero_w = node_in(node, 3);
+	infer_scalar(node, 2);
+	if (zero_w && zero_w->rank >= 0 && w->rank > 0 && !tensor_is_scalar_like(zero_w)
+		&& (zero_w->rank != 1 || (dim_is_known(w->dims[0]) && dim_is_known(zero_w->dims[0]) && zero_w->dims[0].extent != w->dims[0].extent)))
+		node_fail(node, EXIT_INVALID, "%s: the zero point of the weights has %d dimensions of %" PRId64 ", one of %" PRId64 " is right", node->type,
+			zero_w->rank, zero_w->dims[0].extent, w->dims[0].extent);
+	infer_conv(node, DTYPE_I32, false);
+}
+
+void define_convolution_integer(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	define_conv(definer, NULL, (struct definition *[]){ definer_in(definer, 2), definer_in(definer, 3) });
+}
+
+/* ---- ConvTranspose: y[o] = sum of x[i] w[k] with i*stride + k*dilation = o + before ---- */
+static void transposed_of(const struct node *node, struct convolution *conv)
+{
+	const struct tensor *x = node->in[0], *w = node->in[1];
+	int64_t kernel[MAX_RANK], channels = x->rank > 1 ? x->dims[1].extent : -1;
+	if (w->rank != x->rank)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the weights have %d", node->type, x->rank, w->rank);
+	for (int d = 2; d < w->rank; d++)
+		kernel[d - 2] = w->dims[d].extent;
+	window_transposed_of(node, x, kernel, &conv->window);
+	conv->group = attribute_int(node, "group");
+	if (conv->group < 1 || (channels >= 0 && channels % conv->group))
+		node_fail(node, EXIT_INVALID, "%s: group is %" PRId64 ", which does not divide %" PRId64 " channels", node->type, conv->group, channels);
+	if (channels >= 0 && w->dims[0].extent >= 0 && channels != w->dims[0].extent)
+		node_fail(node, EXIT_INVALID, "%s: data has %" PRId64 " channels, the weights have %" PRId64, node->type, channels, w->dims[0].extent);
+}
+
+void infer_convolution_transposed(struct node *node, const struct op *op)
+{
+	struct convolution conv;
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 2, 3, 1);
+	enum dtype type = infer_float_type(node, 0);
+	infer_same_type(node, 1, type);
+	infer_same_type(node, 2, type);
+	const struct tensor *x = node->in[0], *w = node->in[1];
+	if (x->rank < 0 || w->rank < 0) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	transposed_of(node, &conv);
+	int64_t outs = -1;
+	if (dim_is_known(w->dims[1]) && __builtin_mul_overflow(w->dims[1].extent, conv.group, &outs))
+		node_fail(node, EXIT_LIMIT, "%s: %" PRId64 " groups of %" PRId64 " channels", node->type, conv.group, w->dims[1].extent);
+	dims[0] = x->dims[0];
+	dims[1] = outs < 0 ? dim_unknown : dim_of(outs);
+	for (int d = 0; d < conv.window.count; d++)
+		dims[2 + d] = conv.window.out[d] < 0 ? dim_unknown : dim_of(conv.window.out[d]);
+	infer_bias(node, 2, dims[1]);
+	infer_output(node, 0, type, x->rank, dims);
+}
+
+/* A dimension: taps t ascend with the places of the data.  Of a stride without dilation those alone are tried that meet: k is o + before modulo the
+ * stride, its phase; of both together each is, and `meets` says which count. */
+struct turned { int64_t taps, phases; };
+
+static struct turned turned_of(const struct window *window, int d)
+{
+	bool each = window->stride[d] > 1 && window->dilation[d] > 1;
+	int64_t phases = each ? 1 : window->stride[d];
+	return (struct turned){ (window->kernel[d] + phases - 1) / phases, phases };
+}
+
+/* Weights as those of Conv, [outs, channels of a group, phase and tap...]; 0 where there is no such tap. */
+static struct definition *turned_weights(struct definer *definer, const struct convolution *conv, struct definition *w)
+{
+	struct arena *arena = definer->arena;
+	const struct index *at[MAX_RANK];
+	struct range ranges[MAX_RANK];
+	int64_t outs = w->extents[1], each = w->extents[0] / conv->group, extents[MAX_RANK] = { outs * conv->group, each };
+	const struct index *out = index_var(arena, 0, extents[0]), *channel = index_var(arena, 1, each);
+	at[0] = index_add(arena, outs ? index_scale(arena, index_div(arena, out, outs), each) : out, channel);
+	at[1] = outs ? index_mod(arena, out, outs) : out;
+	for (int d = 0; d < conv->window.count; d++) {
+		struct turned turned = turned_of(&conv->window, d);
+		extents[2 + d] = turned.taps * turned.phases;
+		const struct index *place = index_var(arena, 2 + d, extents[2 + d]);
+		at[2 + d] = index_add(arena, index_div(arena, place, turned.taps),
+			index_plus(arena, index_scale(arena, index_mod(arena, place, turned.taps), -turned.phases), turned.phases * (turned.taps - 1)));
+		ranges[d] = (struct range){ at[2 + d], 0, w->extents[2 + d] };
+	}
+	return definer_map(definer, definer_name(definer, "turned"), w->rank, extents,
+		expr_select(arena, ranges, conv->window.count, expr_load(arena, w, at), expr_number(arena, w->type, 0)));
+}
+
+void define_convolution_transposed(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct convolution conv;
+	struct definition *x = definer_in(definer, 0), *bias = definer_in(definer, 2);
+	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *w_at[MAX_RANK];
+	int64_t extents[MAX_RANK], reduced[MAX_RANK];
+	struct range ranges[3 * MAX_RANK];
+	(void)op;
+	transposed_of(definer->node, &conv);
+	struct definition *w = turned_weights(definer, &conv, definer_in(definer, 1));
+	const struct window *window = &conv.window;
+	int rank = definer_shape(definer, 0, extents, at), count = window->count, range_count = 0;
+	reduced[count] = w->extents[1];
+	x_at[0] = at[0];
+	x_at[1] = w_at[1] = index_var(arena, rank + count, reduced[count]);
+	w_at[0] = at[1];
+	if (conv.group > 1 && extents[1])
+		x_at[1] = index_add(arena, x_at[1], index_scale(arena, index_div(arena, at[1], extents[1] / conv.group), reduced[count]));
+	for (int d = 0; d < count; d++) {
+		struct turned turned = turned_of(window, d);
+		int64_t stride = window->stride[d], dilation = window->dilation[d];
+		reduced[d] = turned.taps;
+		const struct index *tap = index_var(arena, rank + d, turned.taps), *from = index_plus(arena, at[2 + d], window->before[d]);
+		const struct index *back = index_plus(arena, index_scale(arena, tap, dilation), -dilation * (turned.taps - 1));
+		if (turned.phases < stride) {
+			from = index_add(arena, from, back);
+			ranges[range_count++] = (struct range){ index_mod(arena, from, stride), 0, 1 };
+			x_at[2 + d] = index_div(arena, from, stride);
+			w_at[2 + d] = tap;
+		} else {
+			const struct index *phase = index_mod(arena, from, stride);
+			x_at[2 + d] = index_add(arena, index_div(arena, from, stride), back);
+			w_at[2 + d] = index_add(arena, index_scale(arena, phase, turned.taps), tap);
+			ranges[range_count++] = (struct range){ index_add(arena, phase, index_plus(arena, index_scale(arena, tap, -stride), stride * (turned.taps - 1))),
+				0, window->kernel[d] };
+		}
+		ranges[range_count++] = (struct range){ x_at[2 + d], 0, x->extents[2 + d] };
+	}
+	const struct expr *data = expr_select(arena, ranges, range_count, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
+	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, count + 1, reduced,
+		bias ? expr_load(arena, bias, &at[1]) : NULL, expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at)));
+	mark_batch(sum, 1);
+	definer_out(definer, 0, sum);
 }
 
 /* ---- MatMul: NumPy's, a vector is a row on the left, a column on the right ---- */
@@ -102,26 +283,21 @@ static struct matmul matmul_of(int a_rank, int b_rank)
 	return m;
 }
 
-void infer_matmul(struct node *node, const struct op *op)
+static void infer_product(struct node *node, enum dtype type, int bias)
 {
 	struct dim dims[MAX_RANK];
 	struct tensor batch[2] = { { 0 }, { 0 } }, *const both[2] = { &batch[0], &batch[1] };
-	infer_counts(node, 2, *op->domain ? 3 : 2, 1);
-	enum dtype type = infer_number_type(node, 0);
-	infer_number_type(node, 1);
-	infer_same_type(node, 1, type);
-	infer_same_type(node, 2, type);
 	const struct tensor *a = node->in[0], *b = node->in[1];
 	if (a->rank < 0 || b->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
 	}
 	if (a->rank == 0 || b->rank == 0)
-		node_fail(node, EXIT_INVALID, "MatMul: a scalar is no matrix");
+		node_fail(node, EXIT_INVALID, "%s: a scalar is no matrix", node->type);
 	struct matmul m = matmul_of(a->rank, b->rank);
 	struct dim k = a->dims[a->rank - 1], l = b->dims[m.b_vector ? 0 : b->rank - 2];
 	if (dim_is_known(k) && dim_is_known(l) && k.extent != l.extent)
-		node_fail(node, EXIT_INVALID, "MatMul: rows of %" PRId64 " against columns of %" PRId64, k.extent,
+		node_fail(node, EXIT_INVALID, "%s: rows of %" PRId64 " against columns of %" PRId64, node->type, k.extent,
 		          l.extent);
 	for (int d = 0; d < (batch[0].rank = m.a_batch); d++)
 		batch[0].dims[d] = a->dims[d];
@@ -132,20 +308,29 @@ void infer_matmul(struct node *node, const struct op *op)
 		dims[rank++] = a->dims[a->rank - 2];
 	if (!m.b_vector)
 		dims[rank++] = b->dims[b->rank - 1];
-	if (node_in(node, 2) && m.b_vector)
-		node_fail(node, EXIT_INVALID, "MatMul: a bias needs columns");
-	infer_bias(node, 2, b->dims[b->rank - 1]);
+	if (node_in(node, bias) && m.b_vector)
+		node_fail(node, EXIT_INVALID, "%s: a bias needs columns", node->type);
+	infer_bias(node, bias, b->dims[b->rank - 1]);
 	infer_output(node, 0, type, rank, dims);
 }
 
-void define_matmul(struct definer *definer, const struct op *op)
+void infer_matmul(struct node *node, const struct op *op)
+{
+	infer_counts(node, 2, *op->domain ? 3 : 2, 1);
+	enum dtype type = infer_number_type(node, 0);
+	infer_number_type(node, 1);
+	infer_same_type(node, 1, type);
+	infer_same_type(node, 2, type);
+	infer_product(node, type, 2);
+}
+
+static void define_product(struct definer *definer, struct definition *bias, struct definition *const *zeros)
 {
 	struct arena *arena = definer->arena;
-	struct definition *a = definer_in(definer, 0), *b = definer_in(definer, 1), *bias = definer_in(definer, 2);
+	struct definition *a = definer_in(definer, 0), *b = definer_in(definer, 1);
 	struct matmul m = matmul_of(a->rank, b->rank);
 	const struct index *at[MAX_RANK], *a_at[MAX_RANK], *b_at[MAX_RANK];
 	int64_t extents[MAX_RANK], terms = a->extents[a->rank - 1];
-	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct index *k = index_var(arena, rank, terms);
 	for (int d = 0; d < m.a_batch; d++)
@@ -158,10 +343,55 @@ void define_matmul(struct definer *definer, const struct op *op)
 	if (!m.b_vector)
 		b_at[b->rank - 1] = at[rank - 1];
 	const struct expr *start = bias ? expr_load(arena, bias, &at[rank - 1]) : NULL;
-	definer_out(definer, 0,
-	            definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
-	                              expr2(definer, SCALAR_mul, definer_load(definer, a, a->rank, a_at),
-	                                    definer_load(definer, b, b->rank, b_at))));
+	const struct expr *zero_a = NULL, *zero_b = zeros && zeros[1] ? definer_load(definer, zeros[1], b->rank, b_at) : NULL;
+	if (zeros && zeros[0])                                              /* one for each row, or as A has them */
+		zero_a = zeros[0]->rank == 1 && !m.a_vector ? definer_load(definer, zeros[0], 1, &a_at[a->rank - 2]) : definer_load(definer, zeros[0], a->rank, a_at);
+	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, 1, &terms, start,
+		expr2(definer, SCALAR_mul, factor(definer, definer_load(definer, a, a->rank, a_at), zeros, zero_a),
+			factor(definer, definer_load(definer, b, b->rank, b_at), zeros, zero_b)));
+	mark_batch(sum, (1u << (m.b_vector ? rank : rank - 1)) - 1);          /* all but the columns */
+	definer_out(definer, 0, sum);
+}
+
+void define_matmul(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	define_product(definer, definer_in(definer, 2), NULL);
+}
+
+/* ---- MatMulInteger ---- */
+/* One zero point, one for each row of A or column of B, or with A's or B's dimensions and 1 for the terms. */
+static void infer_zero(const struct node *node, int i, const struct tensor *of, bool rows)
+{
+	const struct tensor *zero = node_in(node, i);
+	if (!zero || zero->rank < 0 || of->rank < 0 || (tensor_is_scalar_like(zero) && zero->rank <= of->rank))
+		return;
+	int terms = rows ? of->rank - 1 : of->rank - 2, each = rows ? of->rank - 2 : of->rank - 1;
+	bool fits = of->rank >= 2 && (zero->rank == 1 || zero->rank == of->rank);
+	for (int d = 0; fits && d < zero->rank; d++) {
+		int own = zero->rank == 1 ? each : d;
+		struct dim want = own == terms ? dim_of(1) : of->dims[own];
+		fits = !dim_is_known(want) || !dim_is_known(zero->dims[d]) || zero->dims[d].extent == want.extent;
+	}
+	if (!fits)
+		node_fail(node, EXIT_INVALID, "%s: the zero point (input %d) is neither one number nor one for each %s", node->type, i, rows ? "row" : "column");
+}
+
+void infer_matmul_integer(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 4, 1);
+	infer_bytes(node, 0, 2);
+	infer_bytes(node, 1, 3);
+	infer_zero(node, 2, node->in[0], true);
+	infer_zero(node, 3, node->in[1], false);
+	infer_product(node, DTYPE_I32, node->ins);
+}
+
+void define_matmul_integer(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	define_product(definer, NULL, (struct definition *[]){ definer_in(definer, 2), definer_in(definer, 3) });
 }
 
 /* ---- Gemm: alpha A' B' + beta C ---- */
@@ -173,7 +403,7 @@ void infer_gemm(struct node *node, const struct op *op)
 	infer_same_type(node, 1, type);
 	infer_same_type(node, 2, type);
 	const struct tensor *a = node->in[0], *b = node->in[1], *c = node_in(node, 2);
-	bool a_turned = node_int(node, "transA", 0) != 0, b_turned = node_int(node, "transB", 0) != 0;
+	bool a_turned = attribute_int(node, "transA") != 0, b_turned = attribute_int(node, "transB") != 0;
 	if ((a->rank >= 0 && a->rank != 2) || (b->rank >= 0 && b->rank != 2))
 		node_fail(node, EXIT_INVALID, "Gemm: A has %d dimensions, B has %d, 2 are right", a->rank, b->rank);
 	struct dim m = a->rank == 2 ? a->dims[a_turned] : dim_unknown,
@@ -201,8 +431,8 @@ void define_gemm(struct definer *definer, const struct op *op)
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	struct definition *a = definer_in(definer, 0), *b = definer_in(definer, 1), *c = definer_in(definer, 2);
-	double alpha = node_float(node, "alpha", 1), beta = node_float(node, "beta", 1);
-	bool a_turned = node_int(node, "transA", 0) != 0, b_turned = node_int(node, "transB", 0) != 0;
+	double alpha = attribute_float(node, "alpha"), beta = attribute_float(node, "beta");
+	bool a_turned = attribute_int(node, "transA") != 0, b_turned = attribute_int(node, "transB") != 0;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK], terms = a->extents[!a_turned];
 	(void)op;
@@ -220,6 +450,7 @@ void define_gemm(struct definer *definer, const struct op *op)
 	const char *name = node->out[0]->name;
 	struct definition *sum = definer_reduction(definer, alpha == 1 ? name : definer_name(definer, "product"), rank,
 	                                           extents, REDUCE_SUM, 1, &terms, alpha == 1 ? start : NULL, product);
+	mark_batch(sum, 1);
 	if (alpha == 1) {
 		definer_out(definer, 0, sum);
 		return;

@@ -1,8 +1,9 @@
 /* define.c: graph -> program.  Walks the nodes in order; each writes the definitions of its outputs.  Also the words
  * that define_ functions share. */
-#include "ops/ops.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include "ops/ops.h"
 
 /* ---- which tensor is which definition: a hash table of pointers, at most half full ---- */
 struct defined {
@@ -174,8 +175,10 @@ void definer_out_map(struct definer *definer, int i, const struct expr *body)
 const struct expr *definer_load(struct definer *definer, struct definition *of, int rank, const struct index *const *at)
 {
 	const struct index *own[MAX_RANK];
-	for (int d = 0; d < of->rank; d++)
+	for (int d = 0; d < of->rank; d++) {
+		assert(of->extents[d] == 1 || d >= of->rank - rank);
 		own[d] = of->extents[d] == 1 ? index_constant(definer->arena, 0) : at[rank - of->rank + d];
+	}
 	return expr_load(definer->arena, of, own);
 }
 

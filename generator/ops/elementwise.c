@@ -1,8 +1,32 @@
-/* elementwise.c: one scalar function per element, with broadcasting: Add, Relu, Pow, Elu, Gelu, Cast … */
+/* elementwise.c: one scalar function per element, with broadcasting: Add, Relu, And, Less, Where, Clip, Pow, Gelu, Cast … */
 #include "ops/ops.h"
 #include <inttypes.h>
 
-/* ---- unary: a row of scalars.h ---- */
+/* ---- a row of scalars.h: its operands are the inputs, then the numbers among the attributes ---- */
+static const struct expr *apply(struct definer *definer, const struct op *op, int count, const struct expr *const *inputs)
+{
+	const struct node *node = definer->node;
+	const struct expr *operand[3] = { NULL };
+	int n = 0;
+	for (; n < count; n++)
+		operand[n] = inputs[n];
+	for (const struct attribute_row *row = op->attributes; row->name && n < scalars[op->scalar].arity; row++) {
+		if (!row->has_default || row->string || node->since < row->from || node->since > row->to)
+			continue;
+		double number = row->kind == ATTRIBUTE_INT ? (double)attribute_int(node, row->name) : (double)attribute_float(node, row->name);
+		operand[n++] = expr_number(definer->arena, inputs[0]->type, number);
+	}
+	return expr3(definer, op->scalar, operand[0], operand[1], operand[2]);
+}
+
+static const struct expr *load_one(struct definer *definer)
+{
+	int64_t extents[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	return definer_load(definer, definer_in(definer, 0), rank, at);
+}
+
 static enum dtype type_for(const struct node *node, int i, const struct op *op)
 {
 	enum dtype type = infer_number_type(node, i);
@@ -23,11 +47,8 @@ void infer_unary(struct node *node, const struct op *op)
 
 void define_unary(struct definer *definer, const struct op *op)
 {
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *x = definer_load(definer, definer_in(definer, 0), rank, at);
-	definer_out_map(definer, 0, expr1(definer, op->scalar, x));
+	const struct expr *x = load_one(definer);
+	definer_out_map(definer, 0, apply(definer, op, 1, &x));
 }
 
 /* ---- binary ----
@@ -46,10 +67,10 @@ static int64_t old_axis(const struct node *node)
 	return axis;
 }
 
-static void infer_old_broadcast(struct node *node)
+static void infer_old_broadcast(struct node *node, enum dtype type)
 {
 	const struct tensor *a = node->in[0], *b = node->in[1];
-	bool broadcast = node_int(node, "broadcast", 0) != 0;
+	bool broadcast = attribute_int(node, "broadcast") != 0;
 	if (a->rank >= 0 && b->rank >= 0) {
 		int64_t axis = old_axis(node);
 		for (int d = 0; d < b->rank; d++) {
@@ -62,14 +83,17 @@ static void infer_old_broadcast(struct node *node)
 			node_fail(node, EXIT_INVALID, "%s: %d dimensions against %d without broadcast = 1", node->type,
 			          b->rank, a->rank);
 	}
-	infer_output_like(node, 0, a);
+	if (a->rank < 0)
+		infer_output_unknown(node, 0, type);
+	else
+		infer_output(node, 0, type, a->rank, a->dims);
 }
 
 static void infer_two(struct node *node, enum dtype type)
 {
 	struct dim dims[MAX_RANK];
 	if (node->since < BROADCAST_BOTH_WAYS) {
-		infer_old_broadcast(node);
+		infer_old_broadcast(node, type);
 		return;
 	}
 	int rank = infer_broadcast(node, 2, node->in, dims);
@@ -101,9 +125,243 @@ void infer_binary(struct node *node, const struct op *op)
 
 void define_binary(struct definer *definer, const struct op *op)
 {
+	const struct expr *x[2];
+	load_two(definer, &x[0], &x[1]);
+	definer_out_map(definer, 0, apply(definer, op, 2, x));
+}
+
+/* ---- bool in and out: And, Or, Xor, Not ---- */
+static void want_class(const struct node *node, int i, enum dtype_class a, enum dtype_class b, const char *words)
+{
+	enum dtype type = infer_number_type(node, i);
+	if (type != DTYPE_NONE && dtypes[type].class != a && dtypes[type].class != b)
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, %s is right", node->type, i, dtypes[type].text, words);
+}
+
+void infer_logical(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	want_class(node, 0, CLASS_BOOL, CLASS_BOOL, "bool");
+	want_class(node, 1, CLASS_BOOL, CLASS_BOOL, "bool");
+	infer_two(node, DTYPE_BOOL);
+}
+
+void define_logical(struct definer *definer, const struct op *op) { define_binary(definer, op); }
+
+void infer_logical_not(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	want_class(node, 0, CLASS_BOOL, CLASS_BOOL, "bool");
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_logical_not(struct definer *definer, const struct op *op) { define_unary(definer, op); }
+
+/* ---- integers alone: BitwiseAnd …, BitwiseNot, BitShift ---- */
+void infer_bitwise(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	want_class(node, 0, CLASS_INT, CLASS_UINT, "an integer type");
+	want_class(node, 1, CLASS_INT, CLASS_UINT, "an integer type");
+	infer_same_type(node, 1, node->in[0]->type);
+	infer_two(node, node->in[0]->type);
+}
+
+void define_bitwise(struct definer *definer, const struct op *op) { define_binary(definer, op); }
+
+void infer_bitwise_not(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	want_class(node, 0, CLASS_INT, CLASS_UINT, "an integer type");
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_bitwise_not(struct definer *definer, const struct op *op) { define_unary(definer, op); }
+
+enum { SHIFT_OF_SIGNED = 28 };
+static bool shifts_left(const struct node *node)
+{
+	const char *direction = node_string(node, "direction", "");
+	if (strcmp(direction, "LEFT") && strcmp(direction, "RIGHT"))
+		node_fail(node, EXIT_INVALID, "%s: direction is \"%s\", LEFT or RIGHT is right", node->type, direction);
+	return *direction == 'L';
+}
+
+void infer_shift(struct node *node, const struct op *op)
+{
+	infer_bitwise(node, op);
+	shifts_left(node);
+	if (node->since < SHIFT_OF_SIGNED)
+		want_class(node, 0, CLASS_UINT, CLASS_UINT, "an unsigned type");
+}
+
+void define_shift(struct definer *definer, const struct op *op)
+{
 	const struct expr *a, *b;
 	load_two(definer, &a, &b);
-	definer_out_map(definer, 0, expr2(definer, op->scalar, a, b));
+	definer_out_map(definer, 0, expr2(definer, shifts_left(definer->node) ? op->scalar : SCALAR_shr, a, b));
+}
+
+/* ---- Mod: the remainder with the sign of b, or with fmod = 1 that of a ---- */
+enum { MOD_OF_FLOATS = 28 };
+void infer_mod(struct node *node, const struct op *op)
+{
+	infer_binary(node, op);
+	if (dtypes[node->in[0]->type].class == CLASS_FLOAT && !attribute_int(node, "fmod") && node->since < MOD_OF_FLOATS)
+		node_fail(node, EXIT_INVALID, "%s of floats needs fmod = 1 before opset %d", node->type, MOD_OF_FLOATS);
+}
+
+void define_mod(struct definer *definer, const struct op *op)
+{
+	const struct expr *a, *b;
+	load_two(definer, &a, &b);
+	definer_out_map(definer, 0, expr2(definer, attribute_int(definer->node, "fmod") ? SCALAR_fmod : op->scalar, a, b));
+}
+
+/* ---- comparisons and tests: a bool of numbers ---- */
+void infer_comparison(struct node *node, const struct op *op)
+{
+	infer_counts(node, 2, 2, 1);
+	for (int i = 0; i < 2; i++)
+		if (node->in[i]->type == DTYPE_STRING && op->scalar == SCALAR_equal)
+			node_fail(node, EXIT_UNSUPPORTED, "%s of strings is not supported", node->type);
+	enum dtype type = infer_number_type(node, 0);
+	infer_number_type(node, 1);
+	if (op->scalar != SCALAR_equal)
+		type_for(node, 0, op);
+	infer_same_type(node, 1, type);
+	infer_two(node, DTYPE_BOOL);
+}
+
+void define_comparison(struct definer *definer, const struct op *op)
+{
+	const struct expr *x[2];
+	load_two(definer, &x[0], &x[1]);
+	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, op, 2, x)));
+}
+
+void infer_test(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	infer_float_type(node, 0);
+	if (node->in[0]->rank < 0)
+		infer_output_unknown(node, 0, DTYPE_BOOL);
+	else
+		infer_output(node, 0, DTYPE_BOOL, node->in[0]->rank, node->in[0]->dims);
+}
+
+void define_test(struct definer *definer, const struct op *op)
+{
+	const struct expr *x = load_one(definer);
+	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, op, 1, &x)));
+}
+
+/* ---- PRelu: the slope broadcasts to the data, up to opset 6 from the channels on; SwiGLU: does not broadcast ---- */
+void infer_prelu(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	infer_counts(node, 2, 2, 1);
+	enum dtype type = type_for(node, 0, op);
+	infer_same_type(node, 1, type);
+	int rank = node->since < BROADCAST_BOTH_WAYS ? -1 : infer_broadcast(node, 2, node->in, dims);
+	for (int d = 0; rank >= 0 && d < rank; d++)
+		if (node->in[0]->rank != rank || (dim_is_known(node->in[0]->dims[d]) && dim_is_known(dims[d]) && node->in[0]->dims[d].extent != dims[d].extent))
+			node_fail(node, EXIT_INVALID, "%s: the slope does not broadcast to the data", node->type);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_prelu(struct definer *definer, const struct op *op)
+{
+	int64_t extents[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	struct definition *slope = definer_in(definer, 1);
+	bool of_channels = definer->node->since < BROADCAST_BOTH_WAYS && slope->rank == 1 && rank > 1;
+	const struct expr *x[2] = { definer_load(definer, definer_in(definer, 0), rank, at),
+		definer_load(definer, slope, of_channels ? 2 : rank, at) };
+	definer_out_map(definer, 0, apply(definer, op, 2, x));
+}
+
+void infer_swiglu(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	enum dtype type = infer_float_type(node, 0);
+	infer_same_type(node, 1, type);
+	const struct tensor *a = node->in[0], *b = node->in[1];
+	for (int d = 0; a->rank >= 0 && b->rank >= 0 && d < (a->rank > b->rank ? a->rank : b->rank); d++)
+		if (a->rank != b->rank || (dim_is_known(a->dims[d]) && dim_is_known(b->dims[d]) && a->dims[d].extent != b->dims[d].extent))
+			node_fail(node, EXIT_INVALID, "%s: both inputs must have one shape", node->type);
+	infer_output_like(node, 0, a);
+}
+
+void define_swiglu(struct definer *definer, const struct op *op)
+{
+	const struct expr *a, *b;
+	load_two(definer, &a, &b);
+	definer_out_map(definer, 0, expr2(definer, SCALAR_mul, apply(definer, op, 1, &a), b));
+}
+
+/* ---- Where ---- */
+void infer_where(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 3, 3, 1);
+	want_class(node, 0, CLASS_BOOL, CLASS_BOOL, "bool");
+	if (node->in[1]->type == DTYPE_STRING)
+		node_fail(node, EXIT_UNSUPPORTED, "%s of strings is not supported", node->type);
+	enum dtype type = infer_number_type(node, 1);
+	infer_same_type(node, 2, type);
+	int rank = infer_broadcast(node, 3, node->in, dims);
+	if (rank < 0)
+		infer_output_unknown(node, 0, type);
+	else
+		infer_output(node, 0, type, rank, dims);
+}
+
+void define_where(struct definer *definer, const struct op *op)
+{
+	int64_t extents[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	const struct expr *x = definer_load(definer, definer_in(definer, 1), rank, at), *y = definer_load(definer, definer_in(definer, 2), rank, at);
+	const struct expr *condition = expr_cast(definer->arena, x->type, definer_load(definer, definer_in(definer, 0), rank, at));
+	definer_out_map(definer, 0, expr3(definer, op->scalar, condition, x, y));
+}
+
+/* ---- Clip: bounds are attributes up to opset 10, then inputs; where they cross, the upper one wins ---- */
+enum { CLIP_BY_INPUTS = 11 };
+void infer_clip(struct node *node, const struct op *op)
+{
+	infer_counts(node, 1, node->since < CLIP_BY_INPUTS ? 1 : 3, 1);
+	enum dtype type = type_for(node, 0, op);
+	for (int i = 1; i < 3; i++) {
+		infer_same_type(node, i, type);
+		infer_scalar(node, i);
+	}
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_clip(struct definer *definer, const struct op *op)
+{
+	static const char *const names[] = { "min", "max" };
+	static const enum scalar rows[] = { SCALAR_max, SCALAR_min };
+	const struct expr *x = load_one(definer);
+	(void)op;
+	for (int i = 0; i < 2; i++) {
+		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : definer_in(definer, i + 1);
+		if (in)
+			x = expr2(definer, rows[i], definer_load(definer, in, 0, NULL), x);         /* NaN comes through */
+		else if (definer->node->since < CLIP_BY_INPUTS && node_attribute(definer->node, names[i]))
+			x = expr2(definer, rows[i], expr_number(definer->arena, x->type, attribute_float(definer->node, names[i])), x);
+	}
+	definer_out_map(definer, 0, x);
 }
 
 /* ---- variadic: a binary row from left to right ---- */
@@ -134,7 +392,7 @@ void infer_variadic(struct node *node, const struct op *op)
 	infer_output(node, 0, type, rank, dims);
 }
 
-void define_variadic(struct definer *definer, const struct op *op)
+static const struct expr *sum_of(struct definer *definer, const struct op *op)
 {
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
@@ -142,7 +400,18 @@ void define_variadic(struct definer *definer, const struct op *op)
 	const struct expr *sum = definer_load(definer, definer_in(definer, 0), rank, at);
 	for (int i = 1; i < definer->node->ins; i++)
 		sum = expr2(definer, op->scalar, sum, definer_load(definer, definer_in(definer, i), rank, at));
-	definer_out_map(definer, 0, sum);
+	return sum;
+}
+
+void define_variadic(struct definer *definer, const struct op *op) { definer_out_map(definer, 0, sum_of(definer, op)); }
+
+
+void infer_mean(struct node *node, const struct op *op) { infer_variadic(node, op), infer_float_type(node, 0); }
+
+void define_mean(struct definer *definer, const struct op *op)
+{
+	const struct expr *sum = sum_of(definer, op);
+	definer_out_map(definer, 0, expr2(definer, SCALAR_div, sum, expr_number(definer->arena, sum->type, definer->node->ins)));
 }
 
 /* ---- Pow: small whole exponents are products ---- */
@@ -193,38 +462,10 @@ void define_power(struct definer *definer, const struct op *op)
 	definer_out_map(definer, 0, y);
 }
 
-/* ---- Elu: alpha (e^x - 1) below 0 ---- */
-void infer_elu(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_counts(node, 1, 1, 1);
-	infer_float_type(node, 0);
-	infer_output_like(node, 0, node->in[0]);
-}
-
-static const struct expr *load_one(struct definer *definer)
-{
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
-	return definer_load(definer, definer_in(definer, 0), rank, at);
-}
-
-void define_elu(struct definer *definer, const struct op *op)
-{
-	const struct expr *x = load_one(definer), *zero = expr_number(definer->arena, x->type, 0);
-	const struct expr *alpha = expr_number(definer->arena, x->type, node_float(definer->node, "alpha", 1));
-	const struct expr *less_one =
-	        expr2(definer, SCALAR_sub, expr1(definer, SCALAR_exp, x), expr_number(definer->arena, x->type, 1));
-	(void)op;
-	definer_out_map(definer, 0, expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, x, zero),
-		expr2(definer, SCALAR_mul, alpha, less_one), x));
-}
-
 /* ---- Gelu: by erf, or by tanh where asked ---- */
 static bool gelu_is_tanh(const struct node *node)
 {
-	const char *kind = node_string(node, "approximate", "none");
+	const char *kind = attribute_string(node, "approximate");
 	if (strcmp(kind, "none") && strcmp(kind, "tanh"))
 		node_fail(node, EXIT_INVALID, "Gelu: approximate is \"%s\", \"none\" or \"tanh\" is right", kind);
 	return !strcmp(kind, "tanh");
@@ -232,7 +473,10 @@ static bool gelu_is_tanh(const struct node *node)
 
 void infer_gelu(struct node *node, const struct op *op)
 {
-	infer_elu(node, op);
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	infer_float_type(node, 0);
+	infer_output_like(node, 0, node->in[0]);
 	gelu_is_tanh(node);
 }
 
@@ -283,13 +527,10 @@ static enum dtype cast_to(const struct node *node)
 	return (enum dtype)number;
 }
 
-void infer_cast(struct node *node, const struct op *op)
+static void infer_cast_to(struct node *node, enum dtype to)
 {
-	(void)op;
-	infer_counts(node, 1, 1, 1);
-	enum dtype to = cast_to(node);
 	if (node->in[0]->type == DTYPE_STRING)
-		node_fail(node, EXIT_UNSUPPORTED, "Cast of strings is not supported");
+		node_fail(node, EXIT_UNSUPPORTED, "%s of strings is not supported", node->type);
 	infer_number_type(node, 0);
 	if (node->in[0]->rank < 0)
 		infer_output_unknown(node, 0, to);
@@ -301,4 +542,27 @@ void define_cast(struct definer *definer, const struct op *op)
 {
 	(void)op;
 	definer_out_map(definer, 0, expr_cast(definer->arena, cast_to(definer->node), load_one(definer)));
+}
+
+void infer_cast(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	infer_cast_to(node, cast_to(node));
+}
+
+void infer_cast_like(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	enum dtype to = node->in[1]->type;
+	if (to != DTYPE_NONE && !dtype_is_supported(to))
+		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[to].text);
+	infer_cast_to(node, to);
+}
+
+void define_cast_like(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	definer_out_map(definer, 0, expr_cast(definer->arena, definer->node->in[1]->type, load_one(definer)));
 }

@@ -1,11 +1,11 @@
-/* gather.c: elements at indices that are data: Gather.  A negative index counts from the end.  One outside the data is
+/* gather.c: elements at indices that are data: Gather, GatherElements, GatherND, ReverseSequence.  A negative index counts from the end.  One outside the data is
  * refused where it is constant; else it is cut to the data, so that nothing outside is ever read. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
 static int gather_axis(const struct node *node)
 {
-	return (int)node_axis(node, node_int(node, "axis", 0), node->in[0]->rank);
+	return (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
 }
 
 static int64_t constant_at(const struct tensor *tensor, int64_t i)
@@ -17,6 +17,35 @@ static int64_t constant_at(const struct tensor *tensor, int64_t i)
 	return memcpy(&narrow, (const char *)tensor->data + i * 4, 4), narrow;
 }
 
+static void infer_index_type(const struct node *node, bool narrow_too)
+{
+	enum dtype type = node->in[1]->type;
+	if (type != DTYPE_NONE && type != DTYPE_I64 && !(narrow_too && type == DTYPE_I32))
+		node_fail(node, EXIT_INVALID, "%s: indices are %s, int64%s is right", node->type, dtypes[type].text, narrow_too ? " or int32" : "");
+}
+
+/* Indices that are constant, each `step`th from `first` on: inside a dimension of this extent, -1: not known. */
+static void check_constants(const struct node *node, int64_t first, int64_t step, int64_t extent)
+{
+	const struct tensor *at = node->in[1];
+	int64_t count = at->data && extent >= 0 ? tensor_elements(node->graph->build, at) : 0;
+	for (int64_t i = first; i < count; i += step)
+		if (constant_at(at, i) < -extent || constant_at(at, i) >= extent)
+			node_fail(node, EXIT_INVALID, "%s: index %" PRId64 " of %" PRId64, node->type, constant_at(at, i), extent);
+}
+
+/* A place in a dimension: an index below 0 counts from the end, one outside is cut. */
+static const struct index *place(struct definer *definer, const struct expr *index, int64_t extent)
+{
+	struct arena *arena = definer->arena;
+	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *last = expr_integer(arena, DTYPE_I64, extent - 1);
+	index = expr_cast(arena, DTYPE_I64, index);
+	index = expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, zero),
+		expr_integer(arena, DTYPE_I64, extent)));
+	return index_value(arena, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, zero), last), 0, extent - 1);
+}
+
+/* ---- Gather ---- */
 void infer_gather(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK * 2];
@@ -24,19 +53,14 @@ void infer_gather(struct node *node, const struct op *op)
 	(void)op;
 	infer_counts(node, 2, 2, 1);
 	const struct tensor *x = node->in[0], *at = node->in[1];
-	if (at->type != DTYPE_NONE && at->type != DTYPE_I64 && at->type != DTYPE_I32)
-		node_fail(node, EXIT_INVALID, "Gather: indices are %s, int64 or int32 is right", dtypes[at->type].text);
+	infer_index_type(node, true);
 	if (x->rank < 0 || at->rank < 0) {
 		infer_output_unknown(node, 0, x->type);
 		return;
 	}
 	int axis = gather_axis(node);
 	int64_t extent = x->dims[axis].extent;
-	for (int64_t i = 0, count = at->data && extent >= 0 ? tensor_elements(node->graph->build, at) : 0; i < count;
-	     i++)
-		if (constant_at(at, i) < -extent || constant_at(at, i) >= extent)
-			node_fail(node, EXIT_INVALID, "Gather: index %" PRId64 " of %" PRId64, constant_at(at, i),
-			          extent);
+	check_constants(node, 0, 1, extent);
 	for (int d = 0; d < x->rank; d++)
 		if (d != axis)
 			dims[n++] = x->dims[d];
@@ -59,18 +83,176 @@ void define_gather(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
 		return;
 	}
-	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0),
-	                  *last = expr_integer(arena, DTYPE_I64, x->extents[axis] - 1);
-	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, at + axis));
-	index = expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, zero),
-		expr_integer(arena, DTYPE_I64, x->extents[axis])));
-	index = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, zero), last);
+	const struct index *index = place(definer, expr_load(arena, indices, at + axis), x->extents[axis]);
 	for (int d = 0, n = 0; d < x->rank; d++)
 		if (d != axis) {
 			x_at[d] = at[n++];
 		} else {
-			x_at[d] = index_value(arena, index, 0, x->extents[axis] - 1);
+			x_at[d] = index;
 			n += indices->rank;
 		}
 	definer_out_map(definer, 0, expr_load(arena, x, x_at));
+}
+
+/* ---- GatherElements: y[i, j] = x[at[i, j], j] ---- */
+void infer_gather_elements(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	const struct tensor *x = node->in[0], *at = node->in[1];
+	infer_index_type(node, true);
+	if (x->rank < 0 || at->rank < 0) {
+		infer_output_unknown(node, 0, x->type);
+		return;
+	}
+	if (x->rank < 1 || x->rank != at->rank)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, as many and at least 1 are right", node->type, x->rank, at->rank);
+	int axis = gather_axis(node);
+	for (int d = 0; d < x->rank; d++)
+		if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d]) && at->dims[d].extent > x->dims[d].extent)
+			node_fail(node, EXIT_INVALID, "%s: dimension %d of the indices is %" PRId64 ", data has %" PRId64, node->type, d, at->dims[d].extent,
+				x->dims[d].extent);
+	check_constants(node, 0, 1, x->dims[axis].extent);
+	infer_output(node, 0, x->type, at->rank, at->dims);
+}
+
+void define_gather_elements(struct definer *definer, const struct op *op)
+{
+	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	(void)op;
+	int axis = gather_axis(definer->node);
+	definer_shape(definer, 0, extents, at);
+	if (definition_elements(x) == 0) {
+		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
+		return;
+	}
+	at[axis] = place(definer, expr_load(definer->arena, indices, at), x->extents[axis]);
+	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
+}
+
+/* ---- GatherND: the last dimension of the indices is a place in `count` dimensions of data, behind the batch's ---- */
+struct places { int batch, count; };
+
+static struct places places_of(const struct node *node)
+{
+	const struct tensor *x = node->in[0], *at = node->in[1];
+	int64_t batch = attribute_int(node, "batch_dims"), count = at->dims[at->rank - 1].extent;
+	if (batch < 0 || batch >= x->rank || batch >= at->rank)
+		node_fail(node, EXIT_INVALID, "%s: batch_dims is %" PRId64 ", below the dimensions of data (%d) and indices (%d) is right", node->type, batch,
+			x->rank, at->rank);
+	if (count < 1 || count > x->rank - batch)
+		node_fail(node, EXIT_INVALID, "%s: the indices name %" PRId64 " dimensions, 1 to %" PRId64 " are right", node->type, count, x->rank - batch);
+	return (struct places){ (int)batch, (int)count };
+}
+
+void infer_gather_nd(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK * 2];
+	int n = 0;
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	const struct tensor *x = node->in[0], *at = node->in[1];
+	infer_index_type(node, false);
+	if (!x->rank || !at->rank)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right", node->type, x->rank, at->rank);
+	if (x->rank < 0 || at->rank < 0 || !dim_is_known(at->dims[at->rank - 1])) {
+		infer_output_unknown(node, 0, x->type);
+		return;
+	}
+	struct places places = places_of(node);
+	for (int d = 0; d < places.batch; d++)
+		if (dim_is_known(x->dims[d]) && dim_is_known(at->dims[d]) && x->dims[d].extent != at->dims[d].extent)
+			node_fail(node, EXIT_INVALID, "%s: dimension %d of the batch is %" PRId64 " in data and %" PRId64 " in the indices", node->type, d,
+				x->dims[d].extent, at->dims[d].extent);
+	for (int i = 0; i < places.count; i++)
+		check_constants(node, i, places.count, x->dims[places.batch + i].extent);
+	for (int d = 0; d < at->rank - 1; d++)
+		dims[n++] = at->dims[d];
+	for (int d = places.batch + places.count; d < x->rank; d++)
+		dims[n++] = x->dims[d];
+	infer_output(node, 0, x->type, n, dims);
+}
+
+void define_gather_nd(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1);
+	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *place_at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	(void)op;
+	struct places places = places_of(definer->node);
+	definer_shape(definer, 0, extents, at);
+	if (definition_elements(x) == 0) {
+		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+		return;
+	}
+	for (int d = 0; d < indices->rank - 1; d++)
+		place_at[d] = at[d];
+	for (int d = 0; d < x->rank; d++) {
+		int i = d - places.batch;
+		if (i < 0) {
+			x_at[d] = at[d];
+		} else if (i < places.count) {
+			place_at[indices->rank - 1] = index_constant(arena, i);
+			x_at[d] = place(definer, expr_load(arena, indices, place_at), x->extents[d]);
+		} else {
+			x_at[d] = at[indices->rank - 1 + i - places.count];
+		}
+	}
+	definer_out_map(definer, 0, expr_load(arena, x, x_at));
+}
+
+/* ---- ReverseSequence: the first elements of each sequence, as many as its length says, in reverse ---- */
+struct sequences { int time, batch; };
+
+static struct sequences sequences_of(const struct node *node)
+{
+	int rank = node->in[0]->rank;
+	struct sequences s = { (int)node_axis(node, attribute_int(node, "time_axis"), rank), (int)node_axis(node, attribute_int(node, "batch_axis"), rank) };
+	if (s.time == s.batch || s.time > 1 || s.batch > 1)
+		node_fail(node, EXIT_INVALID, "%s: time_axis is %d, batch_axis is %d, 0 and 1 are right", node->type, s.time, s.batch);
+	return s;
+}
+
+void infer_reverse_sequence(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	infer_index_type(node, false);
+	const struct tensor *x = node->in[0], *lengths = node->in[1];
+	if (x->rank >= 0 && x->rank < 2)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, x->rank);
+	if (x->rank >= 0 && lengths->rank >= 0) {
+		struct sequences s = sequences_of(node);
+		if (lengths->rank != 1 || (dim_is_known(lengths->dims[0]) && dim_is_known(x->dims[s.batch]) && lengths->dims[0].extent != x->dims[s.batch].extent))
+			node_fail(node, EXIT_INVALID, "%s: the lengths have %d dimensions of %" PRId64 ", one of %" PRId64 " is right", node->type, lengths->rank,
+				lengths->rank ? lengths->dims[0].extent : 0, x->dims[s.batch].extent);
+		for (int64_t i = 0, n = lengths->data && dim_is_known(x->dims[s.time]) ? tensor_elements(node->graph->build, lengths) : 0; i < n; i++)
+			if (constant_at(lengths, i) < 0 || constant_at(lengths, i) > x->dims[s.time].extent)
+				node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 " of %" PRId64, node->type, constant_at(lengths, i), x->dims[s.time].extent);
+	}
+	infer_output_like(node, 0, x);
+}
+
+void define_reverse_sequence(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *lengths = definer_in(definer, 1);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	(void)op;
+	struct sequences s = sequences_of(definer->node);
+	definer_shape(definer, 0, extents, at);
+	if (definition_elements(x) == 0) {
+		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+		return;
+	}
+	int64_t last = extents[s.time] - 1;
+	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *most = expr_integer(arena, DTYPE_I64, last + 1), *time = expr_index(arena, at[s.time]);
+	const struct expr *length = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, expr_load(arena, lengths, &at[s.batch]), zero), most);
+	const struct expr *back = expr2(definer, SCALAR_sub, expr2(definer, SCALAR_sub, length, expr_integer(arena, DTYPE_I64, 1)), time);
+	at[s.time] = index_value(arena, expr3(definer, SCALAR_where, expr2(definer, SCALAR_less, time, length), back, time), 0, last);
+	definer_out_map(definer, 0, expr_load(arena, x, at));
 }

@@ -38,8 +38,7 @@ void infer_counts(const struct node *node, int least, int most, int outs)
 bool dtype_is_supported(enum dtype type)
 {
 	const struct dtype_row *row = &dtypes[type];
-	return row->class == CLASS_FLOAT ? row->bits >= 32
-	                                 : row->class != CLASS_OTHER && row->bits >= 8 && type != DTYPE_U64;
+	return row->class == CLASS_FLOAT ? row->bits >= 32 : row->class != CLASS_OTHER && row->bits >= 8;
 }
 
 enum dtype infer_number_type(const struct node *node, int i)
@@ -193,6 +192,15 @@ int infer_broadcast(const struct node *node, int count, struct tensor *const *te
 		for (int d = 0, shift = rank - tensors[i]->rank; d < tensors[i]->rank; d++)
 			dims[shift + d] = broadcast_dim(node, shift + d, dims[shift + d], tensors[i]->dims[d]);
 	return rank;
+}
+
+void infer_scalar(const struct node *node, int i)
+{
+	const struct tensor *in = node_in(node, i);
+	if (!in || in->rank < 0 || tensor_is_scalar_like(in))
+		return;
+	node_fail(node, EXIT_INVALID, "%s: input %d, '%s', is a tensor of %d dimension%s, a scalar is right", node->type, i, in->name, in->rank,
+		in->rank == 1 ? "" : "s");
 }
 
 bool tensor_is_scalar_like(const struct tensor *tensor)

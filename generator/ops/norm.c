@@ -1,4 +1,4 @@
-/* norm.c: BatchNormalization (with given statistics, or in training with those of the batch), LayerNormalization. */
+/* norm.c: BatchNormalization (with given statistics, or in training with those of the batch), LayerNormalization, LRN. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -6,8 +6,8 @@
 static bool in_training(const struct node *node)
 {
 	if (node->since >= 14)
-		return node_int(node, "training_mode", 0) != 0;
-	return node->since < 7 && !node_int(node, "is_test", 0);
+		return attribute_int(node, "training_mode") != 0;
+	return node->since < 7 && !attribute_int(node, "is_test");
 }
 
 void infer_batch_normalization(struct node *node, const struct op *op)
@@ -17,7 +17,7 @@ void infer_batch_normalization(struct node *node, const struct op *op)
 	infer_counts(node, 5, 5, node->since < 14 ? 5 : 3);
 	enum dtype type = infer_float_type(node, 0);
 	const struct tensor *x = node->in[0];
-	if (node->since < 9 && !node_int(node, "spatial", 1))
+	if (node->since < 9 && !attribute_int(node, "spatial"))
 		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization with spatial = 0 is not supported");
 	if (in_training(node) && node->since < 14)
 		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization of opset %d in training is not supported",
@@ -98,7 +98,7 @@ void define_batch_normalization(struct definer *definer, const struct op *op)
 	(void)op;
 	if (in_training(definer->node)) {
 		/* running = running * momentum + batch * (1 - momentum) */
-		float momentum = node_float(definer->node, "momentum", 0.9f);
+		float momentum = attribute_float(definer->node, "momentum");
 		struct statistics is = batch_statistics(definer, x);
 		struct definition *const batch[2] = { is.mean, is.variance };
 		for (int i = 0; i < 2; i++) {
@@ -111,7 +111,7 @@ void define_batch_normalization(struct definer *definer, const struct op *op)
 		mean = expr_load(arena, is.mean, &c);
 		variance = expr_load(arena, is.variance, &c);
 	}
-	const struct expr *epsilon = expr_number(arena, type, node_float(definer->node, "epsilon", 1e-5f));
+	const struct expr *epsilon = expr_number(arena, type, attribute_float(definer->node, "epsilon"));
 	struct definition *factor =
 	        definer_map(definer, definer_name(definer, "factor"), 1, &channels,
 	                    expr2(definer, SCALAR_div, statistic(definer, 1, type, &c),
@@ -133,14 +133,14 @@ void infer_layer_normalization(struct node *node, const struct op *op)
 	infer_same_type(node, 1, type);
 	infer_same_type(node, 2, type);
 	const struct tensor *x = node->in[0];
-	if (node_int(node, "stash_type", DTYPE_F32) != DTYPE_F32)
+	if (attribute_int(node, "stash_type") != DTYPE_F32)
 		node_fail(node, EXIT_UNSUPPORTED, "LayerNormalization: only stash_type = 1 (float) is supported");
 	if (type == DTYPE_F64)
 		node_fail(node, EXIT_UNSUPPORTED, "LayerNormalization of double is not supported");
 	infer_output_like(node, 0, x);
 	if (x->rank < 0)
 		return;
-	int axis = (int)node_axis(node, node_int(node, "axis", -1), x->rank);
+	int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
 	for (int i = 1; i < 3; i++) {
 		const struct tensor *tensor = node_in(node, i);
 		if (!tensor || tensor->rank < 0)
@@ -168,7 +168,7 @@ void define_layer_normalization(struct definer *definer, const struct op *op)
 	const struct index *at[MAX_RANK], *term_at[MAX_RANK];
 	int64_t extents[MAX_RANK], row_extents[MAX_RANK], terms[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	int axis = (int)node_axis(definer->node, node_int(definer->node, "axis", -1), rank);
+	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	double count = 1;
 	(void)op;
 	for (int d = 0; d < rank; d++) {
@@ -192,7 +192,7 @@ void define_layer_normalization(struct definer *definer, const struct op *op)
 	        definer_reduction(definer, definer_name(definer, "squares"), rank, row_extents, REDUCE_SUM, rank - axis,
 	                          terms, NULL, expr2(definer, SCALAR_mul, d, d));
 	const struct expr *variance = expr3(definer, SCALAR_fma, definer_load(definer, squares, rank, at), each,
-		expr_number(arena, x->type, node_float(definer->node, "epsilon", 1e-5f)));
+		expr_number(arena, x->type, attribute_float(definer->node, "epsilon")));
 	struct definition *inverse = definer_map(
 	        definer, definer_name(definer, "inverse"), rank, row_extents,
 	        expr2(definer, SCALAR_div, expr_number(arena, x->type, 1), expr1(definer, SCALAR_sqrt, variance)));
@@ -204,4 +204,51 @@ void define_layer_normalization(struct definer *definer, const struct op *op)
 	                     : expr2(definer, SCALAR_mul, normal, factor));
 	definer_out(definer, 1, mean);
 	definer_out(definer, 2, inverse);
+}
+
+/* ---- LRN: x / (bias + alpha / size * squares of neighbouring channels) ^ beta ---- */
+enum { LRN_SIZE_MOST = 1 << 30 };
+
+static int64_t lrn_size(const struct node *node)
+{
+	if (!node_attribute(node, "size"))
+		node_fail(node, EXIT_INVALID, "%s lacks size", node->type);
+	int64_t size = node_int(node, "size", 0);
+	if (size < 1 || size > LRN_SIZE_MOST)
+		node_fail(node, EXIT_INVALID, "%s: size is %" PRId64 ", at least 1 is right", node->type, size);
+	return size;
+}
+
+void infer_lrn(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	infer_float_type(node, 0);
+	lrn_size(node);
+	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, node->in[0]->rank);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_lrn(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
+	int64_t extents[MAX_RANK], size = lrn_size(definer->node), channels = x->extents[1];
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, at);
+	int64_t before = (size - 1) / 2, after = size - 1 - before;
+	before = before < channels ? before : channels;                     /* what lies further away is outside for each */
+	after = after < channels ? after : channels;
+	int64_t terms = before + after + 1;
+	memcpy(x_at, at, sizeof x_at);
+	x_at[1] = index_plus(arena, index_add(arena, at[1], index_var(arena, rank, terms)), -before);
+	const struct expr *near = expr_select(arena, &(struct range){ x_at[1], 0, channels }, 1, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
+	struct definition *squares = definer_reduction(definer, definer_name(definer, "squares"), rank, extents, REDUCE_SUM, 1, &terms, NULL,
+		expr2(definer, SCALAR_mul, near, near));
+	const struct expr *sum = expr3(definer, SCALAR_fma, expr_number(arena, x->type, (double)attribute_float(definer->node, "alpha") / (double)size),
+		expr_load(arena, squares, at), expr_number(arena, x->type, (double)attribute_float(definer->node, "bias")));
+	definer_out_map(definer, 0, expr2(definer, SCALAR_div, expr_load(arena, x, at),
+		expr2(definer, SCALAR_pow, sum, expr_number(arena, x->type, (double)attribute_float(definer->node, "beta")))));
 }

@@ -1,13 +1,23 @@
-/* ops.c: the table of ops as data; finding a node's op and checking its attributes. */
+/* ops.c: the table of ops as data; finding a node's op; its attributes, checked and read by their rows. */
 #include "ops/ops.h"
-#include <stdio.h>
-#include <stdlib.h>
+#include <assert.h>
 
 enum { SCALAR_NONE = -1 };
 
+#define ALL 1, VERSION_LAST
+#define FROM(version) version, VERSION_LAST
+#define TO(version) 1, version
+#define SPAN(from, to) from, to
+#define A(kind, name, versions) { ATTRIBUTE_##kind, name, versions, false, 0, NULL },
+#define INT(name, versions, number) { ATTRIBUTE_INT, name, versions, true, number, NULL },
+#define FLOAT(name, versions, number) { ATTRIBUTE_FLOAT, name, versions, true, number, NULL },
+#define STRING(name, versions, string) { ATTRIBUTE_STRING, name, versions, true, 0, string },
+#define OLD_BROADCAST INT("broadcast", TO(6), 0) A(INT, "axis", TO(6))
+#define OLD_INPLACE A(INTS, "consumed_inputs", TO(5))
+#define PLAIN
 const struct op ops[] = {
-#define O(domain, name, since, family, scalar, attributes) \
-	{ domain, name, since, SCALAR_##scalar, attributes, infer_##family, define_##family },
+#define O(domain, name, since, family, scalar, ...) \
+	{ domain, name, since, SCALAR_##scalar, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, infer_##family, define_##family },
 #include "tables/ops.h"
 #undef O
 };
@@ -21,22 +31,23 @@ const struct op *op_find(const char *domain, const char *name)
 	return NULL;
 }
 
-/* Whether the list has the attribute at this version: "name", "name@from", "name@from-to", separated by blanks. */
-static bool allowed(const char *list, const char *name, int version)
+static const struct kind { const char *name, *words; } kinds[] = {
+	[ATTRIBUTE_FLOAT] = { "float", "a float" }, [ATTRIBUTE_INT] = { "int", "an integer" }, [ATTRIBUTE_STRING] = { "string", "a string" },
+	[ATTRIBUTE_TENSOR] = { "tensor", "a tensor" }, [ATTRIBUTE_GRAPH] = { "graph", "a graph" }, [ATTRIBUTE_FLOATS] = { "floats", "a list of floats" },
+	[ATTRIBUTE_INTS] = { "ints", "a list of integers" }, [ATTRIBUTE_STRINGS] = { "strings", "a list of strings" },
+	[ATTRIBUTE_TENSORS] = { "tensors", "a list of tensors" }, [ATTRIBUTE_GRAPHS] = { "graphs", "a list of graphs" },
+	[ATTRIBUTE_SPARSE_TENSOR] = { "sparse_tensor", "a sparse tensor" }, [ATTRIBUTE_SPARSE_TENSORS] = { "sparse_tensors", "a list of sparse tensors" },
+	[ATTRIBUTE_TYPE] = { "type", "a type" }, [ATTRIBUTE_TYPES] = { "types", "a list of types" },
+};
+
+const char *attribute_kind_name(enum attribute_kind kind) { return kinds[kind].name; }
+
+static const struct attribute_row *row_at(const struct op *op, const char *name, int version)
 {
-	size_t length = strlen(name);
-	for (const char *at = list; *at; at += strspn(at, " ")) {
-		size_t word = strcspn(at, "@ ");
-		const char *end = at + strcspn(at, " ");
-		if (word == length && !memcmp(at, name, length)) {
-			int from = 1, to = 1 << 30;
-			if (at[word] == '@')
-				sscanf(at + word, "@%d-%d", &from, &to);
-			return from <= version && version <= to;
-		}
-		at = end;
-	}
-	return false;
+	for (const struct attribute_row *row = op->attributes; row->name; row++)
+		if (!strcmp(row->name, name) && row->from <= version && version <= row->to)
+			return row;
+	return NULL;
 }
 
 const struct op *op_of(const struct node *node)
@@ -48,9 +59,33 @@ const struct op *op_of(const struct node *node)
 	if (node->since < op->since)
 		node_fail(node, EXIT_INVALID, "%s came with opset %d, the model imports %d", op->name, op->since,
 		          node->since);
-	for (int i = 0; i < node->attribute_count; i++)
-		if (!allowed(op->attributes, node->attributes[i].name, node->since))
+	for (int i = 0; i < node->attribute_count; i++) {
+		const struct attribute_row *row = row_at(op, node->attributes[i].name, node->since);
+		if (!row)
 			node_fail(node, EXIT_INVALID, "%s of opset %d has no attribute \"%s\"", op->name, node->since,
-				node->attributes[i].name);
+			          node->attributes[i].name);
+		if (row->kind != node->attributes[i].kind)
+			node_fail(node, EXIT_INVALID, "attribute %s must be %s", row->name, kinds[row->kind].words);
+	}
 	return op;
 }
+
+static const struct attribute_row *default_of(const struct node *node, const char *name)
+{
+	const struct op *op = op_find(node->domain, node->type);
+	const struct attribute_row *row = row_at(op, name, node->since);
+	for (const struct attribute_row *other = op->attributes; !row && other->name; other++)
+		if (!strcmp(other->name, name) && other->has_default)
+			row = other;
+	assert(row && row->has_default);
+	return row;
+}
+
+int64_t attribute_int(const struct node *node, const char *name)
+{
+	return node_int(node, name, (int64_t)default_of(node, name)->number);
+}
+
+float attribute_float(const struct node *node, const char *name) { return node_float(node, name, (float)default_of(node, name)->number); }
+
+const char *attribute_string(const struct node *node, const char *name) { return node_string(node, name, default_of(node, name)->string); }

@@ -7,11 +7,22 @@
 
 struct definer;
 
+/* An attribute that an op's versions [from, to] have; `number` or `string` stands where it is absent, if it has a default. */
+enum { VERSION_LAST = 1 << 20 };
+struct attribute_row {
+	enum attribute_kind kind;
+	const char *name;
+	int from, to;
+	bool has_default;
+	double number;
+	const char *string;
+};
+
 struct op {
 	const char *domain, *name;
 	int since;                        /* the first version that has it */
 	int scalar;                       /* elementwise families: enum scalar; else -1 */
-	const char *attributes;           /* as tables/ops.h says */
+	const struct attribute_row *attributes;      /* as tables/ops.h says; the last has no name */
 	void (*infer)(struct node *, const struct op *);
 	void (*define)(struct definer *, const struct op *);
 };
@@ -21,8 +32,13 @@ extern const int op_count;
 /* ---- ops.c ---- */
 const struct op *op_find(const char *domain, const char *name);        /* NULL: not known */
 /* The op of a node; EXIT_UNSUPPORTED where ingot does not know it, EXIT_INVALID where an attribute is not of its
- * version. */
+ * version, or of another kind. */
 const struct op *op_of(const struct node *);
+/* A node's attribute, else its row's default at the node's version (that of another version where this one lacks it). */
+int64_t     attribute_int(const struct node *, const char *name);
+float       attribute_float(const struct node *, const char *name);
+const char *attribute_string(const struct node *, const char *name);
+const char *attribute_kind_name(enum attribute_kind);                   /* "int", "floats" … */
 
 /* ---- infer.c: words for infer_ functions.  A message begins with the node; what fails is EXIT_INVALID. ---- */
 NORETURN void node_fail(const struct node *, enum exit_code, const char *format, ...) PRINTF(3, 4);
@@ -36,6 +52,7 @@ bool dtype_is_supported(enum dtype); /* can be computed with, and held by a defi
 enum dtype infer_number_type(const struct node *, int i);
 enum dtype infer_float_type(const struct node *, int i);
 void infer_same_type(const struct node *, int i, enum dtype);            /* input i, where it is there, has this type */
+void infer_scalar(const struct node *, int i);                           /* input i, where it is there, has one element */
 /* Types the output (where it is there) and merges what was declared of it: known extents must agree. */
 void infer_output(struct node *, int i, enum dtype, int rank, const struct dim *);
 void infer_output_unknown(struct node *, int i, enum dtype);             /* rank not known yet */
@@ -58,6 +75,8 @@ struct window {
 };
 /* kernel: of the weights, or NULL where kernel_shape must say it. */
 void window_of(const struct node *, const struct tensor *data, const int64_t *kernel, struct window *);
+/* The same backwards, for ConvTranspose: `out` from `in`, whose sizes change places. */
+void window_transposed_of(const struct node *, const struct tensor *data, const int64_t *kernel, struct window *);
 /* x at (…, at[d] = i*stride + k*dilation - before) with `outside` where that falls into a pad.  i: output variables
  * from `first_out`, k: reduced variables from `first_reduced`.  at[]: the other indices are there already. */
 const struct expr *window_load(struct definer *, const struct window *, struct definition *x, const struct index **at,

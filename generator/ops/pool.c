@@ -1,4 +1,4 @@
-/* pool.c: windows reduced: MaxPool, AveragePool, GlobalAveragePool. */
+/* pool.c: windows reduced: MaxPool, AveragePool, LpPool and their global forms. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <math.h>
@@ -61,7 +61,7 @@ static const struct index *flat_position(struct definer *definer, const struct d
                                          const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
-	if (!node_int(definer->node, "storage_order", 0))
+	if (!attribute_int(definer->node, "storage_order"))
 		return index_flatten(arena, x->rank, at, x->extents);
 	const struct index *flat = index_constant(arena, 0);
 	int64_t step = 1;
@@ -170,7 +170,7 @@ void define_average_pool(struct definer *definer, const struct op *op)
 	struct window window;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	bool with_pads = node_int(definer->node, "count_include_pad", 0) != 0;
+	bool with_pads = attribute_int(definer->node, "count_include_pad") != 0;
 	(void)op;
 	window_of(definer->node, definer->node->in[0], NULL, &window);
 	definer_shape(definer, 0, extents, at);
@@ -207,11 +207,27 @@ void infer_global_average_pool(struct node *node, const struct op *op)
 		return;
 	}
 	if (x->rank < 2)
-		node_fail(node, EXIT_INVALID, "GlobalAveragePool: data has %d dimensions, at least 2 are right",
-		          x->rank);
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, x->rank);
 	for (int d = 0; d < x->rank; d++)
 		dims[d] = d < 2 ? x->dims[d] : dim_of(1);
 	infer_output(node, 0, type, x->rank, dims);
+}
+
+void infer_global_max_pool(struct node *node, const struct op *op) { infer_global_average_pool(node, op); }
+
+void define_global_max_pool(struct definer *definer, const struct op *op)
+{
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], reduced[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	(void)op;
+	for (int d = 2; d < rank; d++) {
+		reduced[d - 2] = x->extents[d];
+		at[d] = index_var(definer->arena, rank + d - 2, x->extents[d]);
+	}
+	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_MAX, rank - 2, reduced, NULL,
+		expr_load(definer->arena, x, at)));
 }
 
 void define_global_average_pool(struct definer *definer, const struct op *op)
@@ -233,4 +249,74 @@ void define_global_average_pool(struct definer *definer, const struct op *op)
 	definer_shape(definer, 0, extents, at);
 	definer_out_map(definer, 0,
 	                expr2(definer, SCALAR_mul, expr_load(arena, sum, at), expr_number(arena, x->type, 1 / terms)));
+}
+
+/* ---- LpPool, GlobalLpPool: (sum of |x|^p)^(1/p) ---- */
+static double norm_of(const struct node *node)
+{
+	double p = node->since < 2 ? (double)attribute_float(node, "p") : (double)attribute_int(node, "p");
+	if (!(p > 0))
+		node_fail(node, EXIT_INVALID, "%s: p is %g, more than 0 is right", node->type, p);
+	return p;
+}
+
+static const struct expr *raised(struct definer *definer, const struct expr *x, double p)
+{
+	if (p == 2)
+		return expr2(definer, SCALAR_mul, x, x);
+	x = expr1(definer, SCALAR_abs, x);
+	return p == 1 ? x : expr2(definer, SCALAR_pow, x, expr_number(definer->arena, x->type, p));
+}
+
+static void out_root(struct definer *definer, struct definition *sum, double p)
+{
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	definer_shape(definer, 0, extents, at);
+	const struct expr *y = expr_load(definer->arena, sum, at);
+	definer_out_map(definer, 0, p == 1 ? y : p == 2 ? expr1(definer, SCALAR_sqrt, y)
+		: expr2(definer, SCALAR_pow, y, expr_number(definer->arena, y->type, 1 / p)));
+}
+
+void infer_lp_pool(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_window(node, infer_float_type(node, 0), 1);
+	norm_of(node);
+}
+
+void define_lp_pool(struct definer *definer, const struct op *op)
+{
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	struct window window;
+	double p = norm_of(definer->node);
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, at);
+	window_of(definer->node, definer->node->in[0], NULL, &window);
+	const struct expr *term = raised(definer, window_load(definer, &window, x, at, 2, rank, expr_number(definer->arena, x->type, 0)), p);
+	out_root(definer, definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, window.count, window.kernel, NULL, term), p);
+}
+
+void infer_global_lp_pool(struct node *node, const struct op *op)
+{
+	infer_global_average_pool(node, op);
+	norm_of(node);
+}
+
+void define_global_lp_pool(struct definer *definer, const struct op *op)
+{
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], reduced[MAX_RANK];
+	double p = norm_of(definer->node);
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, at);
+	for (int d = 2; d < rank; d++) {
+		reduced[d - 2] = x->extents[d];
+		at[d] = index_var(definer->arena, rank + d - 2, x->extents[d]);
+	}
+	const struct expr *term = raised(definer, expr_load(definer->arena, x, at), p);
+	out_root(definer, definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM, rank - 2, reduced, NULL, term), p);
 }

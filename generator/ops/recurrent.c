@@ -125,7 +125,7 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 
 static void lstm_of(const struct node *node, struct lstm *lstm)
 {
-	const char *direction = node_string(node, "direction", "forward");
+	const char *direction = attribute_string(node, "direction");
 	memset(lstm, 0, sizeof *lstm);
 	lstm->directions = !strcmp(direction, "bidirectional") ? 2 : 1;
 	lstm->reverse[0] = !strcmp(direction, "reverse");
@@ -134,8 +134,8 @@ static void lstm_of(const struct node *node, struct lstm *lstm)
 		node_fail(node, EXIT_INVALID, "LSTM: direction is \"%s\", forward, reverse or bidirectional is right",
 		          direction);
 	activations_of(node, lstm);
-	lstm->batch_first = node_int(node, "layout", 0) != 0;
-	lstm->coupled = node_int(node, "input_forget", 0) != 0;
+	lstm->batch_first = attribute_int(node, "layout") != 0;
+	lstm->coupled = attribute_int(node, "input_forget") != 0;
 	lstm->clip = node_float(node, "clip", 0);
 	lstm->hidden = node->in[2]->rank == 3 ? node->in[2]->dims[2].extent : -1;
 	int64_t said = node_int(node, "hidden_size", lstm->hidden);
@@ -272,8 +272,10 @@ static struct definition *input_part(struct unrolling *u, int direction)
 		: (const struct index *[]){ time, b, k });
 	const struct expr *w = expr_load(arena, u->w, (const struct index *[]){dir, g, k}),
 	                  *start = bias_at(u, direction, g);
-	return definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs,
+	struct definition *sum = definer_reduction(u->definer, name_at(u, "input", direction, -1), 3, extents, REDUCE_SUM, 1, &u->inputs,
 	                         start, expr2(u->definer, SCALAR_mul, x, w));
+	mark_batch(sum, 1 | 2);                               /* no step's numbers depend on how many there are */
+	return sum;
 }
 
 /* What a step starts from, [b, h]: the state of the step before, the given one, or NULL, which is 0. */
@@ -316,6 +318,7 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 		const struct expr *r = expr_load(arena, u->r, (const struct index *[]){ dir, g, k });
 		gates = definer_reduction(definer, name_at(u, "gates", direction, s), 2, extents, REDUCE_SUM, 1, &size,
 		                          from_input, expr2(definer, SCALAR_mul, state_at(u, hidden, b, k), r));
+		mark_batch(gates, 1);
 	}
 	extents[1] = size;
 	const struct index *h = index_var(arena, 1, size);

@@ -36,7 +36,7 @@ void infer_dropout(struct node *node, const struct op *op)
 	(void)op;
 	infer_counts(node, 1, node->since < 12 ? 1 : 3, 2);
 	infer_float_type(node, 0);
-	bool training = node->since < 7 ? !node_int(node, "is_test", 0) : node->since >= 12 && node_in(node, 2)
+	bool training = node->since < 7 ? !attribute_int(node, "is_test") : node->since >= 12 && node_in(node, 2)
 		&& (!node->in[2]->data || constant_bool(node->in[2]));
 	if (training && !(node->since >= 12 && ratio_is_zero(node_in(node, 1))))
 		node_fail(node, EXIT_UNSUPPORTED, "Dropout in training is random and not supported");
@@ -153,7 +153,7 @@ void infer_reshape(struct node *node, const struct op *op)
 	if (count > MAX_RANK)
 		node_fail(node, EXIT_LIMIT, "Reshape to %" PRId64 " dimensions, at most %d are supported", count,
 		          MAX_RANK);
-	resolve(node, shape, (int)count, node_int(node, "allowzero", 0) != 0, dims);
+	resolve(node, shape, (int)count, attribute_int(node, "allowzero") != 0, dims);
 	infer_output(node, 0, node->in[0]->type, (int)count, dims);
 }
 
@@ -184,7 +184,7 @@ void infer_flatten(struct node *node, const struct op *op)
 	(void)op;
 	infer_counts(node, 1, 1, 1);
 	const struct tensor *x = node->in[0];
-	int64_t axis = node_int(node, "axis", 1);
+	int64_t axis = attribute_int(node, "axis");
 	if (x->rank < 0) {
 		infer_output(node, 0, x->type, 2, (struct dim[2]){ dim_unknown, dim_unknown });
 		return;

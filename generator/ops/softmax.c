@@ -6,7 +6,7 @@ static void row_of(const struct node *node, int *from, int *to)
 {
 	int rank = node->in[0]->rank;
 	bool tail = node->since < 13;
-	*from = (int)node_axis(node, node_int(node, "axis", tail ? 1 : -1), rank);
+	*from = (int)node_axis(node, attribute_int(node, "axis"), rank);
 	*to = tail ? rank : *from + 1;
 }
 
@@ -21,14 +21,13 @@ void infer_softmax(struct node *node, const struct op *op)
 	infer_output_like(node, 0, node->in[0]);
 }
 
-void define_softmax(struct definer *definer, const struct op *op)
+static void define_either(struct definer *definer, bool logarithm)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK], *term_at[MAX_RANK];
 	int64_t extents[MAX_RANK], row_extents[MAX_RANK], terms[MAX_RANK];
 	int from = 0, to = x->rank, rank = definer_shape(definer, 0, extents, at);
-	(void)op;
 	if (rank > 1 || definer->node->since >= 13)
 		row_of(definer->node, &from, &to);
 	for (int d = 0; d < rank; d++) {
@@ -47,6 +46,13 @@ void define_softmax(struct definer *definer, const struct op *op)
 	              expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at))));
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, row_extents, REDUCE_SUM,
 	                                           to - from, terms, NULL, expr_load(arena, power, term_at));
+	if (logarithm) {                                          /* what is taken off a row, at once: its sum is from 1 up */
+		struct definition *off = definer_map(definer, definer_name(definer, "log"), rank, row_extents,
+			expr1(definer, SCALAR_log, definer_load(definer, sum, rank, at)));
+		definer_out_map(definer, 0, expr2(definer, SCALAR_sub,
+			expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at)), definer_load(definer, off, rank, at)));
+		return;
+	}
 	struct definition *scale = definer_map(
 	        definer, definer_name(definer, "scale"), rank, row_extents,
 	        expr2(definer, SCALAR_div, expr_number(arena, x->type, 1), definer_load(definer, sum, rank, at)));
@@ -54,3 +60,8 @@ void define_softmax(struct definer *definer, const struct op *op)
 	        definer, 0,
 	        expr2(definer, SCALAR_mul, expr_load(arena, power, at), definer_load(definer, scale, rank, at)));
 }
+
+void define_softmax(struct definer *definer, const struct op *op) { (void)op, define_either(definer, false); }
+
+void infer_log_softmax(struct node *node, const struct op *op) { infer_softmax(node, op); }
+void define_log_softmax(struct definer *definer, const struct op *op) { (void)op, define_either(definer, true); }

@@ -25,7 +25,7 @@ enum auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };
 static enum auto_pad auto_pad_of(const struct node *node)
 {
 	static const char *const names[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID" };
-	const char *given = node_string(node, "auto_pad", "NOTSET");
+	const char *given = attribute_string(node, "auto_pad");
 	for (size_t i = 0; i < COUNT(names); i++)
 		if (!strcmp(names[i], given))
 			return (enum auto_pad)i;
@@ -50,10 +50,10 @@ static int64_t slid(const struct node *node, const struct window *window, int d,
 	return (out - 1) * stride >= window->in[d] + window->before[d] ? out - 1 : out;
 }
 
-void window_of(const struct node *node, const struct tensor *data, const int64_t *kernel, struct window *window)
+/* Everything but pads and sizes. */
+static int read_window(const struct node *node, const struct tensor *data, const int64_t *kernel, struct window *window)
 {
 	int count = window->count = data->rank - 2;
-	int64_t pads[MAX_RANK * 2];
 	size_t given;
 	if (count < 1)
 		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 3 are right", node->type,
@@ -70,24 +70,39 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 	}
 	read_numbers(node, "strides", count, 1, 1, window->stride);
 	read_numbers(node, "dilations", count, 1, 1, window->dilation);
-	read_numbers(node, "pads", count * 2, 0, 0, pads);
-	enum auto_pad auto_pad = auto_pad_of(node);
-	bool ceil_mode = node_int(node, "ceil_mode", 0) != 0;
 	double taps = 1;
 	for (int d = 0; d < count; d++)
 		taps *= window->kernel[d] < 0 ? 1 : (double)window->kernel[d];
 	if (taps > taps_most)
 		node_fail(node, EXIT_LIMIT, "%s: a window of %g elements", node->type, taps);
+	return count;
+}
+
+/* A dimension whose extents are known; pads are as given. */
+static bool begin_dimension(const struct node *node, const struct tensor *data, struct window *window, int d, bool padded, const int64_t *pads)
+{
+	window->in[d] = data->dims[2 + d].extent;
+	window->out[d] = -1;
+	window->before[d] = padded ? pads[d] : 0;
+	window->after[d] = padded ? pads[window->count + d] : 0;
+	if (window->in[d] < 0 || window->kernel[d] < 0)
+		return false;
+	if (window->kernel[d] < 1 || window->kernel[d] > WINDOW_MOST || window->in[d] > INT64_MAX / 4)
+		node_fail(node, EXIT_INVALID, "%s: a kernel of %" PRId64 " over %" PRId64, node->type,
+		          window->kernel[d], window->in[d]);
+	return true;
+}
+
+void window_of(const struct node *node, const struct tensor *data, const int64_t *kernel, struct window *window)
+{
+	int count = read_window(node, data, kernel, window);
+	int64_t pads[MAX_RANK * 2];
+	read_numbers(node, "pads", count * 2, 0, 0, pads);
+	enum auto_pad auto_pad = auto_pad_of(node);
+	bool ceil_mode = node_int(node, "ceil_mode", 0) != 0;
 	for (int d = 0; d < count; d++) {
-		window->in[d] = data->dims[2 + d].extent;
-		window->out[d] = -1;
-		window->before[d] = auto_pad == PAD_NOTSET ? pads[d] : 0;
-		window->after[d] = auto_pad == PAD_NOTSET ? pads[count + d] : 0;
-		if (window->in[d] < 0 || window->kernel[d] < 0)
+		if (!begin_dimension(node, data, window, d, auto_pad == PAD_NOTSET, pads))
 			continue;
-		if (window->kernel[d] < 1 || window->kernel[d] > WINDOW_MOST || window->in[d] > INT64_MAX / 4)
-			node_fail(node, EXIT_INVALID, "%s: a kernel of %" PRId64 " over %" PRId64, node->type,
-			          window->kernel[d], window->in[d]);
 		if (auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER) {
 			int64_t out = ceil_div(window->in[d], window->stride[d]);
 			int64_t pad = (out - 1) * window->stride[d] + (window->kernel[d] - 1) * window->dilation[d] +
@@ -98,6 +113,35 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 			window->out[d] = out;
 		} else {
 			window->out[d] = slid(node, window, d, ceil_mode && auto_pad == PAD_NOTSET);
+		}
+	}
+}
+
+void window_transposed_of(const struct node *node, const struct tensor *data, const int64_t *kernel, struct window *window)
+{
+	int count = read_window(node, data, kernel, window);
+	int64_t pads[MAX_RANK * 2], more[MAX_RANK], sizes[MAX_RANK];
+	size_t sized;
+	read_numbers(node, "pads", count * 2, 0, 0, pads);
+	read_numbers(node, "output_padding", count, 0, 0, more);
+	read_numbers(node, "output_shape", count, 0, 0, sizes);
+	node_ints(node, "output_shape", &sized);
+	enum auto_pad auto_pad = auto_pad_of(node);
+	bool same = auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER;
+	for (int d = 0; d < count; d++) {
+		if (!begin_dimension(node, data, window, d, auto_pad == PAD_NOTSET, pads))
+			continue;
+		if (window->in[d] > WINDOW_MOST || window->in[d] < 1)
+			node_fail(node, window->in[d] < 1 ? EXIT_INVALID : EXIT_LIMIT, "%s: dimension %d of the data is %" PRId64, node->type, 2 + d, window->in[d]);
+		int64_t full = window->stride[d] * (window->in[d] - 1) + more[d] + (window->kernel[d] - 1) * window->dilation[d] + 1;
+		window->out[d] = sized ? sizes[d] : same ? window->in[d] * window->stride[d] : full - window->before[d] - window->after[d];
+		if (window->out[d] < 0)
+			node_fail(node, EXIT_INVALID, "%s: pads %" PRId64 " and %" PRId64 " take more than the %" PRId64 " elements of dimension %d", node->type,
+				window->before[d], window->after[d], full, 2 + d);
+		if (sized || same) {
+			int64_t pad = full > window->out[d] ? full - window->out[d] : 0;
+			window->before[d] = auto_pad == PAD_SAME_UPPER ? pad / 2 : pad - pad / 2;
+			window->after[d] = pad - window->before[d];
 		}
 	}
 }

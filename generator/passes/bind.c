@@ -60,11 +60,9 @@ static void bind_dim(struct graph *graph, struct tensor *input, int axis, int64_
 	dim->extent = extent;
 }
 
-/* All names that --dim may have, "N, M, x:0"; "none" where every dim has an extent from the model. */
-static const char *known_names(struct graph *graph)
+void graph_dims(struct graph *graph, struct choices *choices)
 {
-	const char *known = "";
-	for (size_t i = 0; i < graph->inputs.count && strlen(known) < 600; i++)
+	for (size_t i = 0; i < graph->inputs.count; i++)
 		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++) {
 			const struct tensor *input = graph->inputs.at[i];
 			bool seen = input->dims[axis].extent >= 0 && !input->dims[axis].symbol;
@@ -72,10 +70,8 @@ static const char *known_names(struct graph *graph)
 				for (int k = 0; k < (j < i ? graph->inputs.at[j]->rank : axis); k++)
 					seen |= graph->inputs.at[j]->dims[k].symbol == input->dims[axis].symbol;
 			if (!seen)
-				known = arena_printf(graph->build->arena, "%s%s%.60s", known, *known ? ", " : "",
-				                     name_of_dim(graph->build, input, axis));
+				choices_add(choices, name_of_dim(graph->build, input, axis));
 		}
-	return *known ? known : "none";
 }
 
 bool graph_has_dim(struct graph *graph, const char *name)
@@ -103,9 +99,10 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 					bind_dim(graph, graph->inputs.at[i], axis, bindings[b].extent);
 					found = true;
 				}
+		struct choices choices = choices_for(build, name);
+		graph_dims(graph, &choices);
 		if (!found)
-			fail(build, EXIT_USAGE, graph->file,
-			     "--dim %.100s: no input has a dim of that name; known are: %s", name, known_names(graph));
+			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: no input has a dim of that name%s", name, choices_text(&choices));
 	}
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		tensor_elements(build, graph->inputs.at[i]);          /* fails where no memory could hold it */
@@ -123,20 +120,57 @@ void pass_bind_input(struct graph *graph, struct tensor *input, int rank, const 
 		bind_dim(graph, input, axis, extents[axis]);
 }
 
+/* "dim 0 of input x, dim 2 of input z": where a name stands. */
+static const char *places_of(struct graph *graph, const char *name)
+{
+	struct arena *arena = graph->build->arena;
+	const char *places = "";
+	for (size_t i = 0; i < graph->inputs.count && strlen(places) < 100; i++)
+		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
+			if (graph->inputs.at[i]->dims[axis].extent < 0 && name_of_dim(graph->build, graph->inputs.at[i], axis) == name)
+				places = arena_printf(arena, "%s%sdim %d of input %.60s", places, *places ? ", " : "", axis, graph->inputs.at[i]->name);
+	return places;
+}
+
+typedef VECTOR(const char *) name_list;
+static name_list unbound_names(struct graph *graph)
+{
+	name_list names = { 0 };
+	for (size_t i = 0; i < graph->inputs.count; i++)
+		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++) {
+			const char *name = name_of_dim(graph->build, graph->inputs.at[i], axis);
+			bool seen = graph->inputs.at[i]->dims[axis].extent >= 0;
+			for (size_t k = 0; k < names.count; k++)
+				seen |= names.at[k] == name;
+			if (!seen)
+				push(graph->build->arena, &names, name);
+		}
+	return names;
+}
+
+const char *unbound_dims(struct graph *graph)
+{
+	name_list names = unbound_names(graph);
+	const char *options = "";
+	for (size_t k = 0; k < names.count && strlen(options) < 500; k++) {
+		bool plain = strspn(names.at[k], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:./-") == strlen(names.at[k]);
+		options = arena_printf(graph->build->arena, plain ? "%s --dim %.60s=1" : "%s --dim '%.60s=1'", options, names.at[k]);
+	}
+	return options;
+}
+
 void pass_bound(struct graph *graph)
 {
-	for (size_t i = 0; i < graph->inputs.count; i++) {
-		const struct tensor *input = graph->inputs.at[i];
-		if (input->rank < 0)
-			fail(graph->build, EXIT_USAGE, graph->file,
-			     "the model does not say how many dimensions input %.100s has; only its data can",
-			     input->name);
-		for (int axis = 0; axis < input->rank; axis++)
-			if (input->dims[axis].extent < 0) {
-				const char *name = name_of_dim(graph->build, input, axis);
-				fail(graph->build, EXIT_USAGE, graph->file,
-				     "dim %d of input %.60s is not bound: give its extent, as in --dim %.60s=1", axis,
-				     input->name, name);
-			}
-	}
+	struct build *build = graph->build;
+	name_list names = unbound_names(graph);
+	const char *places = "";
+	for (size_t i = 0; i < graph->inputs.count; i++)
+		if (graph->inputs.at[i]->rank < 0)
+			fail(build, EXIT_USAGE, graph->file, "the model does not say how many dimensions input %.100s has; only its data can",
+				graph->inputs.at[i]->name);
+	for (size_t k = 0; k < names.count && strlen(places) < 500; k++)
+		places = arena_printf(build->arena, "%s%s%s", places, k ? ", " : "", places_of(graph, names.at[k]));
+	if (names.count)
+		fail(build, EXIT_USAGE, graph->file, "%s %s not bound: give %s, as in%s", places, strstr(places, ", ") ? "are" : "is",
+			names.count == 1 ? "its extent" : "their extents", unbound_dims(graph));
 }

@@ -9,15 +9,23 @@ struct binding { const char *name; int64_t extent; };
 struct binding binding_parse(struct build *, const char *option);      /* NAME=VALUE, as --dim has it; EXIT_USAGE where it is not */
 /* EXIT_USAGE: no input has a dim of that name (the known ones are listed), or it is bound to two extents. */
 void pass_bind(struct graph *, const struct binding *, int count);
+/* All names that --dim may have: "N", "x:0". */
+void graph_dims(struct graph *, struct choices *);
 /* Whether an input has a dim that --dim calls so. */
 bool graph_has_dim(struct graph *, const char *name);
 /* Binds by the shape of an input's data; EXIT_USAGE where it does not fit the declared one. */
 void pass_bind_input(struct graph *, struct tensor *input, int rank, const int64_t *extents);
-/* EXIT_USAGE where a dim of an input is still unbound: it is named, with --dim. */
+/* The options that would bind what is not bound: " --dim N=1 --dim M=1"; "": all is. */
+const char *unbound_dims(struct graph *);
+/* EXIT_USAGE where dims of inputs are still unbound: all are named, with --dim. */
 void pass_bound(struct graph *);
 
 /* ---- constants.c: Constant nodes become constants, Identity nodes nothing, what nobody uses goes; needs and keeps order ---- */
 void pass_constants(struct graph *);
+
+/* ---- supported.c ---- */
+/* EXIT_UNSUPPORTED where ingot does not know the op of a node: all such ops, with counts and nodes. */
+void pass_supported(struct graph *);
 
 /* ---- infer.c: types and shapes of all tensors; constants folded.  Symbolic dims stay symbolic. ---- */
 /* EXIT_INVALID where a node is wrong, EXIT_UNSUPPORTED where ingot does not know its op, EXIT_LIMIT where a tensor is too large. */

@@ -6,3 +6,5 @@ const struct dtype_row dtypes[DTYPE_COUNT] = {
 #include "tables/dtypes.h"
 #undef D
 };
+
+const char *dtype_numpy(enum dtype type) { return type == DTYPE_F32 ? "float32" : type == DTYPE_F64 ? "float64" : dtypes[type].text; }

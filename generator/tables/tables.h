@@ -14,6 +14,9 @@ enum dtype_class { CLASS_OTHER, CLASS_FLOAT, CLASS_INT, CLASS_UINT, CLASS_BOOL }
 struct dtype_row { const char *name, *text, *numpy; int bits; const char *c; enum dtype_class class; };
 extern const struct dtype_row dtypes[DTYPE_COUNT];
 
+/* NumPy's word: "float32" where ONNX's text says "float". */
+const char *dtype_numpy(enum dtype);
+
 /* Bytes of n elements; sub-byte types are packed. */
 static inline size_t dtype_bytes(enum dtype type, size_t n) { return (n * (size_t)dtypes[type].bits + 7) / 8; }
 

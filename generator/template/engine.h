@@ -395,8 +395,5 @@ NORETURN void template_fail_at(struct environment *, const struct template *, ui
                                enum exit_code, const char *message);
 void template_place(const struct template *, uint32_t position, size_t *line, size_t *column);
 void template_detail(struct environment *, const struct template *, uint32_t position, const struct trace *);
-/* The candidate nearest to `name` by edits, or NULL where none is near. */
-struct nearest { const char *name; size_t length; const char *best; size_t best_length; size_t distance; };
-void nearest_try(struct nearest *, const char *candidate, size_t count);
 
 #endif

@@ -95,38 +95,3 @@ void render_limit(struct renderer *r, const char *format, ...)
 	va_start(arguments, format);
 	fail_here(r, EXIT_LIMIT, format, arguments);
 }
-
-/* Edits (a letter added, dropped, changed, or two swapped) from one word to another; `limit` + 1 where it is more. */
-static size_t distance(const char *a, size_t n, const char *b, size_t m, size_t limit)
-{
-	enum { LONGEST = 40 };
-	size_t rows[3][LONGEST + 1];
-	if (n > LONGEST || m > LONGEST || (n > m ? n - m : m - n) > limit)
-		return limit + 1;
-	for (size_t j = 0; j <= m; j++)
-		rows[0][j] = j;
-	for (size_t i = 1; i <= n; i++) {
-		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-		row[0] = i;
-		for (size_t j = 1; j <= m; j++) {
-			size_t cost = above[j - 1] + (a[i - 1] != b[j - 1]);
-			cost = above[j] + 1 < cost ? above[j] + 1 : cost;
-			cost = row[j - 1] + 1 < cost ? row[j - 1] + 1 : cost;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < cost)
-				cost = before[j - 2] + 1;
-			row[j] = cost;
-		}
-	}
-	return rows[n % 3][m];
-}
-
-void nearest_try(struct nearest *nearest, const char *candidate, size_t count)
-{
-	size_t limit = nearest->length < 3 ? 1 : nearest->length < 7 ? 2 : 3;
-	size_t edits = distance(nearest->name, nearest->length, candidate, count, limit);
-	if (edits > limit || edits >= nearest->length || (nearest->best && edits >= nearest->distance))
-		return;
-	nearest->best = candidate;
-	nearest->best_length = count;
-	nearest->distance = edits;
-}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """emulator.py: the emulator runs right kernels right, and finds every planted fault: barriers that are missing or divergent, lanes that stay away
-from a shuffle, accesses outside of shared and global memory.
+from a shuffle, accesses outside of shared and global memory, asynchronous copies that no one waits for or meets after.
 
     emulator.py        exit 0: right, 1: wrong, 77: no C++ compiler"""
 import os
@@ -23,6 +23,11 @@ CASES = [
     ("DIVERGE", [], 2, r"found: reduce: block 0,0,0: divergent __syncthreads: thread 0 at line \d+, thread 128 at line \d+"),
     ("LEAVE", [], 2, r"found: reduce: .*divergent __syncthreads: thread 0 waits at line \d+, 128 threads have left"),
     ("WARP", [], 2, r"found: reduce: .*divergent warp: thread 0 waits at line \d+, thread 16 at line \d+"),
+    ("COPY_ALIGN", [], 2, r"found: staged: block 0,0,0: thread 0: line \d+: an asynchronous copy is misaligned"),
+    ("COPY_WAIT", [], 1, r"staged, order 0: \d+ wrong"),
+    ("COPY_MEET", [], 1, r"staged, order 0: \d+ wrong"),
+    ("COPY_REFILL", [], 1, r"staged, order 1: \d+ wrong"),
+    ("COPY_LEFT", [], 2, r"found: staged: .*thread 0: line \d+: no one waited for this asynchronous copy"),
     ("SHARED", ASAN, 1, r"AddressSanitizer: global-buffer-overflow[\s\S]*#0 .* in reduce .*kernels\.cu:\d+"),
     ("GLOBAL", ASAN, 1, r"AddressSanitizer: heap-buffer-overflow[\s\S]*#0 .* in matmul .*kernels\.cu:\d+"),
 ]

@@ -9,6 +9,7 @@ static void launch_matmul(void **p) { matmul((const float *)p[0], (const float *
 static void launch_reduce(void **p) { reduce((const float *)p[0], (float *)p[1]); }
 static void launch_reverse(void **p) { reverse((const float *)p[0], (float *)p[1]); }
 static void launch_turn(void **p) { turn((const float *)p[0], (float *)p[1]); }
+static void launch_staged(void **p) { staged((const float *)p[0], (float *)p[1], *(int *)p[2]); }
 static void launch_stale(void **p) { stale((float *)p[0]); }
 
 static void run(const char *name, void (*thunk)(void **), void **pointers, dim3 grid, dim3 block, size_t shared)
@@ -30,12 +31,12 @@ int main(void)
 {
 	enum { N = 64, SIZE = N * N };
 	float *a = (float *)malloc(SIZE * 4), *b = (float *)malloc(SIZE * 4), *c = (float *)malloc(SIZE * 4);
-	int n = N, failures = 0;
+	int n = N, chunks = 5, failures = 0;
 	for (int i = 0; i < SIZE; i++)
 		a[i] = (float)(i * 7 % 13 - 6), b[i] = (float)(i * 5 % 11 - 5);
 	for (int order = EMULATOR_FORWARD; order <= EMULATOR_RANDOM; order++) {
 		int wrong = 0;
-		void *of_matmul[] = { a, b, c, &n }, *of_reduce[] = { a, c }, *of_rows[] = { a, c }, *of_stale[] = { c };
+		void *of_matmul[] = { a, b, c, &n }, *of_reduce[] = { a, c }, *of_rows[] = { a, c }, *of_stale[] = { c }, *of_staged[] = { a, c, &chunks };
 		emulator_set_order((enum emulator_order)order);
 		memset(c, 0, SIZE * 4);
 		run("matmul", launch_matmul, of_matmul, dim3(N / 16, N / 16), dim3(16, 16), 0);
@@ -62,6 +63,10 @@ int main(void)
 		for (int i = 0; i < SIZE; i++)
 			wrong += c[i] != a[i / 64 * 64 + 63 - i % 64];
 		failures += report("turn", order, wrong), wrong = 0;
+		run("staged", launch_staged, of_staged, dim3(1), dim3(64), 0);
+		for (int i = 0; i < 64 * chunks; i++)
+			wrong += c[i] != a[i / 64 * 64 + 63 - i % 64];
+		failures += report("staged", order, wrong), wrong = 0;
 		run("stale", launch_stale, of_stale, dim3(2), dim3(32), 0);
 		for (int i = 0; i < 32; i++)
 			wrong += c[i] == c[i];

@@ -87,3 +87,42 @@ extern "C" __global__ void stale(float *y)
 	y[threadIdx.x] = line[threadIdx.x];
 	line[threadIdx.x] = 1;
 }
+
+/* Each chunk of 64 reversed, through two stages of asynchronous copies: while one is read the next is on its way. */
+extern "C" __global__ void staged(const float *x, float *y, int chunks)
+{
+	__shared__ float stage[2][64] __attribute__((aligned(16)));
+	int t = threadIdx.x;
+	if (t < 16)
+#ifdef BUG_COPY_ALIGN
+		emulator_copy(&stage[0][4 * t + 1], x + 4 * t, 16, 1);
+#else
+		emulator_copy(&stage[0][4 * t], x + 4 * t, 16, 1);
+#endif
+	emulator_copy_commit();
+	for (int c = 0; c < chunks; c++) {
+#ifdef BUG_COPY_WAIT
+		emulator_copy_wait(1);
+#else
+		emulator_copy_wait(0);
+#endif
+#ifndef BUG_COPY_MEET
+		__syncthreads();
+#endif
+#ifdef BUG_COPY_LEFT
+		if (t < 16)
+#else
+		if (t < 16 && c + 1 < chunks)
+#endif
+#ifdef BUG_COPY_REFILL
+			emulator_copy(&stage[c % 2][4 * t], x + 64 * (c + 1) + 4 * t, 16, 1);
+#else
+			emulator_copy(&stage[(c + 1) % 2][4 * t], x + 64 * (c + 1) + 4 * t, 16, 1);
+#endif
+		emulator_copy_commit();
+		y[64 * c + t] = stage[c % 2][63 - t];
+	}
+#ifdef BUG_COPY_WAIT
+	emulator_copy_wait(0);
+#endif
+}

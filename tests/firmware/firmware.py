@@ -6,8 +6,10 @@
 Each network is built with --optimise size and with --optimise speed; each must give the interpreter's bits, call nothing
 beyond memcpy and memset (the generic library on a cortex-m3 too, which has no instruction for a square root), link without a heap, and stay within the stack that its manifest names; size must be smaller than speed, in code
 and in stack.  A flipped bit of what
-is expected must be found.  Printed: text, data and bss of the library, RAM, stack and exact instruction counts; QEMU has
+is expected must be found.  Built --profile managed, the same network runs by the runtime for one thread (managed.c): out of one
+block, with no more of libc, and at most 40 KB of the runtime in the program.  Printed: text, data and bss of the library, RAM, stack and exact instruction counts; QEMU has
 no model of time, so these are no cycles.
+An LSTM runs step by step, its state kept by --state.
 Cases: examples/digits always, mlperf_kws_f32 where $INGOT_CASES (else ../shared/cases beside the project) has it."""
 import json
 import os
@@ -24,6 +26,8 @@ except ImportError:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "generated"))
+import packages
 CASES = os.environ.get("INGOT_CASES", os.path.join(ROOT, "..", "shared", "cases"))
 FLAGS = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
 ALLOWED = {"memcpy", "memset"}
@@ -108,7 +112,7 @@ def one_network(ingot, folder, name, case, optimise):
     for i, one in enumerate(manifest["outputs"]):
         answers.append(os.path.join(folder, "out_%d.npy" % i))
         arguments += ["--output", "%s=%s" % (one["name"], answers[-1])]
-    call(ingot, "run", model, "--target", "interpreter", "--optimise", optimise, *arguments)
+    call(ingot, "run", model, "--target", "interpreter", "--algorithms", "direct", *arguments)
     expected = np.concatenate([np.load(a).ravel() for a in answers])
     write_case(folder, manifest, [np.load(files[one["name"]]) for one in manifest["inputs"]], expected)
 
@@ -162,6 +166,61 @@ def one_network(ingot, folder, name, case, optimise):
     return wrong, text - manifest["weights_bytes"], stack
 
 
+def managed_network(ingot, folder, name, case):
+    """The same network as a library of the managed profile, run by the runtime that is built for one thread."""
+    wrong = []
+    model = os.path.join(case, "model.onnx")
+    model = model if os.path.exists(model) else os.path.join(case, name + ".onnx")
+    io = json.load(open(os.path.join(case, "io.json")))
+    made = os.path.join(folder, "package")
+    call(ingot, "build", model, "--cpu", "cortex-m4", "--optimise", "size", "--profile", "managed", "-o", made)
+    manifest = json.load(open(os.path.join(made, next(f for f in sorted(os.listdir(made)) if f.endswith(".json")))))
+    given, wanted_output = manifest["inputs"][0], manifest["outputs"][0]
+    file, answer = os.path.join(case, io["inputs"][0]["file"]), os.path.join(folder, "out.npy")
+    call(ingot, "run", model, "--target", "interpreter", "--algorithms", "direct", "--input", "%s=%s" % (given["name"], file),
+         "--output", "%s=%s" % (wanted_output["name"], answer))
+    with open(os.path.join(folder, "case.h"), "w") as f:
+        f.write('#define MODULE %s\n#define INPUT "%s"\n#define OUTPUT "%s"\n' % (manifest["symbols"]["module"], given["name"], wanted_output["name"]))
+        f.write("#define INPUT_BYTES %d\n#define OUTPUT_WORDS %d\nextern const float input_0[];\n" % (given["bytes"], wanted_output["bytes"] // 4))
+    with open(os.path.join(folder, "case.S"), "w") as f:
+        f.write('\t.section .rodata.case, "a"\n')
+        for what, array in (("input_0", np.load(file)), ("expected", np.load(answer))):
+            array.astype(np.float32).tofile(os.path.join(folder, what + ".bin"))
+            f.write('\t.balign 4\n\t.globl %s\n%s:\n\t.incbin "%s.bin"\n' % (what, what, what))
+    runtime = os.path.join(made, "libingot_runtime.a")
+    for flip in (0, 1):
+        elf, linked = os.path.join(folder, "managed%d.elf" % flip), os.path.join(folder, "managed%d.map" % flip)
+        call("arm-none-eabi-gcc", *FLAGS, "-Os", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-tree-loop-distribute-patterns",
+             "-DFLIP=%d" % flip, "-I" + HERE, "-I" + folder, "-I" + os.path.join(made, "runtime", "include"),
+             os.path.join(HERE, "start.c"), os.path.join(HERE, "managed.c"), "case.S", os.path.join(made, manifest["library"]), runtime,
+             "-nostdlib", "-lc", "-lgcc", "-Wl,--gc-sections,-Map=" + linked, "-T", os.path.join(HERE, "board.ld"), "-o", elf, cwd=folder)
+        code, text, _ = board(folder, elf, os.path.join(folder, "managed_counts%d" % flip))
+        said = said if flip else text.strip()
+        if code != (42 if flip else 0):
+            wrong.append("managed: exit code %d%s: %s" % (code, " with a flipped bit" if flip else "", text.strip()))
+    # What of the runtime came into the program, and what of libc: nothing but memcpy and memset.
+    size, part, libc = 0, None, set()
+    for line in open(linked).read().split("Linker script and memory map")[1].splitlines():
+        words = line.split()
+        if line.startswith(" .") and len(words) == 1:
+            part = words[0]
+        elif line.startswith(" ") and len(words) >= 3 and words[-2].startswith("0x"):
+            kind = words[0] if line.startswith(" .") else part
+            if kind and kind.startswith((".text", ".rodata", ".data")) and int(words[-2], 16):
+                size += int(words[-2], 16) if "libingot_runtime.a" in words[-1] else 0
+                if "libc.a" in words[-1]:
+                    libc.add(words[-1].rsplit("(", 1)[1].rstrip(")"))
+    libc = {one for one in libc if not any(allowed in one for allowed in ALLOWED)}
+    if libc:
+        wrong.append("managed: of libc there is " + " ".join(sorted(libc)))
+    if HEAP & symbols(elf)[0]:
+        wrong.append("managed: the heap is linked")
+    if not 0 < size <= 40 * 1024:
+        wrong.append("managed: %d bytes of the runtime are linked, more than 40 KB" % size)
+    print("%s, managed: %d bytes of the runtime; %s" % (name, size, said))
+    return wrong
+
+
 SOFT = """<ir_version: 8, opset_import: ["" : 17]>
 soft (float[2,6] x) => (float[2,6] y) { r = Sqrt (x)  e = Erf (r)  t = Tanh (e)  p = Pow (t, e)  y = Softmax (p) }
 """
@@ -182,6 +241,54 @@ def without_instructions(ingot, folder):
     return sorted(name for name in wanted if not name.startswith("__aeabi_"))
 
 
+def steps(ingot, folder):
+    """An LSTM over frames, one a call with --state, beside the LSTM over all of them: the same bits on the board."""
+    frames, inputs, hidden, outputs = 6, 40, 32, 12
+    for name, count in ("step", 1), ("whole", frames):
+        packages.lstm(os.path.join(folder, name + ".onnxtxt"), count)
+    sound = (np.arange(frames * inputs) * 37 % 101 / 50 - 1).astype(np.float32).reshape(frames, 1, inputs)
+    zeros = np.zeros((1, 1, hidden), np.float32)
+    arguments = []
+    for name, array in ("x", sound), ("h", zeros), ("c", zeros):
+        np.save(os.path.join(folder, name + ".npy"), array)
+        arguments += ["--input", "%s=%s" % (name, os.path.join(folder, name + ".npy"))]
+    answer = os.path.join(folder, "y.npy")
+    call(ingot, "run", os.path.join(folder, "whole.onnxtxt"), "--target", "interpreter", "--optimise", "size", "--algorithms", "direct", *arguments, "--output", "y=" + answer)
+    made = os.path.join(folder, "package")
+    call(ingot, "build", os.path.join(folder, "step.onnxtxt"), "--cpu", "cortex-m4", "--state", "h=hn", "--state", "c=cn", "-o", made)
+    manifest = json.load(open(os.path.join(made, "step.json")))
+    write_case(folder, {"prefix": "step", "outputs": [{"bytes": frames * outputs * 4}]}, [sound], np.load(answer))
+    text = open(os.path.join(folder, "case.h")).read()
+    with open(os.path.join(folder, "case.h"), "w") as f:
+        f.write(text[:text.index("static inline")] + """static unsigned char state[STEP_STATE_BYTES] __attribute__((aligned(STEP_STATE_ALIGN)));
+static inline int case_run(float *out, void *workspace)
+{
+	struct step_context context = { .workspace = workspace, .state = state };
+	int status = step_reset(&context);
+	for (int t = 0; t < %d && !status; t++) {
+		struct step_inputs in = { input_0 + %d * t };
+		struct step_outputs to = { .y = out + %d * t };
+		status = step_run(&in, &to, &context);
+	}
+	return status;
+}
+""" % (frames, inputs, outputs))
+    library = os.path.join(made, "libstep.a")
+    wanted = symbols(library)[1] - ALLOWED
+    if wanted:
+        return "the library calls " + " ".join(sorted(wanted))
+    for flip in (0, 1):
+        elf = os.path.join(folder, "flip%d.elf" % flip)
+        call("arm-none-eabi-gcc", *FLAGS, "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-DFLIP=%d" % flip,
+             "-I" + HERE, "-I" + folder, "-I" + made, os.path.join(HERE, "start.c"), os.path.join(HERE, "main.c"), "case.S", library,
+             "-nostdlib", "-lc", "-lgcc", "-Wl,--gc-sections", "-T", os.path.join(HERE, "board.ld"), "-o", elf, cwd=folder)
+        code, text, _ = board(folder, elf, os.path.join(folder, "counts%d" % flip))
+        if code != (42 if flip else 0):
+            return "exit code %d%s: %s" % (code, " with a flipped bit" if flip else "", text.strip())
+    print("LSTM step by step: %d frames, state %d bytes, workspace %d, weights %d" % (frames, manifest["state_bytes"], manifest["workspace_bytes"], manifest["weights_bytes"]))
+    return None
+
+
 def main():
     ingot = os.path.abspath(sys.argv[1])
     for tool in ("arm-none-eabi-gcc", "qemu-system-arm", "gcc"):
@@ -200,6 +307,12 @@ def main():
         called = without_instructions(ingot, folder)
     print("generic on a cortex-m3: %s" % (" ".join(["WRONG, it calls", *called]) if called else "nothing but the compiler's arithmetic is called"))
     bad += bool(called)
+    with tempfile.TemporaryDirectory() as folder:
+        call("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o", os.path.join(folder, "libcount.so"))
+        what = steps(ingot, folder)
+    if what:
+        print("WRONG LSTM step by step: " + what)
+        bad += 1
     for name, case in networks:
         figures = {}
         for optimise in ("size", "speed"):
@@ -207,6 +320,8 @@ def main():
                 call("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o",
                      os.path.join(folder, "libcount.so"))
                 wrong, *figures[optimise] = one_network(ingot, folder, name, case, optimise)
+                if optimise == "size":
+                    wrong += managed_network(ingot, folder, name, case)
                 for what in wrong:
                     print("WRONG %s %s: %s" % (name, optimise, what))
                     bad += 1

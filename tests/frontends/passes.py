@@ -15,6 +15,8 @@ except ImportError as missing:
     sys.exit(77)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from same import same
 
 
 def run(model, folder):
@@ -27,10 +29,6 @@ def run(model, folder):
     for i, given in enumerate(session.get_inputs()):
         feeds[given.name] = numpy.load(os.path.join(folder, f"in_{i}.npy"))
     return session.run(None, feeds), [o.name for o in session.get_outputs()]
-
-
-def same(a, b):
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def nodes(graph):

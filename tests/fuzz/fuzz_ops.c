@@ -60,12 +60,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		program_check(program);
 		if (is_small(program)) {
 			run(&build, program);
-			/* by the input's length one CPU and one way, since lowering takes the program apart */
+			/* by the input's length one CPU and one way */
 			const struct target *target = target_find(size % 3 ? "x86-64-v3" : "generic");
 			build.check = true;
-			choose_algorithms(program, size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE);
+			choose_algorithms(program, size % 2 ? ALGORITHMS_FAST : ALGORITHMS_DIRECT);
 			program_remove_dead(program);
-			lower(program, size % 2 ? target : target_small(build.arena, target), size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE, size % 5 != 0, NULL);
+			lower(program, size % 2 ? target : target_small(build.arena, target), size % 2 ? OPTIMISE_SPEED : OPTIMISE_SIZE, NULL);
 		}
 	}
 	build_release(&build);

@@ -108,15 +108,15 @@ void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1
 				for (long p1 = 0; p1 < 3; p1++)
 				{
 					if (i0 - 1 + 1 * p1 >= 0 && i0 - 1 + 1 * p1 < 8) {
-						const float *q = x0 + 8 * i0 + i1 - 9 + 64 * p0 + 8 * p1;
+						const float *line = x0 + 8 * i0 + i1 - 9 + 64 * p0 + 8 * p1;
 						const long start = 0 - (i1 - 1), end = 8 - (i1 - 1);
 						long n = 0;
 						for (; n < start && n < 10; n++)
 							p[n] = 0.f;
 						for (; n + LANES <= end && n + LANES <= 10; n += LANES)
-							vec_store(p + n, vec_load(q + n));
+							vec_store(p + n, vec_load(line + n));
 						for (; n < end && n < 10; n++)
-							p[n] = q[n];
+							p[n] = line[n];
 						for (; n < 10; n++)
 							p[n] = 0.f;
 					} else {

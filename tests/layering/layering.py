@@ -5,16 +5,19 @@ import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-GENERATOR = os.path.join(ROOT, "generator")
-# Each folder sees those before it; a few see less.
-ORDER = ["tables", "base", "template", "graph", "frontends", "passes", "definitions", "ops", "kernels", "loops", "emit", "jit", "cli"]
+# Folders of generator/, in a line: each sees itself and those before it; a few see less.  Files in generator/ itself see all.
+ORDER = ["tables", "base", "template", "graph", "frontends", "definitions", "ops", "passes", "kernels", "loops", "emit", "jit", "cli"]
 SEES = {"template": {"base", "template"}, "base": {"base", "tables"}, "tables": {"tables"}}
-# passes fold constants and infer by the functions of ops; layouts and kernels ask loops what they would do.
-ALSO = {("passes", "ops"), ("passes", "definitions"), ("kernels", "loops"), ("ops", "passes"), ("loops", "emit")}
+# ingot/NAME.h of the runtime: what is compiled into the generator too, or said by both sides; and from which folder on.
+SHARED, SHARED_FROM = {"abi", "mode", "names", "plan"}, "kernels"
+# ingot/NAME.h of the generator's own library.
+OWN = {"template": {"template", "emit", "jit", "cli", ""}, "ingot": {""}}
+# What backends/ see: facts and base; the compilers' own headers.
+BACKENDS = {"tables", "base", "backends"}
 
 
 def folder(path):
-    part = os.path.relpath(path, GENERATOR).split(os.sep)
+    part = os.path.relpath(path, os.path.join(ROOT, "generator")).split(os.sep)
     return part[0] if len(part) > 1 else ""
 
 
@@ -22,34 +25,53 @@ def includes(text):
     return re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M)
 
 
+def sources(root):
+    for base, _, names in os.walk(os.path.join(ROOT, root)):
+        for name in sorted(names):
+            if name.endswith((".c", ".h")):
+                path = os.path.join(base, name)
+                yield path, os.path.relpath(path, ROOT), open(path, encoding="utf-8").read()
+
+
+def of_public(here, name):
+    """May a folder of the generator look into ingot/NAME.h?"""
+    if name in OWN:
+        return here in OWN[name]
+    return name in SHARED and (not here or ORDER.index(here) >= ORDER.index(SHARED_FROM))
+
+
+def allowed(here, target):
+    there = target.split("/")[0]
+    if there == "ingot":
+        return of_public(here, os.path.splitext(target)[0][len("ingot/"):])
+    if there == "runtime":
+        return False
+    if here and "/" not in target and os.path.isfile(os.path.join(ROOT, "generator", target)):      # the pipeline and its engines see all
+        return here in ("cli", "jit")
+    if there in ORDER and here:
+        return there in SEES[here] if here in SEES else ORDER.index(there) <= ORDER.index(here)
+    return True
+
+
 def main():
     wrong = []
-    for base, _, names in os.walk(GENERATOR):
-        for name in sorted(names):
-            path = os.path.join(base, name)
-            if not name.endswith((".c", ".h")):
-                continue
-            text = open(path, encoding="utf-8").read()
-            here, shown = folder(path), os.path.relpath(path, ROOT)
-            for target in includes(text):
-                there = target.split("/")[0]
-                if here and there in ORDER and here in ORDER:
-                    allowed = there in SEES[here] if here in SEES else ORDER.index(there) <= ORDER.index(here) or (here, there) in ALSO
-                    if not allowed:
-                        wrong.append("%s: %s/ may not look into %s" % (shown, here, target))
-                if here in ORDER and here not in ("cli", "jit") and there == "runtime":
-                    wrong.append("%s: looks into the runtime: %s" % (shown, target))
-            if here == "template" or shown.endswith("graph/print.c"):   # ONNX text has braces of its own
-                continue
-            for number, line in enumerate(text.split("\n"), 1):
-                if re.search(r'"(?:[^"\\]|\\.)*[;{]\s*\\n', line):
-                    wrong.append("%s:%d: C text belongs into templates/: %s" % (shown, number, line.strip()[:80]))
-    for base, _, names in os.walk(os.path.join(ROOT, "runtime")):
-        for name in names:
-            if name.endswith((".c", ".h")):
-                for target in includes(open(os.path.join(base, name), encoding="utf-8").read()):
-                    if target.split("/")[0] in ORDER:
-                        wrong.append("%s: the runtime sees only itself: %s" % (name, target))
+    for path, shown, text in sources("generator"):
+        here = folder(path)
+        if here and here not in ORDER and here != "include":
+            wrong.append("%s: the folder has no place in the line" % shown)
+            continue
+        wrong += ["%s: may not look into %s" % (shown, target) for target in includes(text) if here != "include" and not allowed(here, target)]
+        if here == "template" or shown.endswith("graph/print.c"):   # ONNX text has braces of its own
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            if re.search(r'"(?:[^"\\]|\\.)*[;{]\s*\\n', line):
+                wrong.append("%s:%d: C text belongs into templates/: %s" % (shown, number, line.strip()[:80]))
+    for _, shown, text in sources("backends"):
+        wrong += ["%s: backends see facts alone: %s" % (shown, target) for target in includes(text)
+                  if "/" in target and target.split("/")[0] not in BACKENDS]
+    for _, shown, text in sources("runtime"):
+        wrong += ["%s: the runtime sees only itself: %s" % (shown, target) for target in includes(text)
+                  if target.split("/")[0] in ORDER or target in ("ingot/template.h", "ingot/ingot.h")]
     print("\n".join(wrong) or "in order")
     return 1 if wrong else 0
 

@@ -50,18 +50,18 @@ static void fill(struct definition *d, void *elements, int kind)
 }
 
 /* C order <-> the layout */
-static void copy_layout(const struct definition *d, void *row_major, void *placed, bool in)
+static void copy_layout(const struct definition *d, void *row_major, void *laid, bool in)
 {
 	size_t size = dtype_bytes(d->type, 1);
 	int64_t n = definition_elements(d);
 	for (int64_t i = 0; i < n; i++) {
 		int64_t rest = i, at = 0;
 		for (int v = d->rank - 1; v >= 0; rest /= d->extents[v], v--)
-			at += rest % d->extents[v] * d->placed->stride[v];
+			at += rest % d->extents[v] * placed(d)->stride[v];
 		if (in)
-			memcpy((char *)placed + (size_t)at * size, (char *)row_major + (size_t)i * size, size);
+			memcpy((char *)laid + (size_t)at * size, (char *)row_major + (size_t)i * size, size);
 		else
-			memcpy((char *)row_major + (size_t)i * size, (char *)placed + (size_t)at * size, size);
+			memcpy((char *)row_major + (size_t)i * size, (char *)laid + (size_t)at * size, size);
 	}
 }
 
@@ -244,7 +244,7 @@ static int compare(const struct target *target, const char *compiler, const char
 			fputs(shown.at, stdout);
 			text_release(&shown);
 		}
-		loops_prepare(build.arena, r->kernel, target);
+		loops_finish(&(struct lowered){ .arena = build.arena, .target = target }, r->kernel);
 		struct loops *loops = loops_lower(&build, build.arena, target, r->kernel);
 		if (!r->made.may_select && !loops_are_split(loops)) {
 			printf("%s: a select is left in an innermost loop\n", r->name);

@@ -28,7 +28,7 @@ static int by_value(const void *a, const void *b)
 
 struct timed { const char *name, *like; int64_t n[6]; double flops, bytes; };
 #define LAST 256
-static const struct timed shapes[] = {
+static const struct timed timed[] = {
 	/* flops: by fma, two each; bytes: what must be read and written once */
 	{ "depthwise_112x112x32", "depthwise", { 32, 112, 112, 3, 1 | LAST, 1 }, 2. * 9 * 112 * 112 * 32, 8. * 112 * 112 * 32 },
 	{ "depthwise_25x5x64", "depthwise", { 64, 25, 5, 3, 1 | LAST, 1 }, 2. * 9 * 25 * 5 * 64, 8. * 25 * 5 * 64 },
@@ -57,7 +57,7 @@ static const struct timed shapes[] = {
 	{ "dense_640x10", "dense_64", { 10, 640 }, 2. * 640 * 10, 4. * 640 * 11 },
 	{ "lstm_maps_128", "lstm", { 128 }, 0, 4. * 128 * 7 },
 };
-enum { SHAPES = COUNT(shapes), ROUNDS = 201 };
+enum { SHAPES = COUNT(timed), ROUNDS = 201 };
 
 static const struct kernel_case *case_like(const char *name)
 {
@@ -138,10 +138,10 @@ static void speed(const struct target *target, const char *compiler, const char 
 	struct text kernels, all;
 	text_init(&kernels, &build), text_init(&all, &build);
 	for (int i = 0; i < (int)SHAPES; i++) {
-		struct made made = { .program = program_new(&build, shapes[i].name), .arena = build.arena };
-		case_like(shapes[i].like)->make(&made, shapes[i].n);
-		kernel[i] = kernel_of(&made, shapes[i].name);
-		loops_prepare(build.arena, kernel[i], target);
+		struct made made = { .program = program_new(&build, timed[i].name), .arena = build.arena };
+		case_like(timed[i].like)->make(&made, timed[i].n);
+		kernel[i] = kernel_of(&made, timed[i].name);
+		loops_finish(&(struct lowered){ .arena = build.arena, .target = target }, kernel[i]);
 		loops_emit(&emit, kernel[i], &kernels);
 	}
 	text_adds(&kernels, limits_source);
@@ -161,8 +161,8 @@ static void speed(const struct target *target, const char *compiler, const char 
 	printf("%-22s %10s %10s %9s %9s %10s %6s\n", target->name, "best us", "median", "GF", "GB/s", "other best", "ratio");
 	for (int i = 0; i < (int)SHAPES; i++) {
 		void *places[8];
-		void (*function)() = (void (*)())dlsym(opened, arena_printf(build.arena, "t_%s", shapes[i].name));
-		void (*theirs)() = other ? (void (*)())dlsym(other, arena_printf(build.arena, "other_%s", shapes[i].name)) : NULL;
+		void (*function)() = (void (*)())dlsym(opened, arena_printf(build.arena, "t_%s", timed[i].name));
+		void (*theirs)() = other ? (void (*)())dlsym(other, arena_printf(build.arena, "other_%s", timed[i].name)) : NULL;
 		size_t count = kernel[i]->params.count;
 		for (size_t p = 0; p < count; p++) {
 			const struct definition *d = kernel[i]->params.at[p].of;
@@ -178,7 +178,7 @@ static void speed(const struct target *target, const char *compiler, const char 
 		double once = now() - start;
 		long repeats = once < 100 ? (long)(100 / (once + 0.05)) + 1 : 1;
 		double best = measure(function, places, count, kernel[i]->blocks, repeats, &median);
-		printf("%-22s %10.3f %10.3f %9.1f %9.1f", shapes[i].name, best, median, shapes[i].flops / best * 1e-3, shapes[i].bytes / best * 1e-3);
+		printf("%-22s %10.3f %10.3f %9.1f %9.1f", timed[i].name, best, median, timed[i].flops / best * 1e-3, timed[i].bytes / best * 1e-3);
 		if (theirs) {
 			double other_best = measure(theirs, places, count, kernel[i]->blocks, repeats, &other_median);
 			best = measure(function, places, count, kernel[i]->blocks, repeats, &median);

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "generated"))
 import packages
 from packages import LONG, answer, build, call, inputs_to, networks
 
-STRICT = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
 
 
 def literal(text):
@@ -29,6 +29,7 @@ def program_of(manifest, folder, library=None, routine=None, name=None):
     for side in ("input", "output"):
         values[side + "_bytes"] = ", ".join(str(one["bytes"]) for one in manifest[side + "s"])
         values[side + "_names"] = ", ".join(literal(one["name"]) for one in manifest[side + "s"])
+    values["output_floats"] = ", ".join({"float": "4", "double": "8"}.get(one["type"], "0") for one in manifest["outputs"])
     text = open(os.path.join(HERE, "driver.c.txt")).read()
     for key, value in values.items():
         text = text.replace("@%s@" % key, str(value))

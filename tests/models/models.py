@@ -20,17 +20,13 @@ except ImportError:
     sys.exit(77)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+from here import cpus
+from same import same
+
 CASES = os.environ.get("INGOT_CASES", os.path.join(ROOT, "..", "shared", "cases"))
 NETWORKS = ["mnist_onnx2c", "mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "mjp_go1", "dtln_1"]
 MADE = ["transformer", "resnet50"]
-
-
-def cpus():
-    flags = set(next((line for line in open("/proc/cpuinfo") if line.startswith("flags")), "").split()) if os.path.exists("/proc/cpuinfo") else set()
-    yield "native"
-    if {"avx2", "fma"} <= flags:
-        yield "x86-64-v3"
-    yield "generic"
 
 
 def case_of(name):
@@ -67,16 +63,6 @@ def run(ingot, case, engine, folder, cpu=None, cc=None, more=()):
     if done.returncode:
         return done.returncode, done.stderr.strip()
     return 0, [np.load(path) for path in outputs.values()]
-
-
-def same(a, b):
-    """Equal bits; NaN equals NaN, 0 and -0 differ."""
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    if a.dtype.kind != "f":
-        return bool((a == b).all())
-    bits = a.view(np.uint32) == b.view(np.uint32)
-    return bool((bits | (np.isnan(a) & np.isnan(b))).all())
 
 
 def rows_of(name, engines, long):

@@ -23,7 +23,10 @@ def differs(got, want, absolute, relative):
     if got.dtype != want.dtype:
         return f"type {got.dtype}, {want.dtype} is right"
     if want.dtype.kind not in "fc":
-        return None if numpy.array_equal(got, want) else "integers differ"
+        if want.dtype.kind not in "iu":
+            return None if numpy.array_equal(got, want) else "values differ"
+        off = max((abs(int(a) - int(b)) for a, b in zip(got.ravel(), want.ravel())), default=0)
+        return f"integers are off by {off}" if off > absolute else None
     a, b = got.astype("f8"), want.astype("f8")
     if not numpy.array_equal(numpy.isnan(a), numpy.isnan(b)):
         return "NaN in other places"

@@ -44,6 +44,10 @@ static void put(const struct definition *definition, void *elements, int64_t i, 
 	case DTYPE_F64:  ((double *)elements)[i] = number; break;
 	case DTYPE_I64:  ((int64_t *)elements)[i] = (int64_t)number; break;
 	case DTYPE_I32:  ((int32_t *)elements)[i] = (int32_t)number; break;
+	case DTYPE_U64:  ((uint64_t *)elements)[i] = (uint64_t)number; break;
+	case DTYPE_U32:  ((uint32_t *)elements)[i] = (uint32_t)number; break;
+	case DTYPE_I16:  ((int16_t *)elements)[i] = (int16_t)number; break;
+	case DTYPE_U16:  ((uint16_t *)elements)[i] = (uint16_t)number; break;
 	case DTYPE_I8:   ((int8_t *)elements)[i] = (int8_t)number; break;
 	case DTYPE_U8:
 	case DTYPE_BOOL: ((uint8_t *)elements)[i] = (uint8_t)number; break;
@@ -58,6 +62,10 @@ static double get(const struct definition *definition, const void *elements, int
 	case DTYPE_F64:  return ((const double *)elements)[i];
 	case DTYPE_I64:  return (double)((const int64_t *)elements)[i];
 	case DTYPE_I32:  return ((const int32_t *)elements)[i];
+	case DTYPE_U64:  return (double)((const uint64_t *)elements)[i];
+	case DTYPE_U32:  return ((const uint32_t *)elements)[i];
+	case DTYPE_I16:  return ((const int16_t *)elements)[i];
+	case DTYPE_U16:  return ((const uint16_t *)elements)[i];
 	case DTYPE_I8:   return ((const int8_t *)elements)[i];
 	case DTYPE_U8:
 	case DTYPE_BOOL: return ((const uint8_t *)elements)[i];

@@ -14,7 +14,9 @@ except ImportError as missing:
     sys.exit(77)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TYPES = {"float": "f4", "double": "f8", "int64": "i8", "int32": "i4", "int8": "i1", "uint8": "u1", "bool": "?"}
+sys.path.insert(0, os.path.dirname(HERE))
+from same import same
+TYPES = {"float": "f4", "double": "f8", "int64": "i8", "uint64": "u8", "int32": "i4", "int8": "i1", "uint8": "u1", "bool": "?"}
 ENVIRONMENT, SKIPPED = 5, 77
 
 
@@ -23,19 +25,10 @@ def inputs_of(text, data, folder):
     signature = re.search(r"\w+ \((.*?)\) =>", text, re.S).group(1)
     for type, dims, name in re.findall(r"(\w+)\[([\d,]*)\] (\w+)", signature):
         number = float if type in ("float", "double") else int
-        array = numpy.array([number(x) for x in data[name].split()], dtype="f8" if number is float else "i8")
+        array = numpy.array([number(x) for x in data[name].split()], dtype="f8" if number is float else "u8" if type == "uint64" else "i8")
         path = os.path.join(folder, f"in_{name}.npy")
         numpy.save(path, array.astype(TYPES[type]).reshape([int(n) for n in dims.split(",") if n]))
         yield from ("--input", f"{name}={path}")
-
-
-def same(a, b):
-    if a.dtype.kind != "f":
-        return numpy.array_equal(a, b)
-    nan, bits = numpy.isnan(a), f"u{a.dtype.itemsize}"
-    if a.shape != b.shape or not numpy.array_equal(nan, numpy.isnan(b)):
-        return False
-    return numpy.array_equal(a.view(bits)[~nan], b.view(bits)[~nan])
 
 
 def check(ingot, target, path, folder):

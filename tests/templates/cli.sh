@@ -1,6 +1,5 @@
 #!/bin/sh
-# cli.sh PROGRAM: `ingot render`, its options and exit codes.  PROGRAM is template_render, whose arguments are those behind
-# `ingot render`.
+# cli.sh INGOT: `ingot render`, its options and exit codes.
 set -u
 program=$1
 folder=$(mktemp -d)
@@ -12,13 +11,13 @@ failed=0
 expect() {
 	what=$1 code=$2 output=$3
 	shift 3
-	got=$("$program" "$@" 2>errors; echo "=$?")
+	got=$("$program" render "$@" 2>errors; echo "=$?")
 	if [ "$got" != "$output=$code" ]; then
 		echo "$what: got <$got>, expected <$output=$code>"
 		cat errors
 		failed=1
 	fi
-	if [ "$code" -ne 0 ] && ! grep -q '^ingot: .' errors; then
+	if [ "$code" -ne 0 ] && ! grep -q '^ingot render: .' errors; then
 		echo "$what: no message"
 		failed=1
 	fi
@@ -62,10 +61,10 @@ expect "to a file" 0 "" hello data.json -o sub/out
 [ "$(cat sub/out)" = "Hello Wörld 1.0 12345678901" ] || { echo "to a file: wrong bytes"; failed=1; }
 
 expect "strict" 3 "" undefined data.json --undefined strict
-grep -q "^ingot: undefined:1:4: 'nope' is undefined" errors || { echo "strict: wrong message"; cat errors; failed=1; }
+grep -q "^ingot render: undefined:1:4: 'nope' is undefined" errors || { echo "strict: wrong message"; cat errors; failed=1; }
 grep -q '    1 | {{ nope }}' errors || { echo "strict: no line"; failed=1; }
 expect "broken" 3 "" broken data.json
-grep -q "^ingot: broken:2:7: " errors || { echo "broken: wrong place"; cat errors; failed=1; }
+grep -q "^ingot render: broken:2:7: " errors || { echo "broken: wrong place"; cat errors; failed=1; }
 expect "endless" 3 "" endless data.json
 expect "broken data" 3 "" hello broken.json
 expect "a list" 3 "" hello list.json
@@ -98,7 +97,7 @@ expect "a limit" 3 "" long data.json
 printf 'stra\303\237e {{ "stra\303\237e" | upper }} {{ nmae }}' >typo
 expect "a misspelt name" 3 "" typo data.json
 grep -q "did you mean 'name'" errors || { echo "a misspelt name: no help"; cat errors; failed=1; }
-"$program" --help | grep -q 'usage: ingot render' || { echo "no help"; failed=1; }
+"$program" render --help | grep -q 'usage: ingot render' || { echo "no help"; failed=1; }
 printf '{%% include "../hello" %%}' >sub/climb
 expect "climbing out" 3 "" sub/climb data.json
 exit $failed

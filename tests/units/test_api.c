@@ -41,6 +41,30 @@ static void set_image(void)
 		image[i] = (float)((i * 37) % 101) / 50.f - 1.f;
 }
 
+static const char *compiled_numbers(struct ingot_model **model, enum ingot_algorithms algorithms, int64_t batch)
+{
+	char *bytes = model_text();
+	assert_int_equal(ingot_open_memory(model, bytes, strlen(bytes), "net.txt"), INGOT_MODEL_OK);
+	assert_null(ingot_model_numbers(*model));
+	assert_int_equal(ingot_set_algorithms(*model, (enum ingot_algorithms)9), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_set_algorithms(*model, algorithms), INGOT_MODEL_OK);
+	assert_int_equal(ingot_set_dim(*model, "N", batch), INGOT_MODEL_OK);
+	assert_int_equal(ingot_compile(*model, INGOT_INTERPRETER), INGOT_MODEL_OK);
+	assert_int_equal(ingot_set_algorithms(*model, algorithms), INGOT_MODEL_USAGE);
+	return ingot_model_numbers(*model);
+}
+
+/* What bits depend on besides the model: the algorithms, not the batch. */
+static void numbers(void **state)
+{
+	struct ingot_model *fast, *more, *direct;
+	(void)state;
+	const char *of_one = compiled_numbers(&fast, INGOT_FAST, 1);
+	assert_string_equal(of_one, compiled_numbers(&more, INGOT_FAST, 7));
+	assert_string_not_equal(of_one, compiled_numbers(&direct, INGOT_DIRECT, 1));
+	ingot_close(fast), ingot_close(more), ingot_close(direct);
+}
+
 static void run_engine(enum ingot_engine engine, float *scores)
 {
 	struct ingot_model *model;
@@ -272,7 +296,7 @@ static void memory_is_flat(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(engines_agree), cmocka_unit_test(refusals), cmocka_unit_test(threads), cmocka_unit_test(hardened_process),
+		cmocka_unit_test(engines_agree), cmocka_unit_test(numbers), cmocka_unit_test(refusals), cmocka_unit_test(threads), cmocka_unit_test(hardened_process),
 		cmocka_unit_test(no_file_opened), cmocka_unit_test(memory_is_flat),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

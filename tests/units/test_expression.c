@@ -3,8 +3,7 @@
 #include "unit.h"
 
 static struct build build;
-static struct placed placed_x = { .stride = { 512, 32, 1 } };
-static struct definition x = { .name = "x", .type = DTYPE_F32, .rank = 3, .extents = { 16, 16, 32 }, .placed = &placed_x };
+static struct placed x = { .of = { .name = "x", .type = DTYPE_F32, .rank = 3, .extents = { 16, 16, 32 } }, .stride = { 512, 32, 1 } };
 static const char *const names[] = { "i", "j", "c" };
 
 static const char *buffer(void *user, const struct definition *of) { (void)user; return of->name; }
@@ -13,11 +12,11 @@ static struct printer printer_for(int lanes, int lane)
 	static struct target targets[2] = { { .lanes = 1 }, { .lanes = 16 } };
 	return (struct printer){ .arena = build.arena, .target = &targets[lanes > 1], .lane = lane, .names = names, .buffer = buffer };
 }
-static const struct index *var(int v) { return index_var(build.arena, v, x.extents[v]); }
+static const struct index *var(int v) { return index_var(build.arena, v, x.of.extents[v]); }
 static const struct expr *load(int64_t plus)
 {
 	const struct index *at[] = { var(0), index_plus(build.arena, var(1), plus), var(2) };
-	return expr_load(build.arena, &x, at);
+	return expr_load(build.arena, &x.of, at);
 }
 static const struct expr *row(enum scalar s, const struct expr *a, const struct expr *b) { return expr_scalar(build.arena, s, a, b, NULL); }
 static const struct expr *number(double n) { return expr_number(build.arena, DTYPE_F32, n); }

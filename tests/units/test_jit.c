@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 #include "backends/cpu/jit.h"
+#include "engine.h"
 #include "jit/jit.h"
 
 static char message[512];
@@ -221,12 +222,63 @@ static void threads(void **state)
 		assert_int_equal(jobs[i].wrong, 0);
 }
 
+/* Graphs whose kernels once were refused or wrong: bits of the JIT beside the interpreter's. */
+static const char *const graphs[] = {
+	/* an index that is a value, into an array in scratch */
+	"g (float[2,3,3,2] x) => (float[3,2,8,1] y)\n"
+	"<int64[5] a = {2, 3, 3, 1, 2}, int64[1] b = {1}, int64[1] c = {3}, int64[1] d = {2}, int64[1] e = {3}, int64[4] f = {2, 3, 1, 2}, int64[8] i = {-1, 1, 1, 1, -2, -1, 1, 1}>\n"
+	"{ t1 = Elu (x)  t2 = Reshape (t1, a)  t3 = Slice (t2, b, c, d, e)  t4 = Reshape (t3, f)  t5 = Gather <axis = 0> (t4, i)  y = Transpose <perm = [1, 3, 0, 2]> (t5) }",
+	/* the same as a term of a sum: its value stands in the loop */
+	"g (float[1,240] x, float[1,14] z) => (float[1] y, float[1,254] w)\n"
+	"<int64[29] i = {195, 239, -224, -62, 83, 180, 6, 103, -48, 84, 206, 198, -180, 5, 63, -137, -72, 89, 121, 215, -116, -31, -88, -176, 153, -210, -84, 97, -142}, int64[1] r = {29}>\n"
+	"{ t1 = Sigmoid (x)  w = Concat <axis = 1> (t1, z)  t2 = Gather <axis = 1> (w, i)  t3 = Reshape (t2, r)  y = ReduceMean <axes = [0], keepdims = 1> (t3) }",
+};
+
+enum { FLOATS = 256 };
+static void run_graph(const char *text, const struct engine_kind *kind, float out[2][FLOATS])
+{
+	struct build build;
+	build_init(&build);
+	if (BUILD_TRY(&build)) {
+		struct options options = { .model = "g", .name = "g", .target = target_native(), .threads = 1 };
+		float x[FLOATS], z[FLOATS];
+		const void *const inputs[] = { x, z };
+		void *const outputs[] = { out[0], out[1] };
+		for (int i = 0; i < FLOATS; i++)
+			x[i] = (float)(i * 37 % 101) / 50.f - 1.f, z[i] = (float)i;
+		text = arena_printf(build.arena, "<ir_version: 8, opset_import: [\"\" : 17]>\n%s", text);
+		struct model *model = model_read_memory(&build, &options, text, strlen(text));
+		model_prepare(model);
+		model_define(model);
+		struct engine *engine = engine_open(model, kind);
+		engine_run(engine, inputs, outputs);
+		engine_close(engine);
+	}
+	assert_string_equal(build.message, "");
+	build_release(&build);
+}
+
+static void same_bits(void **state)
+{
+	static float right[2][FLOATS], made[2][FLOATS];
+	(void)state;
+	if (absent())
+		skip();
+	for (size_t i = 0; i < COUNT(graphs); i++) {
+		memset(right, 0, sizeof right);
+		memset(made, 0, sizeof made);
+		run_graph(graphs[i], &engine_interpreter, right);
+		run_graph(graphs[i], &engine_jit, made);
+		assert_memory_equal(right, made, sizeof right);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads),        /* first: nobody else has been inside libtcc yet */
 		cmocka_unit_test(dialect), cmocka_unit_test(failures), cmocka_unit_test(binding), cmocka_unit_test(menus), cmocka_unit_test(entries),
-		cmocka_unit_test(lives),
+		cmocka_unit_test(lives), cmocka_unit_test(same_bits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,7 +143,7 @@ static void refused(const char *const options[3], const int64_t *shape, const ch
 static void wrong_dims_are_refused(void **state)
 {
 	(void)state;
-	refused((const char *const[3]){ "N=1" }, NULL, "test: dim 1 of input x is not bound: give its extent, as in --dim a b=1");
+	refused((const char *const[3]){ "N=1" }, NULL, "test: dim 1 of input x, dim 1 of input z are not bound: give their extents, as in --dim 'a b=1' --dim z:1=1");
 	refused((const char *const[3]){ "N=1", "a b=1" }, NULL, "test: dim 1 of input z is not bound: give its extent, as in --dim z:1=1");
 	refused((const char *const[3]){ "K=1" }, NULL, "test: --dim K: no input has a dim of that name; known are: N, a b, z:1");
 	refused((const char *const[3]){ "M=1" }, NULL, "test: --dim M: no input has a dim of that name; known are: N, a b, z:1");

@@ -42,7 +42,7 @@ static void inputs_are_kept(void **state)
 		graph_read_memory(&build, "t", with_defaults, strlen(with_defaults),
 		                  &(struct read_options){ (const char *const[]){ "w", "q" }, 2 });
 	assert_int_equal(build.code, EXIT_USAGE);
-	assert_string_equal(build.message, "t: --keep-input q: the model has no input of that name");
+	assert_string_equal(build.message, "t: --keep-input q: the model has no input of that name; known are: x, w, v");
 	build_release(&build);
 }
 
@@ -93,10 +93,32 @@ static void hints_are_taken(void **state)
 	build_release(&build);
 }
 
+/* Both dims of x and of y are "?" in the file: unknown, and not one symbol. */
+static void question_mark_is_no_symbol(void **state)
+{
+	(void)state;
+	static const char model[] = "\x08\x08\x42\x02\x10\x11\x3a\x3e"
+		"\x0a\x0c\x0a\x01x\x12\x01y\x22\x04Relu\x12\x01g"
+		"\x5a\x15\x0a\x01x\x12\x10\x0a\x0e\x08\x01\x12\x0a\x0a\x03\x12\x01?\x0a\x03\x12\x01?"
+		"\x62\x14\x0a\x01y\x12\x0f\x0a\x0d\x08\x01\x12\x09\x0a\x03\x12\x01?\x0a\x02\x08\x02";
+	struct build build;
+	build_init(&build);
+	struct graph *graph = NULL;
+	if (BUILD_TRY(&build))
+		graph = graph_read_memory(&build, "t", model, sizeof model - 1, NULL);
+	assert_string_equal(build.message, "");
+	const struct tensor *x = graph->inputs.at[0], *y = graph->outputs.at[0];
+	assert_int_equal(x->rank, 2);
+	for (int d = 0; d < 2; d++)
+		assert_true(x->dims[d].extent == -1 && !x->dims[d].symbol);
+	assert_true(!y->dims[0].symbol && y->dims[1].extent == 2);
+	build_release(&build);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_constants), cmocka_unit_test(inputs_are_kept),
+		cmocka_unit_test(question_mark_is_no_symbol), cmocka_unit_test(defaults_are_constants), cmocka_unit_test(inputs_are_kept),
 		cmocka_unit_test(subgraph_inputs_stay_inputs), cmocka_unit_test(versions_reach_nodes),
 		cmocka_unit_test(hints_are_taken),
 	};

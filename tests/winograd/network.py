@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""network.py INGOT: small networks whose convolutions become Winograd's, through the whole generator: `ingot run` in C must give
+"""network.py INGOT [EVERY]: small networks whose convolutions become Winograd's, through the whole generator: `ingot run` in C must give
 the interpreter's bits, and `--math double` nearly the same numbers.  Layouts: input from the caller (NCHW), from another
-kernel, one row of tiles, a residual, a transpose behind.  Exit 0: right, 1: wrong, 77: needs NumPy and a C compiler."""
+kernel, one row of tiles, a residual, a transpose behind; each EVERYth of them where it is given.  Exit 0: right, 1: wrong, 77: needs NumPy and a C compiler."""
 import os
 import shutil
 import subprocess
@@ -16,6 +16,9 @@ except ImportError:
 if not shutil.which("cc"):
     print("skipped: no C compiler")
     sys.exit(77)
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from same import same
 
 CONV = "Conv <kernel_shape = [3, 3], pads = %s> (%s, %s, %s)"
 
@@ -53,7 +56,7 @@ def main():
     work = tempfile.mkdtemp(prefix="winograd.")
     rng = np.random.default_rng(7)
     wrong = 0
-    for name, ci, co, height, width, nodes, count, *out in cases():
+    for name, ci, co, height, width, nodes, count, *out in list(cases())[::int(sys.argv[2]) if len(sys.argv) > 2 else 1]:
         path = os.path.join(work, name + ".onnxtxt")
         with open(path, "w") as file:
             file.write(model(name, rng, ci, co, height, width, nodes, out or (1, co, height, width)))
@@ -75,11 +78,11 @@ def main():
         if len(out) < 4:
             wrong += 1
             continue
-        same = [out["strict"].tobytes() == out[how].tobytes() for how in ("c", "generic")]
+        bits = [same(out["strict"], out[how]) for how in ("c", "generic")]
         error = float(np.max(np.abs(out["strict"].astype(np.float64) - out["double"])))
-        right = all(same) and error < 1e-4 and kernels == count
+        right = all(bits) and error < 1e-4 and kernels == count
         wrong += not right
-        print("%s: %d of %d kernels by Winograd, bits %s, error %.1e: %s" % (name, kernels, count, same, error, "right" if right else "WRONG"))
+        print("%s: %d of %d kernels by Winograd, bits %s, error %.1e: %s" % (name, kernels, count, bits, error, "right" if right else "WRONG"))
     shutil.rmtree(work)
     sys.exit(1 if wrong else 0)
 

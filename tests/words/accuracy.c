@@ -7,6 +7,7 @@
  *
  * A result that overflows counts from the largest float's next; where it underflows, the unit is the smallest denormal. */
 #include "definitions/words.h"
+#include "definitions/rows.h"
 #include <math.h>
 #include <mpfr.h>
 #include <stdio.h>
@@ -44,6 +45,94 @@ static int exact_gelu(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)      /* x/2 * 
 static double double_sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static double double_gelu(double x)    { return x < -40 ? -0. : x * 0.5 * erfc(x * -0.70710678118654752440); }
 
+/* e^x - 1 times b below 0, x above; b and gamma are exactly these floats */
+static int exact_elu(mpfr_t y, const mpfr_t x, mpfr_rnd_t round) { return mpfr_sgn(x) < 0 ? mpfr_expm1(y, x, round) : mpfr_set(y, x, round); }
+static const float celu_b = 1.7f, selu_b = 1.67326319217681884765625f, selu_c = 1.05070102214813232421875f, swish_b = -1.7f;
+static int exact_celu(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
+{
+	if (!(mpfr_sgn(x) < 0))
+		return mpfr_set(y, x, round);
+	mpfr_div_d(y, x, (double)celu_b, round);
+	mpfr_expm1(y, y, round);
+	return mpfr_mul_d(y, y, (double)celu_b, round);
+}
+static int exact_selu(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
+{
+	exact_elu(y, x, round);
+	if (mpfr_sgn(x) < 0)
+		mpfr_mul_d(y, y, (double)selu_b, round);
+	return mpfr_mul_d(y, y, (double)selu_c, round);
+}
+static int exact_swish_of(mpfr_t y, const mpfr_t x, double b, mpfr_rnd_t round)
+{
+	mpfr_t t;
+	mpfr_init2(t, mpfr_get_prec(y));
+	mpfr_mul_d(t, x, -b, round);
+	mpfr_exp(t, t, round);
+	mpfr_add_ui(t, t, 1, round);
+	if (mpfr_inf_p(x) && mpfr_inf_p(t))
+		mpfr_set_zero(y, mpfr_signbit(x) ? -1 : 1);            /* the limit */
+	else
+		mpfr_div(y, x, t, round);
+	mpfr_clear(t);
+	return 0;
+}
+static int exact_swish(mpfr_t y, const mpfr_t x, mpfr_rnd_t round) { return exact_swish_of(y, x, 1, round); }
+static int exact_swish_b(mpfr_t y, const mpfr_t x, mpfr_rnd_t round) { return exact_swish_of(y, x, (double)swish_b, round); }
+static int exact_softplus(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
+{
+	mpfr_exp(y, x, round);
+	return mpfr_inf_p(y) ? mpfr_set(y, x, round) : mpfr_log1p(y, y, round);
+}
+static int exact_mish(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
+{
+	if (mpfr_inf_p(x) && mpfr_signbit(x)) {
+		mpfr_set_zero(y, -1);
+		return 0;
+	}
+	exact_softplus(y, x, round);
+	mpfr_tanh(y, y, round);
+	return mpfr_mul(y, y, x, round);
+}
+static int exact_softsign(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
+{
+	mpfr_abs(y, x, round);
+	mpfr_add_ui(y, y, 1, round);
+	return mpfr_div(y, x, y, round);
+}
+static int exact_hard_swish(mpfr_t y, const mpfr_t x, mpfr_rnd_t round)
+{
+	mpfr_add_ui(y, x, 3, round);
+	if (mpfr_cmp_ui(y, 6) > 0)
+		return mpfr_set(y, x, round);
+	if (mpfr_sgn(y) < 0)
+		mpfr_set_zero(y, 1);
+	mpfr_mul(y, y, x, round);
+	return mpfr_div_ui(y, y, 6, round);
+}
+
+static float row_of(enum scalar row, float a, float b, float c)
+{
+	float y;
+	rows_float[row](1, &a, &b, &c, &y);
+	return y;
+}
+static float row_elu(float x) { return row_of(SCALAR_elu, x, 1, 0); }
+static float row_celu(float x) { return row_of(SCALAR_celu, x, celu_b, 0); }
+static float row_selu(float x) { return row_of(SCALAR_selu, x, selu_b, selu_c); }
+static float row_softsign(float x) { return row_of(SCALAR_softsign, x, 0, 0); }
+static float row_swish(float x) { return k_swish(x, 1); }
+static float row_swish_b(float x) { return k_swish(x, swish_b); }
+static double double_elu(double x) { return x < 0 ? expm1(x) : x; }
+static double double_celu(double x) { return x < 0 ? (double)celu_b * expm1(x / (double)celu_b) : x; }
+static double double_selu(double x) { return (double)selu_c * (x < 0 ? (double)selu_b * expm1(x) : x); }
+static double double_softsign(double x) { return x / (1 + fabs(x)); }
+static double double_swish(double x) { return isinf(x) && x < 0 ? -0. : x / (1 + exp(-x)); }
+static double double_swish_b(double x) { return isinf(x) && x > 0 ? 0. : x / (1 + exp(-x * (double)swish_b)); }
+static double double_softplus(double x) { return x > 40 ? x : log1p(exp(x)); }
+static double double_mish(double x) { return isinf(x) && x < 0 ? -0. : x * tanh(double_softplus(x)); }
+static double double_hard_swish(double x) { return x > 3 ? x : x * (x < -3 ? 0 : x + 3) / 6; }
+
 static const struct function {
 	const char *name;
 	float (*words)(float);
@@ -59,6 +148,26 @@ static const struct function {
 	{ "gelu", k_gelu, double_gelu, exact_gelu },
 	{ "sin", k_sin, sin, mpfr_sin },
 	{ "cos", k_cos, cos, mpfr_cos },
+	{ "tan", k_tan, tan, mpfr_tan },
+	{ "asin", k_asin, asin, mpfr_asin },
+	{ "acos", k_acos, acos, mpfr_acos },
+	{ "atan", k_atan, atan, mpfr_atan },
+	{ "sinh", k_sinh, sinh, mpfr_sinh },
+	{ "cosh", k_cosh, cosh, mpfr_cosh },
+	{ "asinh", k_asinh, asinh, mpfr_asinh },
+	{ "acosh", k_acosh, acosh, mpfr_acosh },
+	{ "atanh", k_atanh, atanh, mpfr_atanh },
+	{ "expm1", k_expm1, expm1, mpfr_expm1 },
+	{ "log1p", k_log1p, log1p, mpfr_log1p },
+	{ "softplus", k_softplus, double_softplus, exact_softplus },
+	{ "mish", k_mish, double_mish, exact_mish },
+	{ "swish", row_swish, double_swish, exact_swish },
+	{ "swish", row_swish_b, double_swish_b, exact_swish_b },
+	{ "hard_swish", k_hard_swish, double_hard_swish, exact_hard_swish },
+	{ "softsign", row_softsign, double_softsign, exact_softsign },
+	{ "elu", row_elu, double_elu, exact_elu },
+	{ "celu", row_celu, double_celu, exact_celu },
+	{ "selu", row_selu, double_selu, exact_selu },
 };
 
 static double bound_of(const char *name)
@@ -229,6 +338,23 @@ static int powers(uint64_t count, int with_libm)
 	return report("pow", &worst);
 }
 
+/* k_fmod is exact, as C's fmodf: any two floats, and pairs near each other. */
+static int remainders(void)
+{
+	uint64_t state = 11;
+	for (long i = 0; i < 400000; i++) {
+		uint64_t r = next(&state);
+		float a = float_of((uint32_t)r), b = float_of(i % 2 ? (uint32_t)(r >> 32) : ((uint32_t)r ^ (uint32_t)(r >> 32 & 0x83ffffff)));
+		float got = k_fmod(a, b), want = fmodf(a, b);
+		if (got != want ? got == got || want == want : got == 0 && !signbit(got) != !signbit(want)) {
+			printf("fmod of %a, %a is %a, %a is right\n", (double)a, (double)b, (double)got, (double)want);
+			return 1;
+		}
+	}
+	printf("fmod       exact\n");
+	return 0;
+}
+
 int main(int count, char **arguments)
 {
 	int bad = 0, whole = count > 1 && !strcmp(arguments[1], "--long");
@@ -241,6 +367,7 @@ int main(int count, char **arguments)
 			bad |= whole ? every(functions + i, step) : sample(functions + i);
 	if (!only || !strcmp(only, "pow"))
 		bad |= powers(whole ? ((uint64_t)1 << 32) / step : 200000, whole);
+	bad |= remainders();
 	mpfr_clears(exact_x, exact_y, exact_z, (mpfr_ptr)0);
 	mpfr_free_cache();
 	return bad;

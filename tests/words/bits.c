@@ -71,19 +71,25 @@ EACH(k_sqrt, k_sqrt(x)) EACH(k_relu, k_relu(x)) EACH(k_round, k_round(x)) EACH(k
 EACH(k_exp, k_exp(x)) EACH(k_exp_below, k_exp_below(vec_select(vec_less(vec_set(0.f), x), k_neg(x), x))) EACH(k_log, k_log(x))
 EACH(k_sigmoid, k_sigmoid(x)) EACH(k_tanh, k_tanh(x)) EACH(k_erf, k_erf(x)) EACH(k_gelu, k_gelu(x)) EACH(k_sin, k_sin(x)) EACH(k_cos, k_cos(x))
 EACH(k_pow, k_pow(x, y)) EACH(less, k_select(k_less(x, y), k_one(x), k_zero(x))) EACH(equal, k_select(k_equal(x, y), k_one(x), k_zero(x)))
+EACH(k_expm1, k_expm1(x)) EACH(k_log1p, k_log1p(x)) EACH(k_tan, k_tan(x)) EACH(k_asin, k_asin(x)) EACH(k_acos, k_acos(x)) EACH(k_atan, k_atan(x)) EACH(k_sinh, k_sinh(x)) EACH(k_cosh, k_cosh(x)) EACH(k_asinh, k_asinh(x)) EACH(k_acosh, k_acosh(x)) EACH(k_atanh, k_atanh(x)) EACH(k_softplus, k_softplus(x)) EACH(k_mish, k_mish(x)) EACH(k_hard_swish, k_hard_swish(x))
+EACH(k_swish, k_swish(x, y)) EACH(k_mod, k_mod(x, y)) EACH(k_fmod, k_fmod(x, y))
 EACH(masks, vec_select(mask_and(vec_less(x, y), mask_not(vec_equal(y, z))), x, vec_select(mask_or(vec_less(y, z), vec_equal(x, y)), y, vec_zero())))
 SINGLE(s_div, s_div(x, y)) SINGLE(s_fma, s_fma(x, y, z)) SINGLE(s_neg, s_neg(x)) SINGLE(s_abs, s_abs(x)) SINGLE(s_max, s_max(x, y)) SINGLE(s_min, s_min(x, y))
 SINGLE(s_sqrt, s_sqrt(x)) SINGLE(s_relu, s_relu(x)) SINGLE(s_round, s_round(x)) SINGLE(s_floor, s_floor(x)) SINGLE(s_ceil, s_ceil(x))
 SINGLE(s_exp, s_exp(x)) SINGLE(s_exp_below, s_exp_below(0.f < x ? -x : x)) SINGLE(s_log, s_log(x))
 SINGLE(s_sigmoid, s_sigmoid(x)) SINGLE(s_tanh, s_tanh(x)) SINGLE(s_erf, s_erf(x)) SINGLE(s_gelu, s_gelu(x)) SINGLE(s_sin, s_sin(x)) SINGLE(s_cos, s_cos(x))
 SINGLE(s_pow, s_pow(x, y)) SINGLE(s_less, s_select(s_less(x, y), s_one(x), s_zero(x))) SINGLE(s_equal, s_select(s_equal(x, y), s_one(x), s_zero(x)))
+SINGLE(s_expm1, s_expm1(x)) SINGLE(s_log1p, s_log1p(x)) SINGLE(s_tan, s_tan(x)) SINGLE(s_asin, s_asin(x)) SINGLE(s_acos, s_acos(x)) SINGLE(s_atan, s_atan(x)) SINGLE(s_sinh, s_sinh(x)) SINGLE(s_cosh, s_cosh(x)) SINGLE(s_asinh, s_asinh(x)) SINGLE(s_acosh, s_acosh(x)) SINGLE(s_atanh, s_atanh(x)) SINGLE(s_softplus, s_softplus(x)) SINGLE(s_mish, s_mish(x)) SINGLE(s_hard_swish, s_hard_swish(x))
+SINGLE(s_swish, s_swish(x, y)) SINGLE(s_mod, s_mod(x, y)) SINGLE(s_fmod, s_fmod(x, y)) SINGLE(s_mul, s_mul(x, y))
 
 static void (*const maps[])(const char *) = {
 	map_add, map_sub, map_mul, map_k_div, map_k_fma, map_k_neg, map_k_abs, map_k_max, map_k_min, map_k_sqrt, map_k_relu, map_k_round, map_k_floor,
 	map_k_ceil, map_k_exp, map_k_exp_below, map_k_log, map_k_sigmoid, map_k_tanh, map_k_erf, map_k_gelu, map_k_sin, map_k_cos, map_k_pow, map_less,
 	map_equal, map_masks, map_s_div, map_s_fma, map_s_neg, map_s_abs, map_s_max, map_s_min, map_s_sqrt, map_s_relu, map_s_round, map_s_floor,
 	map_s_ceil, map_s_exp, map_s_exp_below, map_s_log, map_s_sigmoid, map_s_tanh, map_s_erf, map_s_gelu, map_s_sin, map_s_cos, map_s_pow, map_s_less,
-	map_s_equal };
+	map_s_equal,
+	map_k_expm1, map_k_log1p, map_k_tan, map_k_asin, map_k_acos, map_k_atan, map_k_sinh, map_k_cosh, map_k_asinh, map_k_acosh, map_k_atanh, map_k_softplus, map_k_mish, map_k_hard_swish, map_k_swish, map_k_mod, map_k_fmod,
+	map_s_expm1, map_s_log1p, map_s_tan, map_s_asin, map_s_acos, map_s_atan, map_s_sinh, map_s_cosh, map_s_asinh, map_s_acosh, map_s_atanh, map_s_softplus, map_s_mish, map_s_hard_swish, map_s_swish, map_s_mod, map_s_fmod, map_s_mul };
 
 static void all(const char *data)
 {

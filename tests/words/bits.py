@@ -10,7 +10,7 @@ import sys
 import tempfile
 import words
 
-STRICT = ["-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Werror"]
+STRICT = ["-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
 
 
 def flags_of_this_cpu():

@@ -57,7 +57,10 @@ static void context_switch(context *from, context *to) { swapcontext(&from->u, &
 #endif
 
 /* ---- a block of fibers ---- */
-struct fiber { struct context context; enum state state; int line; unsigned mask; uint3 index; void *fake; };
+/* Asynchronous copies of a thread, oldest first; `groups` are committed. */
+struct copy { void *to; const void *from; int bytes, there, group, line; };
+struct copies { struct copy *at; int count, room, groups; };
+struct fiber { struct context context; enum state state; int line; unsigned mask; uint3 index; void *fake; struct copies copies; };
 static struct {
 	const char *name;
 	void (*thunk)(void **);
@@ -68,6 +71,7 @@ static struct {
 	char *stacks;
 	unsigned char (*mailboxes)[32][16];
 	void *shared;
+	bool failed;                                            /* inside a thread: the launch ends at its next turn */
 } run;
 static char message[512];
 static int order = -1;
@@ -91,6 +95,68 @@ static int complain(const char *format, ...)
 	return 1;
 }
 
+/* ---- asynchronous copies ---- */
+static bool copies_early(void)
+{
+	static const char *named;
+	named = named ? named : getenv("INGOT_EMULATOR_COPIES") ? getenv("INGOT_EMULATOR_COPIES") : "";
+	if (!strcmp(named, "random") || (!*named && order == EMULATOR_RANDOM)) {
+		random_state = random_state * 1664525u + 1013904223u;
+		return random_state >> 16 & 1;
+	}
+	return !strcmp(named, "early") || (!*named && order == EMULATOR_BACKWARD);
+}
+
+static void copy_now(const struct copy *c)
+{
+	if (!c->bytes)
+		return;
+	if (c->there)
+		memcpy(c->to, c->from, (size_t)c->bytes);
+	else
+		memset(c->to, 0, (size_t)c->bytes);
+}
+
+static void fail_inside(const char *what, int line)
+{
+	if (!run.failed)
+		complain("thread %d: line %d: %s", run.current, line, what);
+	run.failed = true;
+}
+
+void emulator_copy(void *to, const void *from, int bytes, int there, int line)
+{
+	struct copies *copies = &run.fibers[run.current].copies;
+	struct copy c = { to, from, bytes, there, copies->groups, line };
+	if ((uintptr_t)to % (unsigned)bytes || (there && (uintptr_t)from % (unsigned)bytes)) {
+		fail_inside("an asynchronous copy is misaligned", line);
+		return;
+	}
+	if (copies_early()) {
+		copy_now(&c);
+		c.bytes = 0;                                    /* done; still to be waited for */
+	}
+	if (copies->count == copies->room) {
+		copies->room = copies->room ? 2 * copies->room : 64;
+		copies->at = (struct copy *)realloc(copies->at, (size_t)copies->room * sizeof *copies->at);
+		if (!copies->at)
+			abort();
+	}
+	copies->at[copies->count++] = c;
+}
+
+void emulator_copy_commit(void) { run.fibers[run.current].copies.groups++; }
+
+void emulator_copy_wait(int groups)
+{
+	struct copies *copies = &run.fibers[run.current].copies;
+	int done = 0;
+	while (done < copies->count && copies->at[done].group < copies->groups - groups)
+		copy_now(&copies->at[done++]);
+	copies->count -= done;
+	memmove(copies->at, copies->at + done, (size_t)copies->count * sizeof *copies->at);
+}
+
 /* AddressSanitizer keeps the bounds of the stack that runs; it has to be told when that is another one. */
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" void __sanitizer_start_switch_fiber(void **, const void *, size_t);
@@ -111,6 +177,8 @@ static void fiber_main(void)
 {
 	enter_fiber(nullptr);
 	run.thunk(run.pointers);
+	if (run.fibers[run.current].copies.count)
+		fail_inside("no one waited for this asynchronous copy", run.fibers[run.current].copies.at->line);
 	run.fibers[run.current].state = EXITED;
 	leave_fiber(true);
 	context_switch(&run.fibers[run.current].context, &run.scheduler);
@@ -227,6 +295,8 @@ static int run_block(int *turns)
 		for (int i = 0; i < run.count; i++)
 			if (run.fibers[turns[i]].state == READY)
 				fiber_run(turns[i]), moved = true;
+		if (run.failed)
+			return 1;
 		for (int first = 0; first < run.count; first += 32) {
 			int released = release_warp(first);
 			if (released < 0)
@@ -277,6 +347,7 @@ static int run_grid(dim3 grid, dim3 block, size_t shared_bytes, int *turns)
 				for (int i = 0; i < run.count; i++) {
 					unsigned u = (unsigned)i;
 					run.fibers[i].state = READY;
+					run.fibers[i].copies.count = run.fibers[i].copies.groups = 0;
 					run.fibers[i].index = { u % block.x, u / block.x % block.y, u / block.x / block.y };
 #if defined(__SANITIZE_ADDRESS__)
 					__asan_unpoison_memory_region(run.stacks + (size_t)i * STACK + PAGE, STACK - PAGE);
@@ -295,7 +366,7 @@ extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **
 	unsigned long long threads = (unsigned long long)block.x * block.y * block.z;
 	int failed = 1, *turns = nullptr;
 	run.name = name, run.thunk = thunk, run.pointers = pointers;
-	message[0] = 0;
+	message[0] = 0, run.failed = false;
 	if (order < 0)
 		choose_order();
 	if (!threads || threads > MOST_THREADS || !grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535
@@ -321,6 +392,8 @@ extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **
 	}
 	if (run.stacks)
 		munmap(run.stacks, bytes);
+	for (int i = 0; run.fibers && i < run.count; i++)
+		free(run.fibers[i].copies.at);
 	free(run.fibers), free(run.mailboxes), free(run.shared), free(turns);
 	return failed;
 }

@@ -4,7 +4,7 @@
  * fibers, nothing else does. A thread runs as far as it can before another one starts, so a missing barrier shows at
  * once: shared memory starts as NaNs in each block, and $INGOT_EMULATOR_ORDER (forward, backward, random) turns the
  * order of the threads around.  Barriers that threads of one block or warp reach at different lines, or that one of
- * them never reaches, are failures.  Built with -fsanitize=address -fsanitize-sections=emulated_shared, an access
+ * them never reaches, are failures; so are asynchronous copies that are misaligned, or that their thread did not wait for.  Built with -fsanitize=address -fsanitize-sections=emulated_shared, an access
  * outside of shared memory, too, is named with its line.
  *
  *     #include "emulator.h"
@@ -63,6 +63,11 @@ void emulator_warp_barrier(unsigned mask, int line);
 int emulator_lane(void);
 unsigned char *emulator_mailbox(int lane);      /* 16 bytes for each lane of this warp */
 void *emulator_shared(void);
+/* Copies that go on while the thread does (cp.async): `bytes` are 4 or 16, zeros where it is not `there`.  A copy happens at once, or as late as it
+ * may: when its group is waited for.  $INGOT_EMULATOR_COPIES (early, late, random) says which; else late where threads run forward, early backward. */
+void emulator_copy(void *to, const void *from, int bytes, int there, int line = __builtin_LINE());
+void emulator_copy_commit(void);
+void emulator_copy_wait(int groups);            /* all but the last so many are there */
 
 /* ---- barriers and exchanges: write the mailbox, meet, read, meet ---- */
 static inline void __syncthreads(int line = __builtin_LINE()) { emulator_block_barrier(line); }

@@ -14,7 +14,7 @@
  * time.  Several models may be open at once, and be used by several threads at once; libtcc compiles one after the other,
  * under a lock of its own.  Tensors are dense, in C order (the last dim varies fastest), in the machine's byte order.
  *
- * Strict arithmetic: every engine gives the same bits. */
+ * Strict arithmetic: every engine gives the same bits, and row i of a batch those of a batch of one. */
 #ifndef INGOT_INGOT_H
 #define INGOT_INGOT_H
 #include <stddef.h>
@@ -67,6 +67,15 @@ enum ingot_model_status ingot_open_memory(struct ingot_model **model, const void
 
 /* Binds a symbolic dim, or one without a name as INPUT:AXIS.  Before ingot_compile; INGOT_MODEL_USAGE where no input has such a dim. */
 enum ingot_model_status ingot_set_dim(struct ingot_model *, const char *name, int64_t extent);
+
+/* A numeric option, by default INGOT_FAST: 3x3 convolutions by Winograd's, where that is less work, or every sum as it is defined (what libraries
+ * for microcontrollers compute).  Before ingot_compile.  It is the only one that bits depend on. */
+enum ingot_algorithms { INGOT_FAST, INGOT_DIRECT };
+enum ingot_model_status ingot_set_algorithms(struct ingot_model *, enum ingot_algorithms);
+
+/* What bits depend on besides the model, as a library's NAME_NUMBERS has it: where two models of one file have equal texts, row i of any batch has
+ * the same bits in both, whatever the engine and the machine.  NULL before ingot_compile; stays until ingot_close. */
+const char *ingot_model_numbers(const struct ingot_model *);
 
 /* Makes it ready to run; once for a model.  A failure may be followed by another try with another engine. */
 enum ingot_model_status ingot_compile(struct ingot_model *, enum ingot_engine);

@@ -8,12 +8,26 @@
  *     while ((command = ingot_queue_next(queue->ours)))          // marks it as running; NULL: nothing may start
  *             ingot_command_finish(command, ingot_command_run(command));
  *
- * ingot_command_run calls back the functions of this table with this queue: copy, fill, call, launch.  A backend that
- * only issues work there (CUDA) calls ingot_command_finish later, when the device is done; commands of a queue finish
- * in order. The functions of this table but copy, fill, call, launch and queue_close may be called with the runtime's
- * lock held: they call nothing of the runtime, `wake` does not wait, and no lock that they take is held while
- * ingot_queue_next is called. Functions return INGOT_OK or a status; `text` (room of INGOT_BACKEND_TEXT bytes) takes
- * the device's own words. */
+ * ingot_command_run calls back the functions of this table with this queue: copy, fill, call, launch, schedule.
+ *
+ * A backend that only issues work there (CUDA) has events: event_open to event_wait.  Then it says so, and goes on:
+ *
+ *     while ((command = ingot_queue_next(queue->ours))) {
+ *             status = ingot_command_run(command);               // issues; not INGOT_OK: nothing of it may be issued
+ *             remember(queue, command, status);                  // the device calls ingot_command_finish when it comes there
+ *             ingot_queue_issued(queue->ours);                   // also where it came there already
+ *     }
+ *
+ * One thread at a time does that for a queue.  Each command is finished once, in the order of its queue, and behind those that its queue waited for (event_wait); a status other than
+ * INGOT_OK says that the device failed at it.  The runtime hands the next command of the queue out as soon as the one
+ * before is issued, and lets queues of one backend wait for each other by events; only a task of the host's waits until
+ * what is before it is done.  `code` of call and launch is read when the command is finished, and stays until then.
+ *
+ * wake, the events, module_load, module_unload, peer, used and close may be called with the runtime's lock held: they call
+ * nothing of the runtime, `wake` does not wait, and no lock that they take is held while the runtime is called.  The
+ * others are called without it, by any thread.  Functions return INGOT_OK or a status; `text` (room of INGOT_BACKEND_TEXT
+ * bytes) takes the device's own words.  INGOT_LOST from any of them, or to ingot_command_finish, says that the device is
+ * gone: what is queued on any stream of it is not run, and nothing is taken any more. */
 #ifndef INGOT_BACKEND_H
 #define INGOT_BACKEND_H
 
@@ -23,14 +37,31 @@
 extern "C" {
 #endif
 
-#define INGOT_BACKEND_TEXT 160
+#define INGOT_BACKEND_TEXT    160
+#define INGOT_BACKEND_VERSION 2    /* raised when the table changes; a backend of another is refused */
 
 struct ingot_queue;                /* the runtime's */
 struct ingot_command;
 
 enum ingot_slab_mode { INGOT_SLAB_PRIVATE, INGOT_SLAB_SHARED, INGOT_SLAB_PINNED };    /* a hint, may be ignored */
 
+/* A step of a schedule, with its addresses. */
+struct ingot_issue {
+	enum ingot_step_kind kind;
+	const struct ingot_module_kernel *kernel;                                    /* KERNEL */
+	uint32_t groups[3], threads[3];
+	void *const *arguments;
+	int (*host)(const struct ingot_call *);                                      /* HOST, with `call` */
+	struct ingot_call *call;
+	int *code;                                                                   /* KERNEL, HOST: what it returned */
+	void *to, *from;                                                             /* COPY, CLEAR: slabs */
+	size_t to_offset, from_offset, bytes;
+	const uint32_t *after;                                                       /* indices of earlier steps */
+	uint32_t after_count;
+};
+
 struct ingot_backend {
+	uint32_t version;              /* INGOT_BACKEND_VERSION */
 	const char *name;
 	bool waits_inline;             /* submit returns when the command is finished (sync) */
 
@@ -66,15 +97,43 @@ struct ingot_backend {
 	/* A routine or a host step.  `code` takes what it returned. */
 	enum ingot_status (*call)(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *, int *code,
 	                          char *text);
-	enum ingot_status (*launch)(void *queue, const struct ingot_module_kernel *, const uint32_t groups[3],
-				    const uint32_t threads[3], void *const *arguments, int *code, char *text);
+	/* module: what module_load made of the library that the kernel is in; NULL: of none. */
+	enum ingot_status (*launch)(void *queue, void *module, const struct ingot_module_kernel *,
+	                            const uint32_t groups[3], const uint32_t threads[3], void *const *arguments,
+	                            int *code, char *text);
+
+	/* ---- what a backend may leave out: NULL ---- */
+
+	/* Once for each library and device, when a routine of it is linked first; unloaded with the library. */
+	enum ingot_status (*module_load)(void *device, const struct ingot_module *, void **module, char *text);
+	void              (*module_unload)(void *device, void *module);
+
+	/* All four or none.  record: the event is what is issued on the queue by now; wait: what is issued on the queue from now
+	 * on starts behind the event as it is now. */
+	enum ingot_status (*event_open)(void *device, void **event, char *text);
+	void              (*event_close)(void *device, void *event);
+	enum ingot_status (*event_record)(void *queue, void *event, char *text);
+	enum ingot_status (*event_wait)(void *queue, void *event, char *text);
+
+	/* A whole static schedule at once; a step starts behind those in `after`.  NULL: its lanes are queues, step by step. */
+	enum ingot_status (*schedule)(void *queue, void *module, const struct ingot_issue *, uint32_t count, char *text);
+
+	/* Host memory that the device may use directly, for copies that do not stop the host. */
+	enum ingot_status (*host_pin)(void *device, void *memory, size_t bytes, char *text);
+	void              (*host_unpin)(void *device, void *memory);
+
+	/* Whether `copy` takes slabs of both devices, which are this backend's; NULL: it does.  Else copies go through the host. */
+	bool              (*peer)(void *device, void *other);
 };
 
 /* Runs what may start, until nothing may; false: nothing could.  One end and the next beginning share a lock. */
 bool                  ingot_queue_run(struct ingot_queue *);
 struct ingot_command *ingot_queue_next(struct ingot_queue *);
 enum ingot_status     ingot_command_run(struct ingot_command *);
+void                  ingot_queue_issued(struct ingot_queue *);    /* the command of the last ingot_queue_next */
 void                  ingot_command_finish(struct ingot_command *, enum ingot_status);
+/* Around host code that the backend runs later, on a thread of its own: what that calls answers as in a task; NULL: over. */
+void                  ingot_queue_inside(struct ingot_queue *);
 
 extern const struct ingot_backend ingot_backend_sync, ingot_backend_multicore;
 

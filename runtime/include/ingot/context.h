@@ -1,13 +1,19 @@
 /* context.h: contexts, modules, routines, transfers: running libraries on nodes.
  *
- *     ingot_module_load(runtime, &mnist_module, NULL, &module);
+ *     ingot_library_load(runtime, &mnist_module, NULL, &library);
+ *     ingot_library_node(library, "image", &image);
+ *     ingot_library_node(library, "digit", &digit);
  *     ingot_context_new(stream, &context);
- *     ingot_link(context, module, "mnist", &routine);
+ *     ingot_link(context, library, "mnist", &routine);
  *     ingot_routine_context(routine, &linked);
  *     ingot_write(linked, image, pixels, sizeof pixels, NULL);
  *     ingot_routine_run(routine, NULL);
  *     ingot_read(linked, digit, scores, sizeof scores, &done);
  *     ingot_event_sync(done);
+ *     ingot_event_close(done);                      // what is opened, or handed out as `done`, is closed, in any order
+ *     ingot_routine_close(routine);                 // and the context it was given
+ *     ingot_context_close(context);
+ *     ingot_library_close(library);
  *
  * A context maps nodes to locations on one device, for one stream.  It sees what its parent sees; what it places itself
  * its parent does not see.  Contexts of which one is an ancestor of the other agree on a node's buffer; unrelated ones
@@ -15,7 +21,11 @@
  *
  * Work is ordered by what it touches: each location knows its last writer and its readers, on all streams and on the
  * host.  Reads wait for the last write; a write waits for the last write and for all readers.  No wait is written by
- * hand. */
+ * hand.
+ *
+ * Constants of a library are never written, by no call (INGOT_CONFLICT): they may lie in read-only memory, and a device
+ * has them once.  A shared node has one writer, the first stream that writes it.  Closing a context, routine or library
+ * waits for what its stream was given by then; in a task nothing waits, and what is queued keeps what it uses. */
 #ifndef INGOT_CONTEXT_H
 #define INGOT_CONTEXT_H
 
@@ -31,16 +41,20 @@ extern "C" {
 enum ingot_status ingot_context_new(struct ingot_stream, struct ingot_context *);
 /* stream: of the parent's device; zeros: the parent's own. */
 enum ingot_status ingot_context_child(struct ingot_context parent, struct ingot_stream, struct ingot_context *);
-/* Waits for its stream, then frees what it owns.  Again: nothing happens.  With live children: INGOT_BUSY, and nothing
- * happens either.  Its handle still answers queries. */
+/* Waits for its stream, then frees what it owns; with automatic transfers the host gets the newest values that nobody else
+ * has.  Again: nothing happens.  With live children: INGOT_BUSY, and nothing happens either.  Its handle still answers
+ * queries. */
 enum ingot_status ingot_context_finalize(struct ingot_context);
 enum ingot_status ingot_context_close(struct ingot_context);     /* finalizes, then ends the handle */
 bool              ingot_context_finalized(struct ingot_context);
 enum ingot_status ingot_context_parent(struct ingot_context, struct ingot_context *);    /* INGOT_MISSING: has none */
 enum ingot_status ingot_context_stream(struct ingot_context, struct ingot_stream *);
-/* Places nodes the context does not see yet, zeroed (or with their host array's value, if they have one). */
+/* Places nodes the context does not see yet, zeroed (or with their host array's value, if they have one).  Constants and
+ * shared nodes lie where the device has them already.  INGOT_CONFLICT: a node whose mode gives it no memory.  Nothing is
+ * placed where one cannot be. */
 enum ingot_status ingot_context_place(struct ingot_context, const struct ingot_node *, uint32_t count);
-/* Places the node in the caller's memory: on devices with host memory, no copy. */
+/* Places the node in the caller's memory: on devices with host memory, no copy.  The memory stays the caller's, until the
+ * context is closed; it is aligned as the node asks, else to its elements (INGOT_INVALID). */
 enum ingot_status ingot_context_adopt(struct ingot_context, struct ingot_node, void *memory, uint64_t bytes);
 enum ingot_status ingot_context_location(struct ingot_context, struct ingot_node,
                                          struct ingot_location *); /* INGOT_MISSING */
@@ -60,7 +74,8 @@ enum ingot_status ingot_write(struct ingot_context, struct ingot_node, const voi
                               struct ingot_event *done);
 enum ingot_status ingot_read(struct ingot_context, struct ingot_node, void *, uint64_t bytes, struct ingot_event *done);
 /* A child context that has the node besides, with this value; the context itself is unchanged.  INGOT_PRESENT where it has
- * it already; from a device, INGOT_MISSING where the source has it not. */
+ * it already; from a device, INGOT_MISSING where the source has it not.  The caller's array must stay until the stream was
+ * awaited. */
 enum ingot_status ingot_init_from_host(struct ingot_context, struct ingot_node, const void *, uint64_t bytes,
                                        struct ingot_context *child);
 enum ingot_status ingot_init_from_device(struct ingot_context, struct ingot_node, struct ingot_context source,
@@ -70,7 +85,9 @@ enum ingot_merge {
 	INGOT_MERGE_NONE,      /* into the target's own buffer of the node */
 	INGOT_MERGE_COPY,      /* into the merge buffer of the target's stream */
 	INGOT_MERGE_STREAMING, /* the merge buffer becomes the source's buffer itself, for the next consumer; across
-	                          devices: COPY */
+	                          devices: COPY.  Who overwrites the source before its consumer was submitted has it
+	                          copied first, so that it reads what it would have read from a COPY; behind the consumer
+	                          an overwritten source leaves the merge buffer empty */
 };
 
 /* Ordered after the source's last write and, for the target, like any write.  *moved is false where there is nothing to
@@ -140,7 +157,8 @@ enum ingot_status ingot_routine_close(struct ingot_routine);     /* and its cont
 enum ingot_status ingot_routine_context(struct ingot_routine, struct ingot_context *);
 enum ingot_status ingot_routine_set(struct ingot_routine, const char *symbol, int64_t value); /* kept until set again */
 enum ingot_status ingot_routine_symbol(struct ingot_routine, const char *symbol, int64_t *value);
-/* A file for the debug log of generated code that has one; copied.  NULL: none. */
+/* A file for the debug log of generated code that has one; copied.  NULL: none.  Waits for the latest run; in a task that
+ * is INGOT_WOULD_BLOCK. */
 enum ingot_status ingot_routine_log(struct ingot_routine, const char *path);
 /* Asynchronous.  INGOT_RANGE for a symbol that was not set and has no single value; INGOT_MISMATCH where the merge buffer
  * holds another node; INGOT_UNREADY where an input was never written (the message names it and, if one of the open

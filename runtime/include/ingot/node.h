@@ -7,7 +7,9 @@
  *
  * Host array and device copies carry versions: a device write makes the device copy the newest, a host write the
  * host's. Transfers copy versions along; one that would copy nothing new is skipped where the call says so.  With
- * `automatic_transfers` host reads fetch the newest copy, and runs upload what they read and the host has newer. */
+ * `automatic_transfers` host reads fetch the newest copy (INGOT_UNREADY: it went with its context, and could not be
+ * fetched then), and runs upload what they read and the host has newer than that context.  Host values may be read and
+ * written by any thread: one at a time has a node's array, and transfers of it wait for him. */
 #ifndef INGOT_NODE_H
 #define INGOT_NODE_H
 
@@ -40,7 +42,8 @@ enum ingot_status ingot_node_wrap(struct ingot_runtime *, const struct ingot_nod
  * the padded count), else a copy into the interior.  Another count is INGOT_MISMATCH. */
 enum ingot_status ingot_node_reshape(struct ingot_runtime *, const struct ingot_node_options *, void *data,
                                      uint64_t count, struct ingot_node *);
-/* A view of a parent's leading axis, from row `first`: no memory of its own. */
+/* A view of a parent's leading axis, from row `first`: no memory of its own.  Its host array is a part of the parent's, and is
+ * as new as that: reading or writing a part reads the whole where that is newer on a device. */
 enum ingot_status ingot_node_slice(struct ingot_node parent, int64_t first, int64_t rows, struct ingot_node *);
 enum ingot_status ingot_node_close(struct ingot_node); /* contexts that hold it keep it alive; find no longer does */
 

@@ -25,16 +25,18 @@ struct ingot_location {
 /* A pool of 0 bytes is legal (and has an address of its own).  align: a power of two; 0: the device's. */
 enum ingot_status ingot_pool_open(struct ingot_device, uint64_t bytes, uint32_t align, enum ingot_slab_mode,
                                   uint32_t *pool);
-/* The same for an id the caller chose: a pool that has it is freed first. */
+/* The same for an id the caller chose; a pool that has it goes when the new one is there, and stays where it cannot be had. */
 enum ingot_status ingot_pool_replace(struct ingot_device, uint32_t pool, uint64_t bytes, uint32_t align,
                                      enum ingot_slab_mode);
-/* The caller's memory as a pool (a static array, a mapped file); never freed by us, and not counted as used.  Only on
- * devices with host memory (else INGOT_UNSUPPORTED).  It must stay until the pool is closed and its work has ended. */
+/* The caller's memory as a pool (a static array, a mapped file), aligned to 16 bytes (else INGOT_INVALID); never freed by
+ * us, and not counted as used.  Only on devices with host memory (else INGOT_UNSUPPORTED).  It must stay until the pool
+ * is closed and its work has ended. */
 enum ingot_status ingot_pool_adopt(struct ingot_device, void *memory, uint64_t bytes, uint32_t *pool);
-enum ingot_status ingot_pool_close(struct ingot_device, uint32_t pool);          /* an unknown id is no error */
+/* An unknown id is no error.  A pool that a context opened, or that holds constants: INGOT_BUSY, here and in replace. */
+enum ingot_status ingot_pool_close(struct ingot_device, uint32_t pool);
 enum ingot_status ingot_pool_bytes(struct ingot_device, uint32_t pool, uint64_t *bytes);
 
-/* Reuses the pool if it has room for `bytes`, else replaces it by a larger one; *pool 0: opens one. */
+/* Reuses the pool if it has room for `bytes` and lies as aligned as asked, else replaces it; *pool 0: opens one. */
 enum ingot_status ingot_pool_ensure(struct ingot_device, uint64_t bytes, uint32_t align, uint32_t *pool);
 
 /* Ordered on the stream.  Ranges are checked when submitted (INGOT_RANGE; INGOT_MISSING for a dead pool: the message has
@@ -55,15 +57,18 @@ struct ingot_buffer {
 
 enum ingot_status ingot_buffer_open(struct ingot_device, enum ingot_dtype, uint64_t count, struct ingot_buffer *);
 enum ingot_status ingot_buffer_close(struct ingot_device, struct ingot_buffer *);
-/* `host_room` is the size of the whole host array: both ranges are checked.  Waits until the copy is done. */
+/* `host_room` is the size of the whole host array: both ranges are checked.  Waits until the copy is done, so a task
+ * gets INGOT_WOULD_BLOCK, and nothing is queued. */
 enum ingot_status ingot_buffer_write(struct ingot_stream, const struct ingot_buffer *, const void *host,
                                      uint64_t host_room, uint64_t host_offset, uint64_t bytes);
 enum ingot_status ingot_buffer_read(struct ingot_stream, const struct ingot_buffer *, uint64_t offset, void *host,
 				    uint64_t host_room, uint64_t host_offset, uint64_t bytes);
 size_t            ingot_buffer_text(const struct ingot_buffer *, char *text, size_t room);        /* "f32[16] pool 3" */
 
-/* Groups of up to three dimensions, none of them 0; threads NULL: the device chooses.  More than the device's
- * `group_threads` in all is INGOT_RANGE; a count or a type that the kernel does not take is INGOT_MISMATCH.
+#define INGOT_MOST_GROUPS (UINT64_C(1) << 32)       /* of a launch, over all three dimensions */
+
+/* Groups of up to three dimensions, none of them 0; threads NULL: the device chooses.  More threads than the device's
+ * `group_threads`, or more groups than INGOT_MOST_GROUPS, is INGOT_RANGE; a count or a type that the kernel does not take is INGOT_MISMATCH.
  * Asynchronous. */
 enum ingot_status ingot_kernel_launch(struct ingot_stream, const struct ingot_module_kernel *, const uint32_t groups[3],
 				      const uint32_t *threads, const struct ingot_buffer *arguments, uint32_t count,

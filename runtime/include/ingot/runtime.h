@@ -16,7 +16,13 @@
  * it answers INGOT_STALE, also when the index serves another object by then; a handle of zeros is stale.  A handle dies
  * with its runtime.
  *
- * Any thread may call anything, tasks included, unless a call says otherwise.  What is submitted to one stream runs in
+ * Who opens closes: each open, new, load, link and init, and each event that a call hands out by `done` (NULL: none is
+ * made).  A call that needs an argument it is not given answers INGOT_INVALID; a `done`, and what a comment says, may be
+ * NULL.
+ *
+ * Any thread may call anything, tasks included, unless a call says otherwise.  A call that would wait for work answers
+ * INGOT_WOULD_BLOCK in a task, its `destroy`, a routine or a kernel: its stream stands meanwhile.  What takes long
+ * (memory, threads, values) is done without a lock that others wait for.  What is submitted to one stream runs in
  * the order of submission; what is submitted to several runs at once unless an event or a shared tensor orders it.
  *
  * Failure.  A task that returns not 0 fails, and stops its stream: what is queued behind it is not run.  The error is
@@ -24,7 +30,8 @@
  * ingot_stream_restart.  ingot_stream_failure reads it at any time.  Events of work that failed or did not run are
  * done, and ingot_event_sync gives each waiter the error.  Work on another stream that reads what a failed task should
  * have written, or waits for its event, fails in turn (INGOT_DEPENDENCY) and names the origin; work that only
- * overwrites it runs. */
+ * overwrites it runs.  Work that was not run wrote nothing: what it would have written is what it was before, with the
+ * failure of whoever did begin to write it last. */
 #ifndef INGOT_RUNTIME_H
 #define INGOT_RUNTIME_H
 
@@ -57,10 +64,15 @@ enum ingot_name_style { INGOT_NAME_ONLY_IDS, INGOT_NAME_UNDER_GRAD, INGOT_NAME_D
 #define INGOT_NO_SPARES UINT32_MAX             /* for tools that watch memory: each command is allocated */
 
 struct ingot_runtime_options {
-	/* Memory of the runtime itself (slabs come from the backend).  NULL: calloc and free.  Blocks come zeroed. */
+	/* Memory of the runtime itself (slabs come from the backend).  NULL: calloc and free.  Blocks come zeroed.  They may be
+	 * called with the runtime's lock held, and call nothing of the runtime. */
 	void *(*allocate)(void *user, size_t bytes);
 	void  (*release)(void *user, void *);
 	void *user;
+	/* Where the runtime was built for one thread (INGOT_THREADS=0: machines without an operating system) all memory, slabs
+	 * too, is of this block; it stays the caller's, for one runtime at a time.  Elsewhere NULL (INGOT_UNSUPPORTED). */
+	void *block;
+	size_t block_bytes;
 	const struct ingot_backend *const *backends; /* NULL-terminated, tried before the built-in sync and multicore */
 	uint32_t queue_capacity; /* commands a stream may hold; a submit to a full one blocks; 0: 4096 */
 	uint32_t spare_commands; /* blocks of finished commands kept for new ones; 0: as many as a stream may hold */
@@ -75,8 +87,9 @@ struct ingot_runtime_options {
 
 enum ingot_status ingot_runtime_open(struct ingot_runtime **, const struct ingot_runtime_options *);   /* NULL: all 0 */
 /* Finishes queued work (work that waits for an event nobody signalled is cancelled), closes all that is open.  With
- * handles still open INGOT_LEFT_OPEN is answered and the message counts them; everything is released all the same.
- * Not from a task.  NULL is fine. */
+ * handles still open, events too, INGOT_LEFT_OPEN is answered and the message counts them; everything is released all the
+ * same, in time that grows with what is open.  Devices and their default streams need not be closed.  Not from a task, and
+ * no other call beside it.  NULL is fine. */
 enum ingot_status ingot_runtime_close(struct ingot_runtime *);
 uint64_t          ingot_runtime_live(const struct ingot_runtime *);       /* blocks of memory held: for leak tests */
 
@@ -116,7 +129,8 @@ enum ingot_status ingot_device_get(struct ingot_runtime *, const char *backend, 
 enum ingot_status ingot_device_another(struct ingot_runtime *, const char *backend, int ordinal, struct ingot_device *);
 enum ingot_status ingot_device_default(struct ingot_runtime *,
                                        struct ingot_device *); /* ordinal 0 of the first ready one */
-/* Waits for its streams, closes them and the contexts on them, frees its pools. */
+/* Refuses new work (INGOT_STALE), waits for its streams, closes them and the contexts on them, frees its pools.  What waits
+ * for an event that nobody signalled, or was to signal, is cancelled.  Not from a task. */
 enum ingot_status ingot_device_close(struct ingot_device);
 enum ingot_status ingot_device_sync(struct ingot_device); /* await of all its streams, then forgets done events */
 enum ingot_status ingot_device_properties(struct ingot_device, struct ingot_properties *);
@@ -127,6 +141,13 @@ bool              ingot_device_equal(struct ingot_device, struct ingot_device);
 /* "backend:ordinal:id", as it stands in messages.  Text functions fill at most `room` bytes, end them with 0, and return
  * the length that the whole text has, like snprintf; 0 for a stale handle. */
 size_t            ingot_device_name(struct ingot_device, char *text, size_t room);
+/* Whether copies between them need not go through the host. */
+enum ingot_status ingot_device_peer(struct ingot_device, struct ingot_device, bool *);
+/* Lets the device use the caller's memory directly, for copies that do not stop the host; it stays the caller's, and is
+ * unpinned before it is freed or the device closed.  Where device memory is the host's nothing needs to be done.  Errors:
+ * INGOT_UNSUPPORTED, and the device's own. */
+enum ingot_status ingot_host_pin(struct ingot_device, void *, uint64_t bytes);
+enum ingot_status ingot_host_unpin(struct ingot_device, void *);
 /* The device's parallel-for, for libraries called by hand; NULL where it has none. */
 const struct ingot_parallel *ingot_device_parallel(struct ingot_device);
 
@@ -134,11 +155,15 @@ const struct ingot_parallel *ingot_device_parallel(struct ingot_device);
 
 enum ingot_status ingot_stream_default(struct ingot_device, struct ingot_stream *);  /* opened with the device */
 enum ingot_status ingot_stream_open(struct ingot_device, struct ingot_stream *);
-enum ingot_status ingot_stream_close(struct ingot_stream);       /* finishes its work; INGOT_BUSY with contexts on it */
-enum ingot_status ingot_stream_await(struct ingot_stream);       /* until it is idle; the error of its work, once */
+/* Finishes its work, but cancels what waits for an event that nobody signalled; INGOT_BUSY with contexts on it, and for the
+ * default stream.  Not from a task. */
+enum ingot_status ingot_stream_close(struct ingot_stream);
+/* Until what was submitted before is done, whatever others submit meanwhile; the error of its work, once. */
+enum ingot_status ingot_stream_await(struct ingot_stream);
 enum ingot_status ingot_stream_idle(struct ingot_stream, bool *idle);
 enum ingot_status ingot_stream_failure(struct ingot_stream, char *text, size_t room);     /* INGOT_OK: none */
-enum ingot_status ingot_stream_restart(struct ingot_stream); /* forgets the failure; what was skipped stays skipped */
+/* Waits for what is queued, which is skipped and stays so; then forgets the failure.  INGOT_LOST: its device is gone. */
+enum ingot_status ingot_stream_restart(struct ingot_stream);
 enum ingot_status ingot_stream_cancel(struct ingot_stream);      /* what has not begun is not run, and is no failure */
 enum ingot_status ingot_stream_device(struct ingot_stream, struct ingot_device *);
 bool              ingot_stream_equal(struct ingot_stream, struct ingot_stream);
@@ -147,6 +172,16 @@ uint32_t          ingot_stream_queued(struct ingot_stream);      /* commands not
 size_t            ingot_stream_name(struct ingot_stream, char *text, size_t room);   /* "backend:ordinal:id.number" */
 
 /* ---- tasks ---- */
+
+/* What a task reads or writes by itself, say by another library's call: it is ordered like a routine that does.  A read
+ * comes behind the last write (INGOT_UNREADY: there was none), a write behind that and all reads; what is submitted later
+ * comes behind the task.  node: in that context, a part of a node too (INGOT_MISSING: it is not there). */
+struct ingot_use {
+	struct ingot_context context;
+	struct ingot_node node;
+	bool write;                                    /* else it reads; what it leaves as it was it must read too */
+	bool merge;                                    /* the merge buffer of the context's stream instead: read */
+};
 
 struct ingot_task {
 	const char *name;                              /* copied; stands in messages and traces */
@@ -157,6 +192,8 @@ struct ingot_task {
 	void (*destroy)(void *argument); /* called once, also when the task was not run, or not accepted */
 	const struct ingot_event *waits;               /* the task starts after these */
 	uint32_t wait_count;
+	const struct ingot_use *uses;
+	uint32_t use_count;
 };
 
 enum ingot_status ingot_task_submit(struct ingot_stream, const struct ingot_task *,

@@ -25,7 +25,7 @@ enum ingot_status {
 	INGOT_CANCELLED,   /* not run, as it (or what it waits for) was cancelled */
 	INGOT_STOPPED,     /* the stream failed before and was not restarted; its error was reported once */
 	INGOT_WOULD_BLOCK, /* the call would wait for ever: an inline device and an event nobody has signalled, or a
-	                    * task that fills its own queue */
+	                    * task that waits for work or for room in a queue */
 	INGOT_CYCLE,       /* a wait that would wait for itself */
 	INGOT_MISMATCH,    /* the merge buffer holds another node, a type or a count differs */
 	INGOT_CONFLICT,    /* decisions about a node that cannot both hold, or a second owner of a shared node */
@@ -33,6 +33,7 @@ enum ingot_status {
 	INGOT_UNREADY,     /* a backend that was not initialised; a routine whose inputs nobody has written */
 	INGOT_DEVICE,      /* the backend reports an error of its own */
 	INGOT_LEFT_OPEN,   /* ingot_runtime_close: handles were still open (and are closed now) */
+	INGOT_LOST,        /* the device went away (reset, unplugged, an error it cannot recover from): for good */
 	INGOT_STATUS_COUNT
 };
 

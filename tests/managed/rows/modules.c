@@ -58,7 +58,7 @@ static void jit_open(struct wanted *w, const char *name, char *words)
 	w->options.name = name;
 	w->options.target = target_native();
 	w->options.threads = 1;
-	struct part *parts = batch_lower(&w->build, &w->options, w->files.at, (int)w->files.count, false);
+	struct part *parts = batch_lower(&w->build, &w->options, w->files.at, (int)w->files.count);
 	struct emit emit = { .build = &w->build, .arena = w->build.arena, .target = w->options.target, .templates = options_templates(&w->build, &w->options),
 		.name = name };
 	w->package.parts = parts;

@@ -6,6 +6,7 @@
 #include "rows.h"
 #include "backends/backends.h"
 #include "definitions/definitions.h"
+#include "definitions/rows.h"
 #include "emit/emit.h"
 #include "jit/jit.h"
 #include "pipeline.h"
@@ -55,8 +56,11 @@ static double of_row(enum scalar row, double x, double y, double z)
 	case SCALAR_less: return x < y;
 	case SCALAR_equal: return x == y;
 	case SCALAR_where: return r_where(x, y, z);
-	default: return NAN;
+	default: break;
 	}
+	double made;                                              /* the others: libm's, as --math double has them */
+	rows_double[row](1, &x, &y, &z, &made);
+	return made;
 }
 
 static int64_t of_integer_row(enum scalar row, int64_t x, int64_t y, int64_t z)
@@ -70,8 +74,14 @@ static int64_t of_integer_row(enum scalar row, int64_t x, int64_t y, int64_t z)
 	case SCALAR_shl: return x * ((int64_t)1 << y);
 	case SCALAR_shr: return (int64_t)floor((double)x / (double)((int64_t)1 << y));
 	case SCALAR_pow: return (int64_t)llround(pow((double)x, (double)y));
-	default: return (int64_t)of_row(row, (double)x, (double)y, (double)z);
+	default: break;
 	}
+	int64_t made;
+	double real = rows_double[row] ? of_row(row, (double)x, (double)y, (double)z) : NAN;
+	if (isfinite(real))
+		return (int64_t)real;
+	rows_integer[row](1, &x, &y, &z, &made);              /* what has no meaning among reals, as in x / 0 */
+	return made;
 }
 
 /* Below 0 pow of floats needs whole exponents, log and sqrt no such numbers at all. */
@@ -199,8 +209,8 @@ static const struct ingot_module *module(struct trial *t, struct program **progr
 		const char **input_names = new_array(build.arena, const char *, 8);
 		*program = make(&build, input_names);
 		const struct target *target = target_native();
-		struct lowered *lowered = lower(*program, target, OPTIMISE_SPEED, true, NULL);
-		struct part part = { .lowered = lowered, .name = "ops", .routine = "ops", .model = "ops", .input_names = input_names, .output_names = (*program)->output_names.at };
+		struct lowered *lowered = lower(*program, target, OPTIMISE_SPEED, NULL);
+		struct part part = { .lowered = lowered, .name = "ops", .routine = "ops", .model = "ops", .numbers = program_numbers(*program, ALGORITHMS_FAST), .input_names = input_names, .output_names = (*program)->output_names.at };
 		struct emit emit = { .build = &build, .arena = build.arena, .target = target, .templates = options_templates(&build, &(struct options){ 0 }), .name = "ops" };
 		struct package package = { .parts = &part, .part_count = 1, .name = "ops", .threads = 1, .options = "", .managed = true, .jobs = 2 };
 		if (t->jit)

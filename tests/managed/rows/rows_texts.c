@@ -145,12 +145,12 @@ static void h6(struct trial *t)
 			(int)strcspn(shared, ",\n"), shared, (int)strcspn(barrier, ",\n}"), barrier);
 	}
 	same_as_golden(words, "words.txt");
-	/* They stand in what is emitted: operands of a product are shared by the lanes of a warp. */
-	ingot_says(t, &code, "build window.onnxtxt --target cuda -o %s/cuda", t->folder);
-	char *cuda = file_text("%s/cuda/window.cu", t->folder);
+	/* They stand in what is emitted: rows between definitions are shared by the lanes of a warp. */
+	ingot_says(t, &code, "build rows.onnxtxt --target cuda -o %s/cuda", t->folder);
+	char *cuda = file_text("%s/cuda/rows.cu", t->folder);
 	CHECK(!code && strstr(cuda, "\t__shared__ float") && strstr(cuda, "\t__syncwarp();"));
-	ingot_says(t, &code, "build window.onnxtxt --no-compile -o %s/c", t->folder);
-	char *c = file_text("%s/c/window_kernels.c", t->folder);
+	ingot_says(t, &code, "build rows.onnxtxt --no-compile -o %s/c", t->folder);
+	char *c = file_text("%s/c/rows_kernels.c", t->folder);
 	CHECK(!code && !strstr(c, "__shared__") && !strstr(c, "__sync"));
 }
 
@@ -179,7 +179,7 @@ static const char *render(struct build *build, const char *op, const struct targ
 	push(program->arena, &program->outputs, y);
 	push(program->arena, &program->output_names, "y");
 	program_check(program);
-	struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, true, NULL);
+	struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, NULL);
 	struct emit emit = { .build = build, .arena = build->arena, .target = target, .templates = options_templates(build, &(struct options){ 0 }), .name = op };
 	struct text text;
 	text_init(&text, build);

@@ -78,11 +78,11 @@ static enum ingot_status f_call(void *q, int (*r)(const struct ingot_call *), st
 {
 	DUE(t) return real->call(q, r, c, code, t);
 }
-static enum ingot_status f_launch(void *q, const struct ingot_module_kernel *k, const uint32_t g[3],
+static enum ingot_status f_launch(void *q, void *m, const struct ingot_module_kernel *k, const uint32_t g[3],
                                   const uint32_t n[3], void *const *a, int *c, char *t)
 {
 	DUE(t)
-	return real->launch(q, k, g, n, a, c, t);
+	return real->launch(q, m, k, g, n, a, c, t);
 }
 
 const struct ingot_backend *fault_backend(const struct ingot_backend *backend)

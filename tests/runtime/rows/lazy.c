@@ -247,13 +247,15 @@ static enum ingot_status lazy_call(void *queue, int (*run)(const struct ingot_ca
 	return INGOT_OK;
 }
 
-static enum ingot_status lazy_launch(void *queue, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
+static enum ingot_status lazy_launch(void *queue, void *module, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
                                      const uint32_t threads[3], void *const *arguments, int *code, char *text)
 {
-	(void)queue, (void)text;
+	(void)queue, (void)module, (void)text;
 	struct ingot_group group = {.groups = {groups[0], groups[1], groups[2]},
 	                            .threads = {threads[0], threads[1], threads[2]}};
 	*code = 0;
+	if (!kernel->run)
+		return INGOT_UNSUPPORTED;
 	for (group.index[2] = 0; group.index[2] < groups[2]; group.index[2]++)
 		for (group.index[1] = 0; group.index[1] < groups[1]; group.index[1]++)
 			for (group.index[0] = 0; group.index[0] < groups[0] && !*code; group.index[0]++)
@@ -262,6 +264,7 @@ static enum ingot_status lazy_launch(void *queue, const struct ingot_module_kern
 }
 
 const struct ingot_backend backend_lazy = {
+        .version = INGOT_BACKEND_VERSION,
         .name = "lazy",
         .open = lazy_open,
         .close = lazy_close,

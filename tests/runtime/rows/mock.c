@@ -9,15 +9,37 @@
 #include "mock.h"
 #include "rows.h"
 
-enum operation_kind { DEVICE_COPY, PEER_COPY, COPY_IN, COPY_OUT, FILL, EVENT };
+enum operation_kind { DEVICE_COPY, PEER_COPY, COPY_IN, COPY_OUT, FILL, CALL, LAUNCH, WAIT, EVENT };
+
+/* How far a stream of the driver is; events hold it, so it outlives the stream. */
+struct position {
+	int refs;
+	uint64_t issued, executed;
+};
+
+struct mock_event {
+	struct position *of;
+	uint64_t until;
+};
+
+struct mock_module {
+	const struct ingot_module *of;
+};
 
 struct operation {
 	enum operation_kind kind;
 	void *to, *from;
 	size_t to_offset, from_offset, bytes;
 	int byte;
-	struct ingot_command *command; /* of an event */
+	struct ingot_command *command; /* of an EVENT */
 	enum ingot_status status;
+	int (*run)(const struct ingot_call *); /* CALL */
+	struct ingot_call *call;
+	const struct ingot_module_kernel *kernel; /* LAUNCH */
+	uint32_t groups[3], threads[3];
+	void *const *arguments;
+	int *code;
+	struct mock_event event; /* WAIT */
 	struct operation *next;
 };
 
@@ -35,6 +57,7 @@ struct mock_queue {
 	struct mock_device *device;
 	struct ingot_queue *ours;
 	struct operation *first, **last; /* issued, in order */
+	struct position *position;
 	enum ingot_status failed;        /* of an operation of the command at hand */
 	pthread_t thread;
 	bool woken, closing;
@@ -53,6 +76,11 @@ struct mock {
 
 static pthread_mutex_t counts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mock_counts counts;
+static bool held;                        /* the device executes nothing */
+static enum mock_fault planted;
+static int planted_after;
+static bool lost;
+static struct mock *latest;
 
 struct mock_counts mock_counts(void)
 {
@@ -62,12 +90,52 @@ struct mock_counts mock_counts(void)
 	return now;
 }
 
+void mock_hold(bool on)
+{
+	if (!latest)
+		return;
+	pthread_mutex_lock(&latest->lock);
+	held = on;
+	pthread_cond_broadcast(&latest->change);
+	pthread_mutex_unlock(&latest->lock);
+}
+
+void mock_fault(enum mock_fault fault, int after)
+{
+	pthread_mutex_lock(&counts_lock);
+	planted = fault;
+	planted_after = after;
+	pthread_mutex_unlock(&counts_lock);
+}
+
+/* Whether this call is the one that fails. */
+static bool fails(enum mock_fault fault)
+{
+	pthread_mutex_lock(&counts_lock);
+	bool now = planted == fault && planted_after-- <= 0;
+	if (now) {
+		planted = MOCK_NO_FAULT;
+		lost = lost || fault == MOCK_LOST;
+	}
+	pthread_mutex_unlock(&counts_lock);
+	return now;
+}
+
+static bool is_lost(void)
+{
+	pthread_mutex_lock(&counts_lock);
+	bool yes = lost;
+	pthread_mutex_unlock(&counts_lock);
+	return yes;
+}
+
 #define COUNT_ONE(statement) (pthread_mutex_lock(&counts_lock), (statement), pthread_mutex_unlock(&counts_lock))
 
 /* ---- the driver ---- */
 
-static enum ingot_status execute(const struct operation *one)
+static enum ingot_status execute(struct mock_queue *queue, const struct operation *one)
 {
+	enum ingot_status status;
 	struct mock_slab *to = one->to, *from = one->from;
 	char text[INGOT_BACKEND_TEXT];
 	switch (one->kind) {
@@ -81,10 +149,34 @@ static enum ingot_status execute(const struct operation *one)
 		return backend_lazy.copy_out(NULL, one->to, from->memory, one->from_offset, one->bytes, text);
 	case FILL:
 		return backend_lazy.fill(NULL, to->memory, one->to_offset, one->byte, one->bytes, text);
+	case CALL:
+		ingot_queue_inside(queue->ours);
+		status = backend_lazy.call(NULL, one->run, one->call, one->code, text);
+		ingot_queue_inside(NULL);
+		return status;
+	case LAUNCH:
+		ingot_queue_inside(queue->ours);
+		status = backend_lazy.launch(NULL, NULL, one->kernel, one->groups, one->threads, one->arguments, one->code, text);
+		ingot_queue_inside(NULL);
+		return status;
+	case WAIT:
 	case EVENT:
 		break;
 	}
 	return INGOT_OK;
+}
+
+/* With the lock. */
+static void position_drop(struct position *position)
+{
+	if (position && !--position->refs)
+		free(position);
+}
+
+static bool executable(const struct mock_queue *queue)
+{
+	const struct operation *one = queue->first;
+	return one && !held && (one->kind != WAIT || one->event.of->executed >= one->event.until);
 }
 
 static struct mock_queue *random_queue(struct mock *mock)
@@ -94,7 +186,7 @@ static struct mock_queue *random_queue(struct mock *mock)
 	for (struct mock_queue *queue = mock->queues; queue; queue = queue->next) {
 		mock->random ^= mock->random << 13, mock->random ^= mock->random >> 7,
 		        mock->random ^= mock->random << 17;
-		if (queue->first && (mock->random >> 33) % ++seen == 0)
+		if (executable(queue) && (mock->random >> 33) % ++seen == 0)
 			chosen = queue;
 	}
 	return chosen;
@@ -119,16 +211,26 @@ static void *device_thread(void *argument)
 			one->status = queue->failed;
 			queue->failed = INGOT_OK;
 		}
+		struct position *position = queue->position;
+		position->refs++;
 		pthread_mutex_unlock(&mock->lock);
-		enum ingot_status status = execute(one);
-		COUNT_ONE((counts.completed++, counts.events_live -= one->kind == EVENT));
+		enum ingot_status status = INGOT_OK;
+		if (one->kind != EVENT && one->kind != WAIT)
+			status = fails(MOCK_LOST) || is_lost() ? INGOT_LOST : fails(MOCK_EXECUTE) ? INGOT_DEVICE : execute(queue, one);
+		COUNT_ONE((counts.completed++, counts.events_live -= one->kind == EVENT,
+		           counts.in_flight -= one->kind == EVENT));
 		/* After this the queue may be closed and gone. */
 		if (one->kind == EVENT)
 			ingot_command_finish(one->command, one->status);
 		pthread_mutex_lock(&mock->lock);
-		if (status && one->kind != EVENT)
+		position->executed++;
+		if (one->kind != EVENT && !queue->failed)          /* an event's queue may be gone */
 			queue->failed = status;
+		if (one->kind == WAIT)
+			position_drop(one->event.of);
+		position_drop(position);
 		free(one);
+		pthread_cond_broadcast(&mock->change);
 	}
 	pthread_mutex_unlock(&mock->lock);
 	return NULL;
@@ -137,6 +239,10 @@ static void *device_thread(void *argument)
 static enum ingot_status issue(struct mock_queue *queue, struct operation what)
 {
 	struct mock *mock = queue->device->mock;
+	if (what.kind != EVENT && is_lost())
+		return INGOT_LOST;
+	if (what.kind != EVENT && fails(MOCK_ISSUE))
+		return INGOT_DEVICE;
 	struct operation *one = malloc(sizeof *one);
 	if (!one)
 		return INGOT_MEMORY;
@@ -144,8 +250,12 @@ static enum ingot_status issue(struct mock_queue *queue, struct operation what)
 	one->next = NULL;
 	COUNT_ONE((counts.issued++, counts.copies += what.kind == DEVICE_COPY,
 	           counts.peer_copies += what.kind == PEER_COPY, counts.events_made += what.kind == EVENT,
-	           counts.events_live += what.kind == EVENT));
+	           counts.events_live += what.kind == EVENT, counts.waits += what.kind == WAIT,
+	           counts.in_flight += what.kind == EVENT,
+	           counts.most_in_flight = counts.in_flight > counts.most_in_flight ? counts.in_flight
+	                                                                            : counts.most_in_flight));
 	pthread_mutex_lock(&mock->lock);
+	queue->position->issued++;
 	*queue->last = one;
 	queue->last = &one->next;
 	pthread_cond_broadcast(&mock->change);
@@ -165,7 +275,8 @@ static enum ingot_status mock_open(const struct ingot_backend_options *options, 
 	pthread_mutex_init(&mock->lock, NULL);
 	pthread_cond_init(&mock->change, NULL);
 	mock->random = options->seed * 2654435761u + 88172645463325252u;
-	COUNT_ONE(counts = (struct mock_counts){.last_copy_on = -1});
+	COUNT_ONE((counts = (struct mock_counts){.last_copy_on = -1}, planted = MOCK_NO_FAULT, held = lost = false));
+	latest = mock;
 	if (pthread_create(&mock->device, NULL, device_thread, mock)) {
 		backend_lazy.close(mock->lazy);
 		free(mock);
@@ -178,8 +289,11 @@ static enum ingot_status mock_open(const struct ingot_backend_options *options, 
 static void mock_close(void *state)
 {
 	struct mock *mock = state;
+	if (latest == mock)
+		latest = NULL;
 	pthread_mutex_lock(&mock->lock);
 	mock->closing = true;
+	held = false;
 	pthread_cond_broadcast(&mock->change);
 	pthread_mutex_unlock(&mock->lock);
 	pthread_join(mock->device, NULL);
@@ -248,6 +362,7 @@ static void *queue_thread(void *argument)
 			enum ingot_status status = ingot_command_run(command);
 			if (issue(queue, (struct operation){.kind = EVENT, .command = command, .status = status}))
 				ingot_command_finish(command, INGOT_MEMORY);
+			ingot_queue_issued(queue->ours);
 		}
 		pthread_mutex_lock(&mock->lock);
 	}
@@ -264,7 +379,13 @@ static enum ingot_status mock_queue_open(void *device, struct ingot_queue *ours,
 	queue->device = device;
 	queue->ours = ours;
 	queue->last = &queue->first;
+	if (!(queue->position = calloc(1, sizeof *queue->position))) {
+		free(queue);
+		return INGOT_MEMORY;
+	}
+	queue->position->refs = 1;
 	if (pthread_create(&queue->thread, NULL, queue_thread, queue)) {
+		free(queue->position);
 		free(queue);
 		return INGOT_MEMORY;
 	}
@@ -291,6 +412,7 @@ static void mock_queue_close(void *raw)
 	while (*link != queue)
 		link = &(*link)->next;
 	*link = queue->next;
+	position_drop(queue->position);
 	pthread_mutex_unlock(&mock->lock);
 	free(queue);
 }
@@ -347,17 +469,162 @@ static enum ingot_status mock_fill(void *queue, void *to, size_t to_offset, int 
 	             (struct operation){.kind = FILL, .to = to, .to_offset = to_offset, .byte = byte, .bytes = bytes});
 }
 
-/* Code of the host's: what a routine's own function would issue with the stream, is done when it comes back. */
+/* Code of the host's stands for what a routine's own function would issue: the device runs it in its turn. */
 static enum ingot_status mock_call(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *call,
                                    int *code, char *text)
 {
-	return backend_lazy.call(queue, run, call, code, text);
+	(void)text;
+	return issue(queue, (struct operation){.kind = CALL, .run = run, .call = call, .code = code});
 }
 
-static enum ingot_status mock_launch(void *queue, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
-                                     const uint32_t threads[3], void *const *arguments, int *code, char *text)
+static enum ingot_status launch(void *queue, const struct ingot_module_kernel *kernel, const uint32_t groups[3],
+                                const uint32_t threads[3], void *const *arguments, int *code)
 {
-	return backend_lazy.launch(queue, kernel, groups, threads, arguments, code, text);
+	return issue(queue, (struct operation){.kind = LAUNCH,
+	                                       .kernel = kernel,
+	                                       .groups = {groups[0], groups[1], groups[2]},
+	                                       .threads = {threads[0], threads[1], threads[2]},
+	                                       .arguments = arguments,
+	                                       .code = code});
+}
+
+static enum ingot_status mock_launch(void *queue, void *module, const struct ingot_module_kernel *kernel,
+                                     const uint32_t groups[3], const uint32_t threads[3], void *const *arguments,
+                                     int *code, char *text)
+{
+	if (!kernel->run)
+		return INGOT_UNSUPPORTED;
+	/* A kernel of a library is looked up in what was loaded of it. */
+	if (module && ((struct mock_module *)module)->of->kernels > kernel) {
+		snprintf(text, INGOT_BACKEND_TEXT, "the module has no kernel %s", kernel->name);
+		return INGOT_DEVICE;
+	}
+	return launch(queue, kernel, groups, threads, arguments, code);
+}
+
+static enum ingot_status mock_module_load(void *device, const struct ingot_module *module, void **loaded, char *text)
+{
+	struct mock_module *made = fails(MOCK_MODULE) ? NULL : malloc(sizeof *made);
+	(void)device;
+	if (!made) {
+		snprintf(text, INGOT_BACKEND_TEXT, "no room for the code of %s", module->name);
+		return INGOT_DEVICE;
+	}
+	made->of = module;
+	*loaded = made;
+	COUNT_ONE(counts.modules++);
+	return INGOT_OK;
+}
+
+static void mock_module_unload(void *device, void *loaded)
+{
+	(void)device;
+	COUNT_ONE(counts.modules--);
+	free(loaded);
+}
+
+static enum ingot_status mock_event_open(void *device, void **event, char *text)
+{
+	(void)device, (void)text;
+	return (*event = calloc(1, sizeof(struct mock_event))) ? INGOT_OK : INGOT_MEMORY;
+}
+
+static void mock_event_close(void *device, void *raw)
+{
+	struct mock *mock = ((struct mock_device *)device)->mock;
+	struct mock_event *event = raw;
+	pthread_mutex_lock(&mock->lock);
+	position_drop(event->of);
+	pthread_mutex_unlock(&mock->lock);
+	free(event);
+}
+
+static enum ingot_status mock_event_record(void *raw, void *to, char *text)
+{
+	struct mock_queue *queue = raw;
+	struct mock *mock = queue->device->mock;
+	struct mock_event *event = to;
+	if (fails(MOCK_RECORD)) {
+		snprintf(text, INGOT_BACKEND_TEXT, "the event cannot be recorded");
+		return INGOT_DEVICE;
+	}
+	pthread_mutex_lock(&mock->lock);
+	queue->position->refs++;
+	position_drop(event->of);
+	*event = (struct mock_event){queue->position, queue->position->issued};
+	pthread_mutex_unlock(&mock->lock);
+	return INGOT_OK;
+}
+
+static enum ingot_status mock_event_wait(void *raw, void *from, char *text)
+{
+	struct mock_queue *queue = raw;
+	struct mock *mock = queue->device->mock;
+	(void)text;
+	pthread_mutex_lock(&mock->lock);
+	struct mock_event event = *(struct mock_event *)from;
+	event.of->refs++;
+	pthread_mutex_unlock(&mock->lock);
+	enum ingot_status status = issue(queue, (struct operation){.kind = WAIT, .event = event});
+	if (status) {
+		pthread_mutex_lock(&mock->lock);
+		position_drop(event.of);
+		pthread_mutex_unlock(&mock->lock);
+	}
+	return status;
+}
+
+/* Any order that `after` allows, so a step whose edge is missing shows. */
+static enum ingot_status mock_schedule(void *raw, void *module, const struct ingot_issue *steps, uint32_t count, char *text)
+{
+	struct mock_queue *queue = raw;
+	bool *over = calloc(count + 1, sizeof *over);
+	enum ingot_status status = over ? INGOT_OK : INGOT_MEMORY;
+	COUNT_ONE(counts.schedules++);
+	for (uint32_t left = count, round = 0; left && !status; round++) {
+		uint32_t i = round % count;
+		bool ready = !over[i] && (left == count || (i ^ round) & 1 || round > 4 * count);
+		for (uint32_t k = 0; k < steps[i].after_count && ready; k++)
+			ready = over[steps[i].after[k]];
+		if (!ready)
+			continue;
+		const struct ingot_issue *step = steps + i;
+		over[i] = true;
+		left--;
+		if (step->kind == INGOT_STEP_KERNEL)
+			status = mock_launch(queue, module, step->kernel, step->groups, step->threads, step->arguments,
+			                     step->code, text);
+		else if (step->kind == INGOT_STEP_HOST)
+			status = mock_call(queue, step->host, step->call, step->code, text);
+		else if (step->kind == INGOT_STEP_COPY)
+			status = mock_copy(queue, step->to, step->to_offset, step->from, step->from_offset, step->bytes, text);
+		else if (step->kind == INGOT_STEP_CLEAR)
+			status = mock_fill(queue, step->to, step->to_offset, 0, step->bytes, text);
+	}
+	free(over);
+	return status;
+}
+
+static enum ingot_status mock_host_pin(void *device, void *memory, size_t bytes, char *text)
+{
+	(void)device, (void)memory, (void)bytes;
+	if (fails(MOCK_PIN)) {
+		snprintf(text, INGOT_BACKEND_TEXT, "no more memory can be pinned");
+		return INGOT_MEMORY;
+	}
+	COUNT_ONE(counts.pinned++);
+	return INGOT_OK;
+}
+
+static void mock_host_unpin(void *device, void *memory)
+{
+	(void)device, (void)memory;
+	COUNT_ONE(counts.pinned--);
+}
+
+static bool mock_peer(void *device, void *other)
+{
+	return !fails(MOCK_PEER) && ((struct mock_device *)device)->mock == ((struct mock_device *)other)->mock;
 }
 
 static void mock_properties(void *device, struct ingot_properties *properties)
@@ -368,6 +635,7 @@ static void mock_properties(void *device, struct ingot_properties *properties)
 static bool mock_supports(void *device, enum ingot_dtype dtype) { return backend_lazy.supports(device, dtype); }
 
 const struct ingot_backend backend_mock = {
+        .version = INGOT_BACKEND_VERSION,
         .name = "mock",
         .open = mock_open,
         .close = mock_close,
@@ -388,4 +656,14 @@ const struct ingot_backend backend_mock = {
         .fill = mock_fill,
         .call = mock_call,
         .launch = mock_launch,
+        .module_load = mock_module_load,
+        .module_unload = mock_module_unload,
+        .event_open = mock_event_open,
+        .event_close = mock_event_close,
+        .event_record = mock_event_record,
+        .event_wait = mock_event_wait,
+        .schedule = mock_schedule,
+        .host_pin = mock_host_pin,
+        .host_unpin = mock_host_unpin,
+        .peer = mock_peer,
 };

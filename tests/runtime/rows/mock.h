@@ -2,6 +2,7 @@
 #ifndef TESTS_RUNTIME_MOCK_H
 #define TESTS_RUNTIME_MOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mock_counts {
@@ -9,6 +10,14 @@ struct mock_counts {
 	uint32_t copies, peer_copies;     /* on one device, between two */
 	uint32_t events_made, events_live;
 	int last_copy_on;                 /* ordinal of the device whose stream the last copy was issued on */
+	uint32_t in_flight, most_in_flight;       /* commands that are issued and not done */
+	uint32_t waits;                   /* of a stream for another, by an event of the driver */
+	uint32_t modules, schedules, pinned;      /* loaded; issued whole; blocks of host memory */
 };
 struct mock_counts mock_counts(void); /* of the latest mock backend */
+void mock_hold(bool);                 /* while it does, the device executes nothing: all that is issued is in flight */
+
+/* What the driver fails at, once, after that many calls that went well.  LOST: executing, and from then on everything. */
+enum mock_fault { MOCK_NO_FAULT, MOCK_ISSUE, MOCK_EXECUTE, MOCK_LOST, MOCK_MODULE, MOCK_RECORD, MOCK_PIN, MOCK_PEER };
+void mock_fault(enum mock_fault, int after);
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "rows.h"
 #include "fault.h"
+#include "mock.h"
 #include "others.h"
 
 static const struct {
@@ -72,6 +73,7 @@ _Noreturn void check_failed(const char *file, int line, const char *what)
 	/* A fault on purpose may make any check fail; what is asked then is that nothing crashes, hangs or is lost. */
 	for (int i = 0; i < gate_count; i++)
 		atomic_store(&gates[i]->open, 1);
+	mock_hold(false);
 	if (second)
 		ingot_runtime_close(second);
 	if (open_trial && open_trial->runtime)

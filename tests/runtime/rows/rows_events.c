@@ -483,6 +483,7 @@ static void c15(struct trial *t)
 	CHECK(count == 8 * tasks_each(t));
 	struct nested n = { t, other_stream(t), &count };     /* tasks may submit too */
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = submit_inside, .argument = &n }, NULL));
+	OK(ingot_stream_await(t->stream));                    /* the task, and what it submitted before it ended is queued */
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_stream_await(n.other));
 	CHECK(count == 8 * tasks_each(t) + 2);
@@ -518,7 +519,28 @@ static void c16(struct trial *t)
 	after = mock_counts();
 	/* An operation for each write and the read, and a driver event for each command: record and wait are two more. */
 	CHECK(done && idle && after.issued == after.completed && after.events_live == 0);
-	CHECK(after.events_made - before.events_made == MANY + 3 && after.issued - before.issued == 2 * MANY + 4);
+	CHECK(after.events_made - before.events_made == MANY + 3 &&
+	      after.issued - before.issued == 2 * MANY + 4 + (after.waits - before.waits));
+
+	/* Issued is not done: with the device standing, 400 commands of a stream and those of another one that wait for them are
+	 * all in flight, and no host thread waits for any of them. */
+	enum { DEEP = 400 };
+	mock_hold(true);
+	for (int i = 0; i < DEEP; i++)
+		OK(ingot_pool_fill(t->stream, pool, 0, BYTES, i, NULL));
+	OK(ingot_pool_read(other, pool, 0, got, BYTES, &recorded));
+	OK(ingot_pool_fill(t->stream, pool, 0, BYTES, 9, NULL));  /* behind the read, on the first stream again */
+	for (int i = 0; i < 20000 && mock_counts().in_flight < DEEP + 2; i++)
+		usleep(500);
+	after = mock_counts();
+	CHECK(after.in_flight == DEEP + 2 && ingot_stream_queued(t->stream) == DEEP + 1);
+	OK(ingot_event_done(recorded, &done));
+	CHECK(!done);
+	mock_hold(false);
+	OK(ingot_event_sync(recorded));
+	CHECK(got[0] == (char)(DEEP - 1) && got[BYTES - 1] == (char)(DEEP - 1));
+	OK(ingot_device_sync(t->device));
+	CHECK(mock_counts().waits - before.waits >= 2 && mock_counts().in_flight == 0);
 }
 
 static void c17(struct trial *t)

@@ -1,0 +1,178 @@
+/* parse.c: a command line -> struct cli, by the table of options; and the frame that runs a command as a build. */
+#include "cli/cli.h"
+#include <getopt.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+static bool takes(const struct command *command, const struct option_row *row) { return (row->commands & command->bit) != 0; }
+
+const struct command *command_find(struct build *build, const char *name)
+{
+	struct choices choices = choices_for(build, name);
+	for (int i = 0; commands[i]; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+		choices_add(&choices, commands[i]->name);
+	}
+	fail(build, EXIT_USAGE, NULL, "no command \"%.200s\"%s", name, choices_text(&choices));
+}
+
+static NORETURN void no_option(struct cli *cli, const char *word)
+{
+	struct choices choices = choices_for(cli->build, arena_copy(cli->build->arena, word, strcspn(word, "=")));
+	for (int i = 0; i < option_row_count; i++)
+		if (takes(cli->command, &option_rows[i]))
+			choices_add(&choices, arena_printf(cli->build->arena, "--%s", option_rows[i].name));
+	fail(cli->build, EXIT_USAGE, NULL, "no option %.200s%s", choices.nearest.name, choices_text(&choices));
+}
+
+/* That the row knows this word, or any. */
+static void check_word(struct cli *cli, const struct option_row *row, const char *value)
+{
+	struct choices choices = choices_for(cli->build, value ? value : "");
+	const char *word = option_word(row, cli->command, 0);
+	bool any = !word;
+	for (int i = 0; (word = option_word(row, cli->command, i)) && !any; i++) {
+		choices_add(&choices, word);
+		any = !strcmp(word, value);
+	}
+	if (!any)
+		fail(cli->build, EXIT_USAGE, NULL, "--%s: no \"%.200s\"%s", row->name, value, choices_text(&choices));
+}
+
+static void set(struct cli *cli, const struct option_row *row, const char *value)
+{
+	if (row->argument && strchr(row->argument, ','))          /* CPU[,CPU] */
+		for (const char *word = value, *end; word; word = *end ? end + 1 : NULL) {
+			end = word + strcspn(word, ",");
+			check_word(cli, row, arena_copy(cli->build->arena, word, (size_t)(end - word)));
+		}
+	else
+		check_word(cli, row, value);
+	row->set(cli, row, value);
+}
+
+/* The word that getopt will look at next, for messages: it does not say which one was wrong when several letters stand in one. */
+static const char *next_word(int argc, char **argv)
+{
+	for (int i = optind ? optind : 1; i < argc; i++)
+		if (argv[i][0] == '-' && argv[i][1])
+			return argv[i];
+	return "-";
+}
+
+static void read_options(struct cli *cli, int argc, char **argv)
+{
+	enum { LETTERS = 256 };
+	struct option *longs = new_array(cli->build->arena, struct option, (size_t)option_row_count * 2 + 1);
+	const struct option_row *letters[LETTERS] = { NULL };
+	char *shorts = arena_alloc(cli->build->arena, (size_t)option_row_count * 2 + 2), *end = shorts;
+	int n = 0, code;
+	*end++ = ':';
+	for (int i = 0; i < option_row_count; i++) {
+		const struct option_row *row = &option_rows[i];
+		if (!takes(cli->command, row))
+			continue;
+		longs[n++] = (struct option){ row->name, row->argument ? required_argument : no_argument, NULL, LETTERS + i };
+		if (row->also)
+			longs[n++] = (struct option){ row->also, row->argument ? required_argument : no_argument, NULL, LETTERS + i };
+		if (row->letter) {
+			letters[(int)row->letter] = row;
+			*end++ = row->letter;
+			if (row->argument)
+				*end++ = ':';
+		}
+	}
+	optind = 0;                                           /* getopt begins anew */
+	opterr = 0;
+	for (;;) {
+		const char *word = next_word(argc, argv);
+		if ((code = getopt_long(argc, argv, shorts, longs, NULL)) == -1)
+			break;
+		if (code == ':')
+			fail(cli->build, EXIT_USAGE, NULL, "%s needs a value; see `ingot help %s`", word, cli->command->name);
+		if (code == '?')
+			no_option(cli, word);
+		set(cli, code < LETTERS ? letters[code] : &option_rows[code - LETTERS], optarg);
+	}
+}
+
+static void choose_cpu(struct cli *cli)
+{
+	struct options *options = &cli->options;
+	options->target = target_find(cli->cpu ? cli->cpu : cli->command->bit == IN_BUILD ? "x86-64-v3" : "native");
+	if (!strcmp(options->target->name, "cortex-m4") && !cli->optimise_given)
+		options->optimise = OPTIMISE_SIZE;
+	if (!strcmp(options->target->name, "cortex-m4") && !cli->algorithms_given)
+		options->algorithms = ALGORITHMS_DIRECT;
+	if (options->optimise == OPTIMISE_SIZE)
+		options->target = target_small(cli->build->arena, options->target);
+}
+
+static void parse(struct cli *cli, int argc, char **argv)
+{
+	const struct command *command = cli->command;
+	cli->options.threads = 1;
+	read_options(cli, argc, argv);
+	if (cli->help)
+		return;
+	while (optind < argc) {
+		if (cli->argument_count == command->most)
+			fail(cli->build, EXIT_USAGE, NULL, "\"%s\" is one argument too many; usage: ingot %s %s; see `ingot help %s`", argv[optind], command->name,
+				command->arguments, command->name);
+		cli->arguments[cli->argument_count++] = argv[optind++];
+	}
+	if (cli->argument_count < command->least)
+		fail(cli->build, EXIT_USAGE, NULL, "usage: ingot %s %s; see `ingot help %s`", command->name, command->arguments, command->name);
+	cli->options.model = cli->arguments[0];
+	if (command->bit & IN_MODEL)
+		choose_cpu(cli);
+}
+
+bool cli_takes_cuda(struct cli *cli)
+{
+	bool cuda = cli->target && !strcmp(cli->target, target_cuda.name);
+	if (cuda && (cli->cpu || cli->options.threads > 1))
+		fail(cli->build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
+	if (cuda)
+		cli->options.target = &target_cuda;
+	return cuda;
+}
+
+const struct engine_kind *cli_engine(struct cli *cli)
+{
+	const struct engine_kind *kind = engine_find(cli->target ? cli->target : "c");
+	if (kind->native)
+		target_ask(cli->build, cli->options.target);
+	return kind;
+}
+
+int cli_main(const struct command *command, int argc, char **argv)
+{
+	struct build build;
+	struct cli cli = { .build = &build, .command = command };
+	volatile bool json = false;
+	for (int i = 1; i < argc; i++)
+		json = json || !strcmp(argv[i], "--json");
+	build_init(&build);
+	if (BUILD_TRY(&build)) {
+		target_native_check(&build);
+		parse(&cli, argc, argv);
+		if (cli.help)
+			help_command(command, stdout);
+		else
+			command->run(&cli);
+	}
+	int code = build.code;
+	if (code && *build.message) {
+		fprintf(stderr, "ingot %s: %s\n%s", command->name, build.message, build.detail);
+		if (json) {
+			json_t *error = json_pack("{s:i,s:s}", "exit", code, "error", build.message);
+			json_dumpf(error, stdout, JSON_COMPACT);
+			putchar('\n');
+			json_decref(error);
+		}
+	}
+	build_release(&build);
+	return code;
+}

@@ -1,0 +1,129 @@
+/* block.c: what a product needs besides (contraction.c) where a block of warps makes it: a's rows and b's panel come into shared memory in chunks of
+ * the terms, by quads of floats where addresses allow, else float by float. */
+#include "emit/contraction.h"
+#include <inttypes.h>
+
+enum { QUAD = 4 };
+
+int block_a_step(const struct contraction *c) { return c->depth + QUAD; }        /* quads stay aligned, and rows begin in other banks */
+static bool b_turned(const struct contraction *c) { return c->b_mode != B_PACKED && index_factor(c->b_at, c->column) != 1; }
+int block_b_step(const struct printing *p)
+{
+	return p->c->tile_vecs * p->emit->target->lanes + b_turned(p->c);          /* turned: neighbours along the terms lie in other banks */
+}
+
+/* Where neighbours of `along` are neighbours in memory, four by four: every other step is a multiple of four. */
+static bool in_quads(const struct contraction *c, const struct index *at, int along)
+{
+	if (along < 0 || index_factor(at, along) != 1 || c->extents[along] % QUAD || at->constant % QUAD)
+		return false;
+	for (int v = 0; v <= c->column + c->terms; v++)
+		if (v != along && index_factor(at, v) % QUAD)
+			return false;
+	return true;
+}
+
+/* [{name, by, extent}] of a run of variables, the outermost first: each is the whole / by % extent. */
+static struct value axes_of(struct printing *p, int first, int count)
+{
+	struct value list = value_list(p->arena);
+	int64_t by = 1;
+	for (int v = first + count - 1; v >= first; v--)
+		by *= p->c->extents[v];
+	for (int v = first; v < first + count; v++) {
+		struct value axis = value_dict(p->arena);
+		by /= p->c->extents[v];
+		value_dict_set(axis, "name", value_string(p->names[v]));
+		value_dict_set(axis, "by", value_int(by));
+		value_dict_set(axis, "extent", value_int(p->c->extents[v]));
+		value_list_add(list, axis);
+	}
+	return list;
+}
+
+static struct value a_value(struct printing *p, struct printer *printer)
+{
+	const struct contraction *c = p->c;
+	int inner = c->column + c->terms, row = contraction_row(c);
+	bool quads = in_quads(c, c->a_at, inner);
+	struct value a = value_dict(p->arena);
+	struct text there;
+	text_init(&there, p->emit->build);
+	for (int i = 0; i < c->pad_count; i++) {
+		const struct range *pad = &c->arranged_pads[i];
+		const char *at = printer_index(printer, pad->at);
+		quads &= !index_uses(pad->at, inner);
+		text_printf(&there, " && %s >= %" PRId64 " && %s < %" PRId64, at, pad->from, at, pad->to);
+	}
+	value_dict_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count));
+	value_dict_set(a, "floats", value_int(quads ? QUAD : 1));
+	value_dict_set(a, "by_rows", value_bool(!quads && row >= 0 && index_factor(c->a_at, row) == 1));
+	value_dict_set(a, "step", value_int(block_a_step(c)));
+	value_dict_set(a, "from", value_string(printer_address(printer, c->a->of, c->a_at)));
+	text_release(&there);
+	return a;
+}
+
+static struct value b_value(struct printing *p, struct printer *printer)
+{
+	const struct contraction *c = p->c;
+	const struct index *with[MAX_VARS] = { 0 };
+	struct value b = value_dict(p->arena);
+	bool packed = c->b_mode == B_PACKED, quads = packed || in_quads(c, c->b_at, c->column);
+	p->names[SPARE_VEC] = "q";
+	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
+	value_dict_set(b, "columns", value_int(c->extents[c->column]));
+	value_dict_set(b, "packed", value_bool(packed));
+	value_dict_set(b, "floats", value_int(quads ? QUAD : 1));
+	value_dict_set(b, "by_terms", value_bool(b_turned(c) && index_factor(c->b_at, c->column + c->terms) == 1));
+	value_dict_set(b, "step", value_int(block_b_step(p)));
+	value_dict_set(b, "from", packed ? value_none() : value_string(printer_address(printer, c->b->of, index_substitute(p->arena, c->b_at, with))));
+	p->names[SPARE_VEC] = "v";
+	return b;
+}
+
+struct value block_value(struct printing *p, struct printer *printer)
+{
+	const struct contraction *c = p->c;
+	struct value block = value_dict(p->arena), passed = value_list(p->arena);
+	int64_t rows = 1, terms = 1, most = 0, far = 1;
+	int lanes = p->emit->target->lanes, tall = c->warps * c->tile_rows;
+	for (int v = c->batches; v < c->column; v++)
+		rows *= c->extents[v];
+	for (int t = 0; t < c->terms; t++)
+		terms *= c->extents[c->column + 1 + t];
+	for (size_t i = 0; i < p->kernel->params.count; i++) {
+		const struct definition *d = p->kernel->params.at[i].of;
+		value_list_add(passed, value_string(p->kernel->params.at[i].name));
+		int64_t elements = placed(d)->bytes / (int64_t)dtype_bytes(d->type, 1);
+		most = elements > most ? elements : most;
+	}
+	for (int v = 0; v < c->batches; v++)
+		value_list_add(passed, value_string(p->names[v]));
+	int64_t stage = (int64_t)tall * block_a_step(c) + (int64_t)c->depth * block_b_step(p), floats = c->stages * stage;
+	value_dict_set(block, "warps", value_int(c->warps));
+	value_dict_set(block, "depth", value_int(c->depth));
+	value_dict_set(block, "rows", value_int(rows));
+	value_dict_set(block, "terms", value_int(terms));
+	value_dict_set(block, "chunks", value_int((terms + c->depth - 1) / c->depth));
+	value_dict_set(block, "whole", value_bool(rows % tall == 0));
+	value_dict_set(block, "tall", value_int(tall));
+	value_dict_set(block, "wide", value_int(c->tile_vecs * lanes));
+	/* Addresses behind the last row or term are reckoned too, though nothing is read there. */
+	for (int v = 0; v <= c->column + c->terms; v++) {
+		far = index_factor(c->a_at, v) > far ? index_factor(c->a_at, v) : far;
+		far = c->b_mode != B_PACKED && index_factor(c->b_at, v) > far ? index_factor(c->b_at, v) : far;
+	}
+	value_dict_set(block, "index", value_string(most + (tall + c->depth) * far < INT32_MAX ? "int" : "long"));
+	value_dict_set(block, "passed", passed);
+	value_dict_set(block, "axes", axes_of(p, c->batches, c->rows));
+	value_dict_set(block, "term_axes", axes_of(p, c->column + 1, c->terms));
+	value_dict_set(block, "stages", value_int(c->stages));
+	value_dict_set(block, "unroll", value_int(c->tile_rows * c->tile_vecs > 32 ? 1 : c->tile_rows * c->tile_vecs > 8 ? 2 : 8));
+	value_dict_set(block, "stage", value_int(stage));
+	value_dict_set(block, "shared", value_int(floats));
+	value_dict_set(block, "heavy_rows", value_int(floats / c->warps / (c->tile_vecs * lanes)));
+	value_dict_set(block, "a", a_value(p, printer));
+	value_dict_set(block, "b", b_value(p, printer));
+	return block;
+}

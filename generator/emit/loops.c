@@ -1,0 +1,284 @@
+/* loops.c: generic kernels: statements -> values for templates/c/loops.jinja -> text.  Expressions are printed here, by emit/expression.c. */
+#include "emit/emit.h"
+#include "loops/loops.h"
+#include "ingot/template.h"
+
+struct emitting {
+	struct loops *loops;
+	struct arena *arena;
+	const char **names;               /* of variables */
+	bool *changes;                    /* by number of cell: a register that is set again, a buffer or array that is stored to */
+	bool *common;                     /* by number of cell: what one lane stores, another may load: where lanes are threads */
+	int64_t scratch;                  /* bytes of common arrays */
+	struct printer printer;
+};
+
+static const char *name_of_buffer(void *user, const struct definition *of) { (void)user; return of->name; }
+
+static struct held held_by_cell(void *user, const struct expr *load)
+{
+	struct emitting *e = user;
+	const struct cell *cell = cell_of_load(load);
+	struct held held = { .vector = cell->vector, .changes = e->changes[cell->of.number] };
+	if (cell->kind == CELL_REGISTER)
+		held.text = cell->of.name;
+	else if (cell->vector)
+		held.text = printer_element(&e->printer, load->of, load->at[0]);
+	return held;
+}
+
+static void note_changes(struct emitting *e, const struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		const struct stmt *stmt = block->at[i];
+		if (stmt->kind == STMT_STORE || (stmt->kind == STMT_SET && !stmt->declare))
+			e->changes[stmt->cell->of.number] = true;
+		note_changes(e, &stmt->body);
+		note_changes(e, &stmt->other);
+	}
+}
+
+/* Where a lane is a thread, an array is each thread's own unless vectors lie in it, or it is too large for that; buffers that the kernel
+ * reads again are everyone's.  Templates of such targets let the threads meet around stores to them. */
+enum { OWN_MOST = 64 };
+static void note_common(struct emitting *e, const struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		const struct stmt *stmt = block->at[i];
+		const struct cell *cell = stmt->cell;
+		if (stmt->kind == STMT_STORE && cell->kind == CELL_ARRAY && !cell->vector && stmt->lane >= 0)
+			e->common[cell->of.number] = true;
+		if (stmt->kind == STMT_ARRAY && !cell->vector && cell->size > OWN_MOST)
+			e->common[cell->of.number] = true;
+		const struct definition *owner = cell ? e->loops->owners.at[cell->of.number] : NULL;
+		for (size_t r = 0; stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner && r < placed(owner)->readers.count; r++)
+			e->common[cell->of.number] |= placed(placed(owner)->readers.at[r])->kernel == e->loops->kernel;
+		note_common(e, &stmt->body);
+		note_common(e, &stmt->other);
+	}
+}
+
+static void put(struct value dict, const char *key, const char *text) { value_dict_set(dict, key, value_string(text)); }
+
+static struct value entry(struct emitting *e, struct value list, const char *kind)
+{
+	struct value dict = value_dict(e->arena);
+	put(dict, "kind", kind);
+	value_list_add(list, dict);
+	return dict;
+}
+
+static const char *type_of(const struct cell *cell) { return cell->vector ? "vec" : dtypes[cell->of.type].c; }
+
+/* ---- straight lines ---- */
+static bool is_leaf(const struct stmt *stmt) { return (stmt->kind == STMT_SET || stmt->kind == STMT_STORE) && !stmt->square; }
+
+static void emit_square(struct emitting *e, const struct stmt *stmt, struct value list)
+{
+	struct printer *p = &e->printer;
+	struct value square = entry(e, list, "square");
+	put(square, "to", printer_address(p, &stmt->cell->of, stmt->at));
+	put(square, "from", printer_address(p, stmt->value->of, stmt->value->at[0]));
+	value_dict_set(square, "to_row", value_int(stmt->square));
+	value_dict_set(square, "from_row", value_int(index_factor(stmt->value->at[0], stmt->lane)));
+}
+
+static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value list)
+{
+	struct printer *p = &e->printer;
+	const char *value = printer_value(p, stmt->value);
+	if (dtypes[stmt->cell->of.type].class != CLASS_FLOAT && stmt->cell->of.type != DTYPE_I64)
+		value = arena_printf(e->arena, "(%s)(%s)", dtypes[stmt->cell->of.type].c, value);
+	for (size_t i = 0; i < p->lets.count; i++) {
+		struct value let = entry(e, list, "let");
+		put(let, "type", p->lets.at[i].type);
+		put(let, "name", p->lets.at[i].name);
+		put(let, "value", p->lets.at[i].value);
+	}
+	p->lets.count = 0;
+	struct cell *cell = stmt->cell;
+	if (stmt->kind == STMT_SET) {
+		struct value set = entry(e, list, !stmt->declare ? "set" : e->changes[cell->of.number] ? "begin" : "let");
+		put(set, "type", type_of(cell));
+		put(set, "name", cell->of.name);
+		put(set, "value", value);
+		if (stmt->keep)
+			put(set, "keep", p->left);
+		return;
+	}
+	int64_t factor = stmt->lane >= 0 && !cell->vector ? index_factor(stmt->at, stmt->lane) : 0;
+	struct value store = entry(e, list, !factor ? "put" : factor == 1 ? "store" : "scatter");
+	put(store, "to", factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at));
+	put(store, "value", value);
+	put(store, "type", type_of(cell));
+	value_dict_set(store, "common", value_bool(e->common[cell->of.number]));
+	if (e->loops->target->log && cell->kind == CELL_BUFFER) {
+		const struct definition *owner = e->loops->owners.at[cell->of.number];
+		put(store, "log", emit_literal(e->arena, owner ? owner->name : cell->of.name));
+		put(store, "index", printer_index(p, stmt->at));
+		put(store, "text", emit_literal(e->arena, value));
+	}
+	if (factor > 1 || factor < 0)
+		value_dict_set(store, "step", value_int(factor));
+	if (stmt->left)
+		put(store, "left", p->left);
+}
+
+/* The statements from `i` on that can be printed as one straight line; what they share gets a name. */
+static size_t emit_line(struct emitting *e, const struct block *block, size_t i, struct value list)
+{
+	VECTOR(const struct expr *) roots = { 0 };
+	const struct stmt *first = block->at[i];
+	size_t end = i;
+	for (; end < block->count && is_leaf(block->at[end]) && block->at[end]->lane == first->lane && block->at[end]->left == first->left; end++)
+		push(e->arena, &roots, block->at[end]->value);
+	e->printer.lane = first->lane;
+	e->printer.left = first->left ? arena_printf(e->arena, "%d", first->left) : NULL;
+	printer_share(&e->printer, roots.at, roots.count);
+	for (; i < end; i++)
+		emit_leaf(e, block->at[i], list);
+	e->printer.numbering = NULL;
+	return end;
+}
+
+struct using { int var; bool used; };
+static void see_use(void *user, const struct index *index, bool address)
+{
+	struct using *u = user;
+	(void)address;
+	u->used |= index_uses(index, u->var);
+}
+
+static bool is_used(const struct block *block, size_t from, int var)
+{
+	struct using u = { var, false };
+	struct block rest = { .at = block->at + from, .count = block->count - from };
+	block_indices(&rest, see_use, &u);
+	return u.used;
+}
+
+static struct value emit_block(struct emitting *e, const struct block *block);
+
+static const char *condition_of(struct emitting *e, const struct stmt *stmt)
+{
+	const char *text = NULL;
+	for (int i = 0; i < stmt->range_count; i++) {
+		const char *one = printer_range(&e->printer, &stmt->ranges[i]);
+		text = text ? arena_printf(e->arena, "%s && %s", text, one) : one;
+	}
+	return text;
+}
+
+static void emit_stmt(struct emitting *e, const struct block *block, size_t i, struct value list)
+{
+	static const char *const joins[] = {
+		[REDUCE_SUM] = "vec_sum", [REDUCE_MAX] = "vec_largest", [REDUCE_MIN] = "vec_smallest", [REDUCE_PROD] = "vec_product",
+	};
+	const struct stmt *stmt = block->at[i];
+	struct value made;
+	e->printer.lane = -1;
+	e->printer.left = NULL;
+	switch (stmt->kind) {
+	case STMT_FOR:
+		made = entry(e, list, stmt->role == ROLE_BLOCKS ? "blocks" : "for");
+		put(made, "name", e->names[stmt->var]);
+		value_dict_set(made, "extent", value_int(stmt->extent));
+		value_dict_set(made, "step", value_int(stmt->step));
+		value_dict_set(made, "body", emit_block(e, &stmt->body));
+		break;
+	case STMT_IF:
+		made = entry(e, list, "if");
+		put(made, "condition", condition_of(e, stmt));
+		value_dict_set(made, "body", emit_block(e, &stmt->body));
+		value_dict_set(made, "other", emit_block(e, &stmt->other));
+		break;
+	case STMT_SCOPE:
+		made = entry(e, list, "scope");
+		value_dict_set(made, "body", emit_block(e, &stmt->body));
+		break;
+	case STMT_INDEX:
+		if (!is_used(block, i + 1, stmt->var))
+			break;
+		made = entry(e, list, "let");
+		put(made, "type", "long");
+		put(made, "name", e->names[stmt->var]);
+		put(made, "value", printer_index(&e->printer, stmt->at));
+		break;
+	case STMT_ARRAY:
+		made = entry(e, list, "array");
+		put(made, "type", type_of(stmt->cell));
+		put(made, "name", stmt->cell->of.name);
+		value_dict_set(made, "extent", value_int(stmt->cell->size));
+		value_dict_set(made, "common", value_bool(e->common[stmt->cell->of.number]));
+		if (e->common[stmt->cell->of.number])
+			e->scratch += stmt->cell->size * (int64_t)dtypes[stmt->cell->of.type].bits / 8;
+		value_dict_set(made, "align", value_int(stmt->cell->vector || stmt->cell->of.type != DTYPE_F32 || e->loops->target->lanes == 1 ? 0
+			: 4 * e->loops->target->lanes));
+		break;
+	case STMT_JOIN:
+		made = entry(e, list, "let");
+		put(made, "type", dtypes[stmt->cell->of.type].c);
+		put(made, "name", stmt->cell->of.name);
+		put(made, "value", arena_printf(e->arena, "%s(%s)", joins[stmt->reduce[0]], stmt->from->of.name));
+		break;
+	case STMT_STORE:
+		emit_square(e, stmt, list);
+		break;
+	case STMT_SET:
+		break;
+	}
+}
+
+static struct value emit_block(struct emitting *e, const struct block *block)
+{
+	struct value list = value_list(e->arena);
+	for (size_t i = 0; i < block->count; ) {
+		if (is_leaf(block->at[i]))
+			i = emit_line(e, block, i, list);
+		else
+			emit_stmt(e, block, i++, list);
+	}
+	return list;
+}
+
+/* ---- the function ---- */
+/* Parameters that no statement names: a pad of everything, a tensor without elements. */
+static struct value unused_of(struct emitting *e)
+{
+	struct value unused = value_list(e->arena);
+	for (size_t i = 0; i < e->loops->cells.count; i++) {
+		const struct cell *cell = e->loops->cells.at[i];
+		if (cell->kind == CELL_BUFFER && !cell_is_loaded(&e->loops->body, cell) && !cell_is_stored(&e->loops->body, cell))
+			value_list_add(unused, value_string(cell->of.name));
+	}
+	return unused;
+}
+
+void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	struct arena arena;
+	arena_init(&arena, emit->build);
+	struct loops *loops = loops_lower(emit->build, &arena, emit->target, kernel);
+	loops_name(loops);
+	struct emitting e = { .loops = loops, .arena = &arena, .names = new_array(&arena, const char *, loops->vars.count + 1),
+		.changes = new_array(&arena, bool, loops->cells.count + 1), .common = new_array(&arena, bool, loops->cells.count + 1) };
+	for (size_t i = 0; i < loops->vars.count; i++)
+		e.names[i] = loops->vars.at[i].name;
+	note_changes(&e, &loops->body);
+	note_common(&e, &loops->body);
+	e.printer = (struct printer){ .arena = &arena, .target = emit->target, .lane = -1, .names = e.names, .buffer = name_of_buffer,
+		.held = held_by_cell, .user = &e };
+	struct value globals = value_dict(&arena);
+	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(globals, "target", emit_target_value(emit));
+	value_dict_set(globals, "logger", value_string(arena_printf(&arena, "%s_log_line", emit->name)));
+	value_dict_set(globals, "unused", unused_of(&e));
+	value_dict_set(globals, "body", emit_block(&e, &loops->body));
+	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {
+		arena_release(&arena);
+		fail(emit->build, EXIT_LIMIT, kernel->root->name, "its rows take %lld bytes of scratch; %s has %lld", (long long)e.scratch, emit->target->name,
+			(long long)emit->target->scratch_bytes);
+	}
+	template_render(emit->templates, kernel->template_name, globals, out);
+	arena_release(&arena);
+}

@@ -1,0 +1,41 @@
+/* lower.c: kernel -> statements, through all passes. */
+#include "loops/loops.h"
+
+struct loops *loops_lower(struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
+{
+	static void (*const passes[])(struct loops *) = {
+		loops_unroll,             /* before split: a window's selects are decided tap by tap */
+		loops_split,
+		loops_collapse,           /* after split: its parts are often dense */
+		loops_fuse,
+		loops_vectorise,
+		loops_tile,               /* last: neighbours of whole vectors */
+	};
+	struct loops *loops = loops_build(build, arena, target, kernel);
+	for (size_t i = 0; i < COUNT(passes); i++) {
+		if (build->check)
+			loops_check(loops);
+		passes[i](loops);
+	}
+	loops_check(loops);
+	return loops;
+}
+
+void loops_finish(struct lowered *lowered, struct kernel *kernel)
+{
+	struct arena *arena = lowered->arena, scratch;        /* statements are made again where they are printed */
+	const struct target *target = lowered->target;
+	arena_init(&scratch, arena->build);
+	struct loops *loops = loops_lower(arena->build, &scratch, target, kernel);
+	kernel->blocks = loops->blocks;
+	kernel->blocks_of = arena_copy(arena, loops->blocks_of, strlen(loops->blocks_of));
+	kernel->tile = loops->tile ? arena_copy(arena, loops->tile, strlen(loops->tile))
+		: target->lanes > 1 ? arena_printf(arena, "%d lanes", target->lanes) : "scalar";
+	kernel->template_name = arena_printf(arena, "%s/loops.jinja", target->family);
+	arena_release(&scratch);
+}
+
+void loops_print_kernel(const struct lowered *lowered, const struct kernel *kernel, struct text *out)
+{
+	loops_print(loops_lower(lowered->program->build, lowered->arena, lowered->target, kernel), out);
+}

@@ -1,0 +1,173 @@
+/* grid.c: GridSample: data at places that another tensor says, from -1 to 1.  For each place and dimension a few taps; their indices, their weights and
+ * whether they lie outside are maps over the grid, the output is a sum of taps. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+enum mode { LINEAR, NEAREST, CUBIC };
+enum padding { ZEROS, BORDER, REFLECTION };
+enum { ANY_RANK = 20 };
+
+static int choice(const struct node *node, const char *name, const char *const *names)
+{
+	const char *given = attribute_string(node, name);
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(given, names[i]))
+			return i;
+	node_fail(node, EXIT_INVALID, "%s: %s is \"%s\", %s, %s or %s is right", node->type, name, given, names[0], names[1], names[2]);
+}
+
+static enum mode mode_of(const struct node *node)
+{
+	static const char *const names[] = { "linear", "nearest", "cubic" }, *const old[] = { "bilinear", "nearest", "bicubic" };
+	return (enum mode)choice(node, "mode", node->since < ANY_RANK ? old : names);
+}
+
+static enum padding padding_of(const struct node *node)
+{
+	static const char *const names[] = { "zeros", "border", "reflection" };
+	return (enum padding)choice(node, "padding_mode", names);
+}
+
+void infer_grid_sample(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	enum dtype type = infer_number_type(node, 0);
+	infer_float_type(node, 1);
+	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT)
+		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
+	enum mode mode = mode_of(node);
+	padding_of(node);
+	const struct tensor *x = node->in[0], *grid = node->in[1];
+	if (x->rank < 0 || grid->rank < 0) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	if (x->rank != grid->rank || x->rank < 3 || (node->since < ANY_RANK && x->rank != 4))
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the grid has %d, %s are right", node->type, x->rank, grid->rank,
+			node->since < ANY_RANK ? "4" : "as many and at least 3");
+	if (mode == CUBIC && x->rank != 4)
+		node_fail(node, EXIT_INVALID, "%s: cubic of %d dimensions, 4 are right", node->type, x->rank);
+	if (2 * (x->rank - 2) + 2 > MAX_RANK)
+		node_fail(node, EXIT_LIMIT, "%s: data has %d dimensions", node->type, x->rank);
+	for (int i = 0; i < 2; i++) {
+		struct dim is = i ? grid->dims[grid->rank - 1] : grid->dims[0], want = i ? dim_of(x->rank - 2) : x->dims[0];
+		if (dim_is_known(is) && dim_is_known(want) && is.extent != want.extent)
+			node_fail(node, EXIT_INVALID, "%s: dimension %d of the grid is %" PRId64 ", %" PRId64 " is right", node->type, i ? grid->rank - 1 : 0,
+				is.extent, want.extent);
+	}
+	for (int d = 0; d < x->rank; d++) {
+		if (d > 1 && x->dims[d].extent == 0)
+			node_fail(node, EXIT_INVALID, "%s: dimension %d of the data has no element", node->type, d);
+		dims[d] = d < 2 ? x->dims[d] : grid->dims[d - 1];
+	}
+	infer_output(node, 0, type, x->rank, dims);
+}
+
+/* Weight of a tap that lies `far` from the place, of Keys' cubic with a = -0.75 or linear. */
+static const struct expr *weight_of(struct definer *definer, enum mode mode, const struct expr *far)
+{
+	enum dtype type = far->type;
+	double a = -0.75;
+#define N(number) expr_number(definer->arena, type, number)
+#define MUL(x, y) expr2(definer, SCALAR_mul, x, y)
+#define ADD(x, y) expr2(definer, SCALAR_add, x, y)
+	const struct expr *x = expr1(definer, SCALAR_abs, far);
+	if (mode == NEAREST)
+		return N(1);
+	if (mode == LINEAR)
+		return expr2(definer, SCALAR_sub, N(1), x);
+	const struct expr *near = ADD(MUL(MUL(ADD(MUL(N(a + 2), x), N(-(a + 3))), x), x), N(1));
+	const struct expr *off = ADD(MUL(ADD(MUL(ADD(MUL(N(a), x), N(-5 * a)), x), N(8 * a)), x), N(-4 * a));
+	return expr3(definer, SCALAR_where, expr2(definer, SCALAR_less_equal, x, N(1)), near, off);
+#undef N
+#undef MUL
+#undef ADD
+}
+
+/* An index as the padding has it: inside [0, n). */
+static const struct expr *padded(struct definer *definer, enum padding padding, bool corners, int64_t n, const struct expr *i)
+{
+	struct arena *arena = definer->arena;
+	int64_t period = corners ? 2 * (n - 1) : 2 * n;
+	if (padding == REFLECTION && period > 0) {
+		i = expr2(definer, SCALAR_mod, i, expr_integer(arena, DTYPE_I64, period));
+		i = expr2(definer, SCALAR_min, i, expr2(definer, SCALAR_sub, expr_integer(arena, DTYPE_I64, corners ? period : period - 1), i));
+	}
+	return expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, i, expr_integer(arena, DTYPE_I64, 0)), expr_integer(arena, DTYPE_I64, n - 1));
+}
+
+struct taps { struct definition *places, *weights, *outside; };
+
+/* Of one dimension, over [batch, places of the grid..., taps]. */
+static struct taps taps_of(struct definer *definer, struct definition *x, struct definition *grid, int d, int64_t count)
+{
+	struct arena *arena = definer->arena;
+	const struct index *at[MAX_RANK], *own[MAX_RANK];
+	int64_t extents[MAX_RANK], n = x->extents[d];
+	int rank = grid->rank;
+	bool corners = attribute_int(definer->node, "align_corners") != 0;
+	enum mode mode = mode_of(definer->node);
+	enum padding padding = padding_of(definer->node);
+	for (int k = 0; k < rank; k++) {
+		extents[k] = k == rank - 1 ? count : grid->extents[k];
+		at[k] = index_var(arena, k, extents[k]);
+	}
+	memcpy(own, at, sizeof own);
+	own[rank - 1] = index_constant(arena, x->rank - 1 - d);             /* the last dimension comes first */
+	const struct expr *g = expr_load(arena, grid, own), *one = expr_number(arena, grid->type, 1), *half = expr_number(arena, grid->type, 0.5);
+	const struct expr *place = expr2(definer, SCALAR_add, g, one);
+	if (corners)
+		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, place, half), expr_number(arena, grid->type, (double)(n - 1)));
+	else
+		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, expr2(definer, SCALAR_mul, place, expr_number(arena, grid->type, (double)n)), one), half);
+	const struct expr *tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place);
+	const struct expr *t = expr_cast(arena, grid->type, expr_index(arena, at[rank - 1]));
+	tap = expr2(definer, SCALAR_add, tap, mode == CUBIC ? expr2(definer, SCALAR_sub, t, one) : t);
+	const struct expr *far = expr2(definer, SCALAR_sub, place, tap);
+	const struct expr *beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, expr_number(arena, grid->type, 0)),
+		expr2(definer, SCALAR_less, expr_number(arena, grid->type, (double)(n - 1)), tap));
+	const char *names[3];
+	for (int i = 0; i < 3; i++)
+		names[i] = definer_name(definer, arena_printf(arena, "%s_%d", i == 0 ? "places" : i == 1 ? "weights" : "outside", d));
+	return (struct taps){
+		definer_map(definer, names[0], rank, extents, padded(definer, padding, corners, n, expr_cast(arena, DTYPE_I64, tap))),
+		definer_map(definer, names[1], rank, extents, expr_cast(arena, x->type, weight_of(definer, mode, far))),
+		padding == ZEROS ? definer_map(definer, names[2], rank, extents, expr_cast(arena, x->type, beyond)) : NULL,
+	};
+}
+
+void define_grid_sample(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *grid = definer_in(definer, 1);
+	const struct index *at[MAX_RANK], *x_at[MAX_RANK], *own[MAX_RANK];
+	int64_t extents[MAX_RANK], reduced[MAX_RANK];
+	enum mode mode = mode_of(definer->node);
+	const struct expr *weight = NULL, *outside = NULL;
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, at);
+	if (definition_elements(x) == 0) {
+		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+		return;
+	}
+	x_at[0] = own[0] = at[0];
+	x_at[1] = at[1];
+	for (int d = 2; d < rank; d++)
+		own[d - 1] = at[d];
+	for (int d = 2; d < rank; d++) {
+		reduced[d - 2] = mode == NEAREST ? 1 : mode == LINEAR ? 2 : 4;
+		own[rank - 1] = index_var(arena, rank + d - 2, reduced[d - 2]);
+		struct taps taps = taps_of(definer, x, grid, d, reduced[d - 2]);
+		x_at[d] = index_value(arena, expr_load(arena, taps.places, own), 0, x->extents[d] - 1);
+		const struct expr *w = expr_load(arena, taps.weights, own), *o = taps.outside ? expr_load(arena, taps.outside, own) : NULL;
+		weight = weight ? expr2(definer, SCALAR_mul, weight, w) : w;
+		outside = !o ? NULL : outside ? expr2(definer, SCALAR_max, outside, o) : o;
+	}
+	const struct expr *value = expr_load(arena, x, x_at);
+	if (outside)
+		value = expr3(definer, SCALAR_where, outside, expr_number(arena, x->type, 0), value);
+	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL,
+		expr2(definer, SCALAR_mul, value, weight)));
+}

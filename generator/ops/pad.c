@@ -1,0 +1,222 @@
+/* pad.c: tensors with more around or beside their elements, or with some taken to 0: Pad, Tile, Trilu. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+/* ---- Pad ---- */
+enum mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
+enum { PADS_ARE_INPUT = 11, WRAPS = 19 };
+
+static enum mode mode_of(const struct node *node)
+{
+	static const char *const names[] = { "constant", "reflect", "edge", "wrap" };
+	const char *given = attribute_string(node, "mode");
+	for (int i = 0; i < (node->since < WRAPS ? 3 : 4); i++)
+		if (!strcmp(given, names[i]))
+			return (enum mode)i;
+	node_fail(node, EXIT_INVALID, "%s: mode is \"%s\", constant, reflect, edge%s is right", node->type, given, node->since < WRAPS ? "" : " or wrap");
+}
+
+/* How many elements come before and behind each dimension, below 0: go.  False where they are not constant. */
+static bool pads_of(const struct node *node, int rank, int64_t *before, int64_t *after)
+{
+	int64_t count, axes_count = 0;
+	size_t given;
+	const int64_t *pads = node->since < PADS_ARE_INPUT ? node_ints(node, node->since < 2 ? "paddings" : "pads", &given) : node_in_ints(node, 1, &count);
+	const int64_t *axes = node->since < PADS_ARE_INPUT ? NULL : node_in_ints(node, 3, &axes_count);
+	count = node->since < PADS_ARE_INPUT ? (int64_t)given : count;
+	if ((node->since >= PADS_ARE_INPUT && !pads) || (node_in(node, 3) && !axes))
+		return false;
+	int64_t dims = axes ? axes_count : rank;
+	if (count != 2 * dims)
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " pads for %" PRId64 " dimensions, %" PRId64 " are right", node->type, count, dims, 2 * dims);
+	for (int d = 0; d < rank; d++)
+		before[d] = after[d] = 0;
+	for (int64_t i = 0; i < dims; i++) {
+		int64_t d = axes ? node_axis(node, axes[i], rank) : i;
+		if (pads[i] < -((int64_t)1 << 40) || pads[i] > (int64_t)1 << 40 || pads[dims + i] < -((int64_t)1 << 40) || pads[dims + i] > (int64_t)1 << 40)
+			node_fail(node, EXIT_LIMIT, "%s: pads of %" PRId64 " and %" PRId64 " elements", node->type, pads[i], pads[dims + i]);
+		before[d] = pads[i];
+		after[d] = pads[dims + i];
+	}
+	return true;
+}
+
+void infer_pad(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	int64_t before[MAX_RANK], after[MAX_RANK];
+	(void)op;
+	infer_counts(node, node->since < PADS_ARE_INPUT ? 1 : 2, node->since < PADS_ARE_INPUT ? 1 : 4, 1);
+	enum dtype type = infer_number_type(node, 0);
+	enum mode mode = mode_of(node);
+	const struct tensor *x = node->in[0];
+	if (node->since >= PADS_ARE_INPUT) {
+		infer_same_type(node, 2, type);
+		infer_scalar(node, 2);
+	}
+	if (x->rank < 0 || !pads_of(node, x->rank, before, after)) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	for (int d = 0; d < x->rank; d++) {
+		int64_t extent = x->dims[d].extent;
+		dims[d] = before[d] || after[d] ? dim_unknown : x->dims[d];
+		if (extent < 0 || !(before[d] || after[d]))
+			continue;
+		if (extent + before[d] + after[d] < 0)
+			node_fail(node, EXIT_INVALID, "%s: pads %" PRId64 " and %" PRId64 " take more than the %" PRId64 " elements of dimension %d", node->type,
+				before[d], after[d], extent, d);
+		if (mode != PAD_CONSTANT && extent == 0 && extent + before[d] + after[d] > 0)
+			node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take for its pads", node->type, d);
+		dims[d] = dim_of(extent + before[d] + after[d]);
+	}
+	infer_output(node, 0, type, x->rank, dims);
+}
+
+/* x at these indices but for dimension d, which lies `from` before x's own */
+static const struct expr *beside(struct definer *definer, struct definition *x, enum mode mode, const struct index **at, int d, const struct index *from)
+{
+	struct arena *arena = definer->arena;
+	const struct index *own[MAX_RANK];
+	int64_t n = x->extents[d], period = 2 * (n - 1);
+	memcpy(own, at, sizeof *own * (size_t)x->rank);
+	if (mode == PAD_WRAP || (mode == PAD_REFLECT && n == 1)) {
+		own[d] = index_mod(arena, from, n);
+		return expr_load(arena, x, own);
+	}
+	if (mode == PAD_REFLECT) {
+		const struct index *m = index_mod(arena, from, period), *back = index_plus(arena, index_scale(arena, m, -1), period);
+		own[d] = m;
+		const struct expr *there = expr_load(arena, x, own);
+		own[d] = back;
+		const struct expr *turned = expr_load(arena, x, own);
+		own[d] = index_constant(arena, 0);                        /* never: one of both lies inside, which a range has to say of each */
+		return expr_select(arena, &(struct range){ m, 0, n }, 1, there,
+			expr_select(arena, &(struct range){ back, 0, n }, 1, turned, expr_load(arena, x, own)));
+	}
+	own[d] = from;
+	const struct expr *inside = expr_load(arena, x, own);
+	own[d] = index_constant(arena, 0);
+	const struct expr *first = expr_load(arena, x, own);
+	own[d] = index_constant(arena, n - 1);
+	const struct expr *last = expr_load(arena, x, own);
+	return expr_select(arena, &(struct range){ from, 0, n }, 1, inside, expr_select(arena, &(struct range){ from, INT64_MIN / 2, 0 }, 1, first, last));
+}
+
+void define_pad(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
+	struct definition *x = definer_in(definer, 0), *fill = node->since < PADS_ARE_INPUT ? NULL : definer_in(definer, 2);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], before[MAX_RANK], after[MAX_RANK];
+	struct range ranges[MAX_RANK];
+	enum mode mode = mode_of(node);
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, at), count = 0;
+	if (!pads_of(node, rank, before, after))
+		node_fail(node, EXIT_UNSUPPORTED, "%s: pads that are not constant are not supported", node->type);
+	if (mode != PAD_CONSTANT) {                                       /* a dimension at a time: what they do does not depend on each other */
+		for (int d = 0; d < rank; d++)
+			if (before[d] || after[d]) {
+				int64_t some[MAX_RANK];
+				const struct index *here[MAX_RANK];
+				for (int k = 0; k < rank; k++) {
+					some[k] = k <= d ? extents[k] : x->extents[k];
+					here[k] = index_var(arena, k, some[k]);
+				}
+				x = definer_map(definer, definer_name(definer, "padded"), rank, some,
+					beside(definer, x, mode, here, d, index_plus(arena, here[d], -before[d])));
+			}
+		definer_out_map(definer, 0, expr_load(arena, x, at));
+		return;
+	}
+	const struct expr *outside = fill ? definer_load(definer, fill, 0, NULL)
+		: expr_number(arena, x->type, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
+	for (int d = 0; d < rank; d++) {
+		at[d] = index_plus(arena, at[d], -before[d]);
+		ranges[count++] = (struct range){ at[d], 0, x->extents[d] };
+	}
+	definer_out_map(definer, 0, definition_elements(x) ? expr_select(arena, ranges, count, expr_load(arena, x, at), outside) : outside);
+}
+
+/* ---- Tile ---- */
+enum { TILE_BY_REPEATS = 6 };
+void infer_tile(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	int64_t count;
+	(void)op;
+	if (node->since < TILE_BY_REPEATS)
+		node_fail(node, EXIT_UNSUPPORTED, "%s before opset %d is not supported", node->type, TILE_BY_REPEATS);
+	infer_counts(node, 2, 2, 1);
+	enum dtype type = infer_number_type(node, 0);
+	const struct tensor *x = node->in[0];
+	const int64_t *repeats = node_in_ints(node, 1, &count);
+	if (x->rank < 0 || !repeats) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	if (count != x->rank)
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " repeats for %d dimensions", node->type, count, x->rank);
+	for (int d = 0; d < x->rank; d++) {
+		int64_t extent;
+		if (repeats[d] < 0)
+			node_fail(node, EXIT_INVALID, "%s: %" PRId64 " repeats of dimension %d", node->type, repeats[d], d);
+		if (x->dims[d].extent >= 0 && __builtin_mul_overflow(x->dims[d].extent, repeats[d], &extent))
+			node_fail(node, EXIT_LIMIT, "%s: %" PRId64 " repeats of dimension %d", node->type, repeats[d], d);
+		dims[d] = repeats[d] == 1 || x->dims[d].extent < 0 ? x->dims[d] : dim_of(extent);
+		if (repeats[d] != 1 && x->dims[d].extent < 0)
+			dims[d] = dim_unknown;
+	}
+	infer_output(node, 0, type, x->rank, dims);
+}
+
+void define_tile(struct definer *definer, const struct op *op)
+{
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], count;
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, at);
+	if (!node_in_ints(definer->node, 1, &count))
+		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: repeats that are not constant are not supported", definer->node->type);
+	if (!definition_elements(x)) {
+		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
+		return;
+	}
+	for (int d = 0; d < rank; d++)
+		at[d] = index_mod(definer->arena, at[d], x->extents[d]);
+	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
+}
+
+/* ---- Trilu ---- */
+void infer_trilu(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 2, 1);
+	infer_number_type(node, 0);
+	if (node->in[0]->rank >= 0 && node->in[0]->rank < 2)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, node->in[0]->rank);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_trilu(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], count = 0;
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, at);
+	const int64_t *given = node_in_ints(definer->node, 1, &count);
+	if (node_in(definer->node, 1) && !given)
+		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: a diagonal that is not constant is not supported", definer->node->type);
+	int64_t far = extents[rank - 1] + extents[rank - 2], k = count ? given[0] : 0;
+	k = k < -far ? -far : k > far ? far : k;
+	const struct index *beyond = index_add(arena, at[rank - 1], index_scale(arena, at[rank - 2], -1));
+	struct range range = { beyond, -far, k + 1 };
+	if (attribute_int(definer->node, "upper"))
+		range = (struct range){ beyond, k, far + 1 };
+	definer_out_map(definer, 0, expr_select(arena, &range, 1, expr_load(arena, x, at), expr_number(arena, x->type, 0)));
+}

@@ -1,0 +1,334 @@
+/* resize.c: Resize, axis by axis: a table of places and weights, made here, and a sum of taps over it.  Formulae as ONNX has them, in double; what lies
+ * outside the data is its edge. */
+#include "ops/ops.h"
+#include <inttypes.h>
+#include <math.h>
+
+enum { INPUTS_OF_11 = 11, AXES = 18, SYMMETRIC = 19, TAPS_UNROLLED = 4 };
+static const double entries_most = 0x1p24;                            /* of one axis' table */
+
+enum mode { NEAREST, LINEAR, CUBIC };
+enum coordinates { HALF_PIXEL, PYTORCH_HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC, TF_HALF_PIXEL, TF_CROP, HALF_PIXEL_SYMMETRIC };
+enum nearest_mode { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
+enum policy { STRETCH, NOT_LARGER, NOT_SMALLER };
+
+struct resize {
+	enum mode mode;
+	enum coordinates coordinates;
+	enum nearest_mode nearest;
+	bool antialias, exclude_outside;
+	double a;                                 /* of cubic weights */
+	double scale[MAX_RANK], begin[MAX_RANK], end[MAX_RANK];      /* begin, end: the region, 0 to 1 is all */
+	int64_t out[MAX_RANK];                    /* -1: not known */
+};
+
+static int choice(const struct node *node, const char *name, const char *given, const char *const *names, int count)
+{
+	char text[200] = "";
+	for (int i = 0; i < count; i++) {
+		if (!strcmp(given, names[i]))
+			return i;
+		strcat(strcat(text, i ? ", " : ""), names[i]);
+	}
+	node_fail(node, EXIT_INVALID, "%s: %s is \"%s\", one of %s is right", node->type, name, given, text);
+}
+
+static void modes_of(const struct node *node, struct resize *r)
+{
+	static const char *const modes[] = { "nearest", "linear", "cubic" };
+	static const char *const coordinates[] = { "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_half_pixel_for_nn",
+		"tf_crop_and_resize", "half_pixel_symmetric" };
+	static const char *const nearest[] = { "round_prefer_floor", "round_prefer_ceil", "floor", "ceil" };
+	bool first = node->since < INPUTS_OF_11;
+	r->mode = (enum mode)choice(node, "mode", attribute_string(node, "mode"), modes, first ? 2 : 3);
+	r->coordinates = first ? ASYMMETRIC : (enum coordinates)choice(node, "coordinate_transformation_mode",
+		attribute_string(node, "coordinate_transformation_mode"), coordinates, node->since < SYMMETRIC ? 6 : 7);
+	r->nearest = first ? FLOOR : (enum nearest_mode)choice(node, "nearest_mode", attribute_string(node, "nearest_mode"), nearest, 4);
+	r->a = first ? 0 : (double)attribute_float(node, "cubic_coeff_a");
+	r->exclude_outside = !first && attribute_int(node, "exclude_outside") && r->mode == CUBIC;
+	r->antialias = node->since >= AXES && attribute_int(node, "antialias") && r->mode != NEAREST;
+}
+
+/* Elements of a constant float32 input; NULL where it is absent, empty or not constant. */
+static const float *floats_of(const struct node *node, int i, int64_t *count)
+{
+	const struct tensor *tensor = node_in(node, i);
+	*count = 0;
+	if (tensor && tensor->type != DTYPE_NONE && tensor->type != DTYPE_F32)
+		node_fail(node, tensor->type == DTYPE_F64 || tensor->type == DTYPE_F16 ? EXIT_UNSUPPORTED : EXIT_INVALID, "%s: input %d of %s is not supported",
+			node->type, i, dtypes[tensor->type].text);
+	if (!tensor || !tensor->data)
+		return NULL;
+	*count = tensor_elements(node->graph->build, tensor);
+	float *floats = new_array(node->graph->build->arena, float, (size_t)*count + 1);
+	memcpy(floats, tensor->data, (size_t)*count * sizeof *floats);
+	return *count ? floats : NULL;
+}
+
+static bool is_there(const struct node *node, int i)                  /* and not empty */
+{
+	const struct tensor *tensor = node_in(node, i);
+	return tensor && !(tensor->rank == 1 && tensor->dims[0].extent == 0);
+}
+
+/* False where scales, sizes or the region are not constant. */
+static bool resize_of(const struct node *node, struct resize *r)
+{
+	static const char *const policies[] = { "stretch", "not_larger", "not_smaller" };
+	const struct tensor *x = node->in[0];
+	int64_t scale_count, size_count = 0, region_count, axes[MAX_RANK], count = x->rank;
+	size_t given = 0;
+	bool first = node->since < INPUTS_OF_11, touched[MAX_RANK] = { false };
+	const float *scales = floats_of(node, first ? 1 : 2, &scale_count);
+	const int64_t *sizes = is_there(node, 3) ? node_in_ints(node, 3, &size_count) : NULL, *chosen = node->since < AXES ? NULL : node_ints(node, "axes", &given);
+	const float *region = r->coordinates == TF_CROP ? floats_of(node, 1, &region_count) : NULL;
+	if (is_there(node, first ? 1 : 2) == is_there(node, 3))
+		node_fail(node, EXIT_INVALID, "%s takes scales or sizes, one of both is right", node->type);
+	if (r->coordinates == TF_CROP && !is_there(node, 1))
+		node_fail(node, EXIT_INVALID, "%s: tf_crop_and_resize needs a region (input 1)", node->type);
+	if ((!scales && !sizes) || (r->coordinates == TF_CROP && !region))
+		return false;
+	if (given > (size_t)x->rank)
+		node_fail(node, EXIT_INVALID, "%s: %zu axes of %d dimensions", node->type, given, x->rank);
+	count = given ? (int64_t)given : count;
+	for (int64_t i = 0; i < count; i++) {
+		axes[i] = given ? node_axis(node, chosen[i], x->rank) : i;
+		if (touched[axes[i]])
+			node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " twice", node->type, axes[i]);
+		touched[axes[i]] = true;
+	}
+	if ((scales ? scale_count : size_count) != count)
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " %s for %" PRId64 " dimensions", node->type, scales ? scale_count : size_count,
+			scales ? "scales" : "sizes", count);
+	if (region && region_count != 2 * count)
+		node_fail(node, EXIT_INVALID, "%s: a region of %" PRId64 " numbers, %" PRId64 " are right", node->type, region_count, 2 * count);
+	for (int d = 0; d < x->rank; d++) {
+		r->scale[d] = r->end[d] = 1;
+		r->begin[d] = 0;
+		r->out[d] = x->dims[d].extent;
+	}
+	enum policy policy = node->since < AXES ? STRETCH
+		: (enum policy)choice(node, "keep_aspect_ratio_policy", attribute_string(node, "keep_aspect_ratio_policy"), policies, 3);
+	double common = -1;
+	for (int64_t i = 0; i < count; i++) {
+		int64_t d = axes[i], extent = x->dims[d].extent;
+		if (scales ? !(scales[i] > 0) || !(scales[i] < 0x1p32f) : sizes[i] < 0 || sizes[i] > (int64_t)1 << 40)
+			node_fail(node, EXIT_INVALID, "%s: a %s of %g", node->type, scales ? "scale" : "size", scales ? (double)scales[i] : (double)sizes[i]);
+		if (region)
+			r->begin[d] = (double)region[i], r->end[d] = (double)region[count + i];
+		if (region && !(fabs(r->begin[d]) < 0x1p32 && fabs(r->end[d]) < 0x1p32))
+			node_fail(node, EXIT_INVALID, "%s: a region from %g to %g", node->type, r->begin[d], r->end[d]);
+		r->out[d] = extent < 0 ? -1 : scales ? (int64_t)floorf((float)extent * scales[i]) : sizes[i];
+		r->scale[d] = scales ? (double)scales[i] : extent > 0 ? (double)sizes[i] / (double)extent : 1;
+		common = common < 0 || (policy == NOT_LARGER ? r->scale[d] < common : r->scale[d] > common) ? r->scale[d] : common;
+	}
+	for (int64_t i = 0; policy != STRETCH && sizes && i < count; i++) {
+		r->scale[axes[i]] = common;
+		if (r->out[axes[i]] >= 0)
+			r->out[axes[i]] = (int64_t)(common * (double)x->dims[axes[i]].extent + 0.5);
+	}
+	for (int d = 0; d < x->rank; d++)
+		if (x->dims[d].extent == 0 && r->out[d] > 0)
+			node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take", node->type, d);
+	return true;
+}
+
+void infer_resize(struct node *node, const struct op *op)
+{
+	struct resize r;
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, node->since < INPUTS_OF_11 ? 2 : 1, node->since < INPUTS_OF_11 ? 2 : 4, 1);
+	enum dtype type = infer_number_type(node, 0);
+	modes_of(node, &r);
+	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST)
+		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
+	const struct tensor *x = node->in[0];
+	if (x->rank < 0 || !resize_of(node, &r)) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	for (int d = 0; d < x->rank; d++)
+		dims[d] = r.out[d] == x->dims[d].extent && (r.out[d] >= 0 || r.scale[d] == 1) ? x->dims[d] : r.out[d] < 0 ? dim_unknown : dim_of(r.out[d]);
+	infer_output(node, 0, type, x->rank, dims);
+}
+
+/* ---- tables ---- */
+/* Where place i of the output lies in n elements of the data. */
+static double coordinate(const struct resize *r, int d, int64_t n, int64_t i)
+{
+	double scale = r->scale[d], length = scale * (double)n, last = (double)(n - 1), at = (double)i;
+	switch (r->coordinates) {
+	case ALIGN_CORNERS:      return length == 1 ? 0 : at * last / (length - 1);
+	case ASYMMETRIC:         return at / scale;
+	case TF_HALF_PIXEL:      return (at + 0.5) / scale;
+	case TF_CROP:            return r->begin[d] * last + (length == 1 ? (r->end[d] - r->begin[d]) * last / 2
+		: at * (r->end[d] - r->begin[d]) * last / (length - 1));
+	case PYTORCH_HALF_PIXEL: return r->out[d] > 1 ? (at + 0.5) / scale - 0.5 : 0;
+	case HALF_PIXEL_SYMMETRIC:
+		return (double)n / 2 * (1 - (double)r->out[d] / length) + (at + 0.5) / scale - 0.5;
+	default:                 return (at + 0.5) / scale - 0.5;
+	}
+}
+
+static double nearest_of(enum nearest_mode how, double at)
+{
+	double below = floor(at), part = at - below;
+	bool up = part > 0 && (how == PREFER_FLOOR ? part > 0.5 : how == PREFER_CEIL ? part >= 0.5 : how == CEIL);
+	return below + up;
+}
+
+/* Weight of an element that lies so far away. */
+static double weight_of(const struct resize *r, double far)
+{
+	double x = fabs(far), a = r->a;
+	if (r->mode == LINEAR)
+		return x < 1 ? 1 - x : 0;
+	return x <= 1 ? ((a + 2) * x - (a + 3)) * x * x + 1 : x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : 0;
+}
+
+struct table {
+	int64_t taps;
+	int32_t *places;                          /* [out, taps] */
+	double *weights;
+	int64_t from, to;                         /* places of the output that lie in the data; elsewhere is the extrapolation value */
+};
+
+static void fill_row(const struct resize *r, int64_t n, double at, double shrunk, int64_t taps, int32_t *places, double *weights)
+{
+	double first = floor(at) + 1 - (double)taps / 2, sum = 0, last = (double)(n - 1);
+	if (r->mode == NEAREST)
+		first = nearest_of(r->nearest, at);
+	for (int64_t t = 0; t < taps; t++) {
+		double place = first + (double)t;
+		bool outside = place < 0 || place > last;
+		weights[t] = r->mode == NEAREST ? 1 : r->exclude_outside && outside ? 0 : weight_of(r, (place - at) * shrunk);
+		places[t] = (int32_t)(place < 0 ? 0 : place > last ? last : place);
+		sum += weights[t];
+	}
+	for (int64_t t = 0; t < taps && (r->antialias || r->exclude_outside) && sum != 0; t++)
+		weights[t] /= sum;
+}
+
+static struct table table_of(const struct node *node, const struct resize *r, int d)
+{
+	struct arena *arena = node->graph->build->arena;
+	int64_t n = node->in[0]->dims[d].extent, out = r->out[d];
+	double shrunk = r->antialias && r->scale[d] < 1 ? r->scale[d] : 1, reach = r->mode == LINEAR ? 1 : 2;
+	double taps = r->mode == NEAREST ? 1 : 2 - 2 * (floor(-reach / shrunk) + 1);
+	if (taps * (double)out > entries_most || n > INT32_MAX)
+		node_fail(node, EXIT_LIMIT, "%s: dimension %d from %" PRId64 " to %" PRId64 " takes a table of %g entries, at most %g are supported", node->type, d, n,
+			out, taps * (double)out, entries_most);
+	struct table table = { .taps = (int64_t)taps, .from = out, .to = 0 };
+	table.places = new_array(arena, int32_t, (size_t)(out * table.taps) + 1);
+	table.weights = new_array(arena, double, (size_t)(out * table.taps) + 1);
+	for (int64_t i = 0; i < out; i++) {
+		double at = coordinate(r, d, n, i);
+		bool inside = r->coordinates != TF_CROP || (at >= 0 && at <= (double)(n - 1));
+		if (inside && i < table.from)
+			table.from = i;
+		table.to = inside ? i + 1 : table.to;
+		at = at < -4 ? -4 : at > (double)n + 4 ? (double)n + 4 : at;      /* the edge alone, from there on */
+		fill_row(r, n, at, shrunk, table.taps, table.places + i * table.taps, table.weights + i * table.taps);
+	}
+	return table;
+}
+
+/* ---- one axis ---- */
+static struct definition *constant_of(struct definer *definer, const char *part, int d, enum dtype type, int64_t out, const struct table *table)
+{
+	const char *name = definer_name(definer, arena_printf(definer->arena, "%s_%d", part, d));
+	size_t count = (size_t)(out * table->taps);
+	if (type == DTYPE_I32 || type == DTYPE_F64)
+		return define_constant(definer->program, name, type, 2, (int64_t[]){ out, table->taps },
+			type == DTYPE_I32 ? (const void *)table->places : table->weights);
+	float *narrow = new_array(definer->arena, float, count + 1);
+	for (size_t i = 0; i < count; i++)
+		narrow[i] = (float)table->weights[i];
+	return define_constant(definer->program, name, type, 2, (int64_t[]){ out, table->taps }, narrow);
+}
+
+/* The place of `at` where the table has one tap: i/k or i*k where it is that, so that the address stays affine. */
+static const struct index *nearest_place(struct definer *definer, const struct resize *r, int d, int64_t n, const struct index *at, const struct table *table)
+{
+	int64_t out = r->out[d], up = n && out % n == 0 ? out / n : 0, down = out && n % out == 0 ? n / out : 0;
+	bool is_up = up > 0, is_down = down > 0;
+	for (int64_t i = 0; i < out; i++) {
+		is_up = is_up && table->places[i] == i / up;
+		is_down = is_down && table->places[i] == i * down;
+	}
+	if (is_up)
+		return index_div(definer->arena, at, up);
+	if (is_down)
+		return index_scale(definer->arena, at, down);
+	const struct index *entry[2] = { at, index_constant(definer->arena, 0) };
+	const struct expr *place = expr_load(definer->arena, constant_of(definer, "places", d, DTYPE_I32, out, table), entry);
+	return index_value(definer->arena, expr_cast(definer->arena, DTYPE_I64, place), 0, n - 1);
+}
+
+static const struct expr *tap(struct definer *definer, struct definition *x, struct definition *places, const struct index *const *at, int d,
+	const struct index *t)
+{
+	const struct index *own[MAX_RANK], *entry[2] = { at[d], t };
+	memcpy(own, at, (size_t)x->rank * sizeof *own);
+	own[d] = index_value(definer->arena, expr_cast(definer->arena, DTYPE_I64, expr_load(definer->arena, places, entry)), 0, x->extents[d] - 1);
+	return expr_load(definer->arena, x, own);
+}
+
+static struct definition *along(struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
+{
+	struct arena *arena = definer->arena;
+	struct table table = table_of(definer->node, r, d);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	const struct expr *y = NULL;
+	const char *name = definer_name(definer, arena_printf(arena, "resized_%d", d));
+	for (int k = 0; k < x->rank; k++) {
+		extents[k] = k == d ? r->out[d] : x->extents[k];
+		at[k] = index_var(arena, k, extents[k]);
+	}
+	if (r->mode == NEAREST) {
+		const struct index *own[MAX_RANK];
+		memcpy(own, at, (size_t)x->rank * sizeof *own);
+		own[d] = nearest_place(definer, r, d, x->extents[d], at[d], &table);
+		y = expr_load(arena, x, own);
+	} else {
+		struct definition *places = constant_of(definer, "places", d, DTYPE_I32, r->out[d], &table);
+		struct definition *weights = constant_of(definer, "weights", d, x->type, r->out[d], &table);
+		if (table.taps > TAPS_UNROLLED) {
+			const struct index *t = index_var(arena, x->rank, table.taps), *entry[2] = { at[d], t };
+			struct definition *sum = definer_reduction(definer, definer_name(definer, "taps"), x->rank, extents, REDUCE_SUM, 1, &table.taps, NULL,
+				expr2(definer, SCALAR_mul, tap(definer, x, places, at, d, t), expr_load(arena, weights, entry)));
+			y = expr_load(arena, sum, at);
+		}
+		for (int64_t t = 0; table.taps <= TAPS_UNROLLED && t < table.taps; t++) {
+			const struct index *entry[2] = { at[d], index_constant(arena, t) };
+			const struct expr *weight = expr_load(arena, weights, entry), *value = tap(definer, x, places, at, d, entry[1]);
+			y = y ? expr3(definer, SCALAR_fma, value, weight, y) : expr2(definer, SCALAR_mul, value, weight);
+		}
+	}
+	*inside = (struct range){ at[d], table.from, table.to };
+	return definer_map(definer, name, x->rank, extents, y);
+}
+
+void define_resize(struct definer *definer, const struct op *op)
+{
+	const struct node *node = definer->node;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	struct range inside[MAX_RANK];
+	struct resize r;
+	(void)op;
+	int count = 0, rank = definer_shape(definer, 0, extents, at);
+	modes_of(node, &r);
+	if (!resize_of(node, &r))
+		node_fail(node, EXIT_UNSUPPORTED, "%s: scales, sizes or a region that are not constant are not supported", node->type);
+	for (int d = 0; d < rank; d++)
+		if (definition_elements(x) && extents[d] && !(extents[d] == x->extents[d] && r.scale[d] == 1 && r.begin[d] == 0 && r.end[d] == 1))
+			x = along(definer, &r, x, d, &inside[count++]);
+	const struct expr *y = expr_load(definer->arena, x, at);
+	if (r.coordinates == TF_CROP)
+		y = expr_select(definer->arena, inside, count, y, expr_number(definer->arena, x->type, (double)attribute_float(node, "extrapolation_value")));
+	definer_out_map(definer, 0, y);
+}

@@ -1,0 +1,15 @@
+/* shapes.c: the shapes that kernels have, a row of functions for each. */
+#include "emit/emit.h"
+#include "kernels/kernels.h"
+#include "loops/loops.h"
+
+const struct shape_row shapes[SHAPE_COUNT] = {
+	[SHAPE_CONTRACTION] = { .name = "contraction", .word = contraction_word, .arrange = contraction_arrange, .viewed = true, .choose = contraction_choose,
+		.parameters = contraction_parameters, .same = contraction_same, .tiles = contraction_tiles, .emit = contraction_emit },
+	[SHAPE_WINOGRAD] = { .name = "winograd", .word = winograd_word, .arrange = winograd_arrange, .choose = winograd_choose,
+		.parameters = winograd_parameters, .same = contraction_same, .emit = winograd_emit },
+	[SHAPE_LOOPS] = { .name = "loops", .word = generic_word, .viewed = true, .parameters = generic_parameters, .finish = loops_finish,
+		.loops = loops_print_kernel, .emit = loops_emit },
+	[SHAPE_CHAIN] = { .name = "chain", .word = chain_word, .choose = chain_choose, .parameters = generic_parameters, .inside = chain_inside,
+		.viewed = true, .emit = chain_emit },
+};

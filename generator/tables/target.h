@@ -1,0 +1,52 @@
+/* target.h: what kernels are made for: a row of facts and words for each processor.  The rows stand in backends/cpu/target.c and backends/cuda/target.c;
+ * who needs to know something about a target asks for the fact, never for its name. */
+#ifndef TABLES_TARGET_H
+#define TABLES_TARGET_H
+#include <stdbool.h>
+#include <stdint.h>
+
+struct arena;
+struct build;
+struct target {
+	const char *name;                 /* "x86-64-v4" */
+	const char *needs;                /* to run: an architecture, then features of it by the compiler's names; "": nothing */
+	const char *prelude;              /* template of its words: "c/prelude_avx512.jinja" */
+	const char *family;               /* folder of its kernel templates: "c", "cuda" */
+	const char *cc_flags;             /* what the compiler needs to be told; NULL: nothing is compiled here */
+	/* Words for templates: the type of four floats, what stands before memory that a group shares, how its threads meet; "" where a
+	 * target has no such thing.  A group of our CUDA kernels is one warp. */
+	const char *vector4, *shared, *barrier;
+	bool freestanding;                /* no operating system: no position-independent code */
+	bool short_stack;                 /* a few KiB: no scratch for blocks of rows */
+	const char *cross;                /* the cross compiler on a machine of another architecture; NULL: the machine's own */
+	int lanes;                        /* floats in a vector; 1: scalar code */
+	int registers;                    /* vector registers */
+	int fma_latency, fma_pipes;       /* cycles; fused multiply-adds started in a cycle */
+	int load_bytes, store_bytes;      /* a cycle, from and to L1 */
+	int64_t l1_bytes, l2_bytes, l3_bytes;
+	bool has_fma;                     /* else fma_soft */
+	int64_t scratch_bytes;            /* that the arrays of one kernel may take together; 0: as much as they need */
+	bool scratch_is_near;             /* nearer than any buffer, where that is not in a cache just written: shared memory */
+	bool lanes_are_threads;           /* a lane's neighbours are other threads': lines, squares and windows side by side are no lane's to keep */
+	bool hides_latency;               /* while one group of threads waits for memory others run: nothing is fetched ahead, nothing blocked for L2 */
+	int tiles_least;                  /* tiles of a contraction that keep the whole device busy, where smaller ones make more; 0: any */
+	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a thread; 0: 2048 */
+	int processors;                   /* multiprocessors to fill where blocks of warps make a product; 0: none do */
+	bool winograd_apart;              /* no kernel holds Winograd's steps: each is a kernel of its own, through the workspace */
+	bool kernels_apart;               /* no kernel holds others: maxima behind a convolution, the steps of an attention */
+	bool log;                         /* each store to a buffer is logged: scalar loops alone */
+	bool small;                       /* code and stack as small as they go: target_small */
+};
+const struct target *target_find(const char *name);               /* NULL: no such target */
+/* By CPUID feature bits; its name is that of the row it comes from.  $INGOT_NATIVE names a row that this machine is taken for, for tests:
+ * it has that row's features and no more. */
+const struct target *target_native(void);
+/* EXIT_USAGE, EXIT_ENVIRONMENT where $INGOT_NATIVE names no row, or one whose code does not run here. */
+void target_native_check(struct build *);
+/* EXIT_ENVIRONMENT where its code does not run on this machine: names the first feature that lacks. */
+void target_ask(struct build *, const struct target *);
+/* The same CPU for --optimise size: small, and compiled for size; itself where it is so already or nothing is compiled for it. */
+const struct target *target_small(struct arena *, const struct target *);
+const struct target *target_at(int);                              /* row by row; NULL after the last */
+extern const struct target target_cuda;                           /* a warp as a vector of 32 lanes */
+#endif

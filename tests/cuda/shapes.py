@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""shapes.py: products that blocks of warps make (128 x 128 x 16 and smaller), with borders, batches, epilogues and each way to stage a and b: the C
+library's bits in three orders of threads and copies, and, where NVRTC is there, no spill.
+
+    shapes.py INGOT [NAME…]        exit 0: right, 1: wrong, 77: no C++ compiler or no NumPy"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+try:
+    import numpy
+except ImportError as missing:
+    print("skipped: %s" % missing)
+    sys.exit(77)
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+# name: (tile, inputs, constants, dims of the result, nodes).  The tile is what the reckoning says today: each size has to be among them.
+SHAPES = {
+    "large": ("128 x 128 x 16", {"x": (2048, 32)}, {"w": (32, 2048)}, (2048, 2048), "y = MatMul(x, w)"),
+    "whole": ("32 x 64 x 16", {"x": (512, 512)}, {"w": (512, 512)}, (512, 512), "y = MatMul(x, w)"),
+    "borders": ("64 x 64 x 16", {"x": (515, 130)}, {"w": (130, 810)}, (515, 810), "y = MatMul(x, w)"),
+    "quads": ("64 x 64 x 16", {"x": (700, 132), "w": (132, 520)}, {}, (700, 520), "y = MatMul(x, w)"),
+    "inputs": ("64 x 64 x 16", {"x": (600, 101), "w": (101, 603)}, {}, (600, 603), "y = MatMul(x, w)"),
+    "turned": ("64 x 64 x 16", {"x": (600, 100), "w": (603, 100)}, {}, (600, 603), "y = Gemm <transB = 1> (x, w)"),
+    "turned_a": ("64 x 64 x 16", {"x": (100, 600)}, {"w": (100, 603), "b": (603,)}, (600, 603), "y = Gemm <transA = 1> (x, w, b)"),
+    "batches": ("64 x 64 x 16", {"x": (6, 200, 72), "w": (6, 72, 200)}, {}, (6, 200, 200), "y = MatMul(x, w)"),
+    "epilogue": ("64 x 64 x 16", {"x": (520, 512), "z": (520, 512)}, {"w": (512, 512), "b": (512,)}, (520, 512), "t = MatMul(x, w) u = Add(t, b) v = Add(u, z) y = Relu(v)"),
+    "heavy": ("64 x 64 x 16", {"x": (530, 512)}, {"w": (512, 500), "b": (500,)}, (530, 500), "t = MatMul(x, w) u = Add(t, b) v = Sigmoid(u) y = Mul(u, v)"),
+    "heavy_large": ("128 x 128 x 16", {"x": (4000, 32)}, {"w": (32, 2000)}, (4000, 2000), "t = MatMul(x, w) v = Sigmoid(t) y = Mul(t, v)"),
+    "one_row": ("4 x 32 x 64", {"x": (1, 515)}, {"w": (515, 1000), "b": (1000,)}, (1, 1000), "t = Gemm(x, w, b) y = Relu(t)"),
+    "few_rows": ("8 x 32 x 64", {"x": (5, 256)}, {"w": (1000, 256)}, (5, 1000), "y = Gemm <transB = 1> (x, w)"),
+    "few_turned": ("4 x 32 x 64", {"x": (3, 300), "w": (1000, 300)}, {}, (3, 1000), "t = Gemm <transB = 1> (x, w) y = Sigmoid(t)"),
+    "conv_1x1": ("32 x 64 x 16", {"x": (1, 64, 56, 56)}, {"w": (256, 64, 1, 1), "b": (256,)}, (1, 256, 56, 56), "y = Conv(x, w, b)"),
+    "conv_5x5": ("64 x 64 x 16", {"x": (2, 20, 30, 31)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 30, 31), "y = Conv <pads = [2, 2, 2, 2]> (x, w, b)"),
+    "conv_odd": ("32 x 64 x 16", {"x": (1, 3, 120, 121)}, {"w": (64, 3, 7, 7), "b": (64,)}, (1, 64, 60, 61), "y = Conv <pads = [3, 3, 3, 3], strides = [2, 2]> (x, w, b)"),
+    "winograd": ("32 x 64 x 16", {"x": (1, 40, 28, 28)}, {"v": (64, 40, 1, 1), "w": (64, 64, 3, 3), "b": (64,), "u": (64, 64, 1, 1)}, (1, 64, 28, 28),
+                 "t = Conv(x, v) s = Conv <pads = [1, 1, 1, 1]> (t, w, b) r = Relu(s) y = Conv(r, u)"),
+    "conv_deep": ("32 x 64 x 16", {"x": (1, 32, 40, 40)}, {"w": (128, 32, 5, 5), "b": (128,), "v": (96, 128, 1, 1)}, (1, 96, 40, 40), "t = Conv <pads = [2, 2, 2, 2]> (x, w, b) u = Relu(t) y = Conv(u, v)"),
+}
+
+
+def text_of(inputs, constants, dims, nodes):
+    shape = lambda d: "float[%s]" % ",".join(map(str, d))
+    given = ", ".join("%s %s" % (shape(d), n) for n, d in inputs.items())
+    kept = ", ".join('%s %s = ["location": "%s.bin", "offset": "0", "length": "%d"]' % (shape(d), n, n, 4 * numpy.prod(d)) for n, d in constants.items())
+    return "%sg (%s) => (%s y)\n%s{ %s }\n" % (HEAD, given, shape(dims), "<%s>\n" % kept if kept else "", nodes)
+
+
+def run(ingot, folder, model, inputs, target, environment):
+    out = os.path.join(folder, "y.npy")
+    command = [ingot, "run", model, "--target", target, "--output", "y=" + out]
+    for name in inputs:
+        command += ["--input", "%s=%s" % (name, os.path.join(folder, name + ".npy"))]
+    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, **environment))
+    return (numpy.load(out), "") if not done.returncode else (None, done.stderr.strip())
+
+
+def wrongs_of(ingot, folder, name, nvrtc):
+    tile, inputs, constants, dims, nodes = SHAPES[name]
+    random = numpy.random.default_rng(7)
+    for n, d in inputs.items():
+        x = random.standard_normal(d).astype(numpy.float32)
+        x[random.random(d) < 0.1] = -0.0
+        numpy.save(os.path.join(folder, n + ".npy"), x)
+    for n, d in constants.items():
+        random.standard_normal(d).astype(numpy.float32).tofile(os.path.join(folder, n + ".bin"))
+    model = os.path.join(folder, name + ".txt")
+    with open(model, "w") as f:
+        f.write(text_of(inputs, constants, dims, nodes))
+    out = os.path.join(folder, name)
+    done = subprocess.run([ingot, "build", model, "--target", "cuda", "--name", "g", "-o", out], capture_output=True, text=True)
+    if done.returncode:
+        yield done.stderr.strip()
+        return
+    text = open(os.path.join(out, "g.cu")).read()
+    tiles = re.findall(r"tile (\d+ x \d+ x \d+);", text)
+    if tile and tile not in tiles:
+        yield "no block of %s; tiles are %s" % (tile, re.findall(r"tile ([\d x]+);", text))
+    if name == "winograd" and ("s.v" not in text or "vec_gather" in text):
+        yield "Winograd's transforms do not run along channels"
+    want, said = run(ingot, folder, model, inputs, "c", {})
+    if want is None:
+        yield said
+        return
+    for order in ["forward", "backward", "random"] if name in ("whole", "borders", "conv_5x5") else ["random"]:
+        got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_ORDER": order})
+        if got is None:
+            yield "%s: %s" % (order, said)
+        elif not (got.view(numpy.uint32) == want.view(numpy.uint32)).all():
+            yield "%s: %d of %d differ" % (order, (got.view(numpy.uint32) != want.view(numpy.uint32)).sum(), want.size)
+    for architecture in nvrtc.ARCHITECTURES if nvrtc else []:
+        status, log, _ = nvrtc.of_this.compile(text, name + ".cu", architecture)
+        spills = {k: v for k, v in nvrtc.functions(log).items() if v.get("stores") or v.get("loads")}
+        if status or spills or "warning" in log:
+            yield "%s: %s" % (architecture, spills or log[:1000])
+
+
+def main():
+    ingot = sys.argv[1]
+    if not shutil.which(os.environ.get("CXX", "g++")):
+        print("skipped: no C++ compiler")
+        return 77
+    import nvrtc
+    dll, wrong = nvrtc.library(), 0
+    nvrtc.of_this = dll and nvrtc.Nvrtc(dll)
+    if not dll:
+        print("without NVRTC: spills are not looked for")
+    with tempfile.TemporaryDirectory(prefix="shapes.") as folder:
+        for name in sys.argv[2:] or SHAPES:
+            said = list(wrongs_of(ingot, folder, name, nvrtc if dll else None))
+            wrong += len(said)
+            print("%-16s %s" % (name, "; ".join(said) or "right"), flush=True)
+    print("%d wrong" % wrong)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

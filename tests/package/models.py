@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""models.py BUILD: ingot_add_model in a project of its own: each compiler with its strictest warnings, only what changed compiled again, errors
+when CMake configures, and a cross build that runs on QEMU.  77: no Ninja."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.abspath(sys.argv[1])
+FIRMWARE = os.path.join(ROOT, "tests", "firmware")
+STRICT = "-Werror -Wall -Wextra -Wshadow -Wconversion -Wundef"
+MODEL = """<ir_version: 8, opset_import: ["" : 17]>
+net (float[N,%s] x) => (float[N,%s] y)
+<float[%s] w = {%s}>
+{ y = Add (x, w) }
+"""
+PROJECT = """cmake_minimum_required(VERSION 3.21)
+project(models LANGUAGES C ASM)
+find_package(ingot 0.1 REQUIRED)
+ingot_add_model(TARGET net MODEL net.onnxtxt DIM N=1 %s)
+add_executable(program main.c %s)
+target_link_libraries(program PRIVATE net)
+"""
+MAIN = """#include "net.h"
+static unsigned char workspace[NET_WORKSPACE_BYTES + 1] __attribute__((aligned(64)));
+static const float x[4] = { 1, 2, 3, 4 };
+static float y[4];
+int main(void)
+{
+	struct net_inputs in = { .x = x };
+	struct net_outputs out = { .y = y };
+	struct net_context context = { .workspace = workspace };
+	int status = net_run(&in, &out, &context);
+	for (int i = 0; i < 4; i++)
+		status |= y[i] != x[i] + %s ? 100 : 0;
+	return status;
+}
+"""
+TOOLCHAIN = """set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_SYSTEM_PROCESSOR arm)
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(CMAKE_C_COMPILER arm-none-eabi-gcc)
+set(CMAKE_ASM_COMPILER arm-none-eabi-gcc)
+set(CMAKE_C_FLAGS_INIT "-mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -ffreestanding")
+set(CMAKE_ASM_FLAGS_INIT "${CMAKE_C_FLAGS_INIT}")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-nostartfiles -T%s/board.ld")
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE NEVER)
+""" % FIRMWARE
+failures = 0
+
+
+def call(*command, **more):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    return done.returncode, done.stdout
+
+
+def expect(name, right, text=""):
+    global failures
+    failures += not right
+    print("ok    " if right else "FAILED", name, "" if right else text[-3000:], flush=True)
+    return right
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def model(folder, extent="4", values="1, 1, 1, 1"):
+    write(folder + "/net.onnxtxt", MODEL % (extent, extent, extent, values))
+
+
+def project(folder, arguments="", sources="", added="1"):
+    write(folder + "/CMakeLists.txt", PROJECT % (arguments, sources))
+    write(folder + "/main.c", MAIN % added)
+    model(folder)
+
+
+def configure(folder, tree, *more):
+    return call("cmake", "-S", folder, "-B", folder + "/build", "-G", "Ninja", "-DCMAKE_PREFIX_PATH=" + tree, *more)
+
+
+def compiled(text):
+    return sorted(line.rsplit("/", 1)[1] for line in text.splitlines() if "Building" in line)
+
+
+def here(folder, tree, compiler):
+    project(folder)
+    code, text = configure(folder, tree, "-DCMAKE_C_COMPILER=" + compiler, "-DCMAKE_C_FLAGS=" + STRICT)
+    if not expect(compiler + ": configures", code == 0, text):
+        return
+    code, text = call("cmake", "--build", folder + "/build")
+    expect(compiler + ": builds with " + STRICT, code == 0 and len(compiled(text)) >= 3, text)
+    expect(compiler + ": runs", call(folder + "/build/program")[0] == 0)
+    code, text = call("cmake", "--build", folder + "/build")
+    expect(compiler + ": nothing to do", code == 0 and "no work to do" in text, text)
+    # other weights: they alone are assembled again, and the program linked
+    model(folder, values="2, 2, 2, 2")
+    code, text = call("cmake", "--build", folder + "/build")
+    expect(compiler + ": a new model changes the library", code == 0 and call(folder + "/build/program")[0] == 100, text)
+    expect(compiler + ": what did not change is not compiled again", "main.c.o" not in compiled(text) and not any(one.endswith("kernels.c.o") for one in compiled(text)), text)
+    os.utime(folder + "/net.onnxtxt")
+    code, text = call("cmake", "--build", folder + "/build")
+    expect(compiler + ": touched, not changed: nothing is compiled", code == 0 and not compiled(text), text)
+    # a model that became wrong fails the build, and is named
+    write(folder + "/net.onnxtxt", "nothing")
+    code, text = call("cmake", "--build", folder + "/build")
+    expect(compiler + ": a broken model stops the build", code != 0 and "net.onnxtxt" in text, text)
+
+
+def wrong(folder, tree):
+    for i, (name, arguments, part) in enumerate((("unknown CPU", "CPU z80", "z80"), ("unknown word", "PROFILE bare CPUS generic", "ingot_add_model: what is \"CPUS;generic\"?"),
+                                                 ("no number of threads", "THREADS many", "many"))):
+        project(folder + str(i), arguments)
+        code, text = configure(folder + str(i), tree)
+        expect("configuring fails: " + name, code != 0 and part in text, text)
+    project(folder + "m")
+    os.unlink(folder + "m/net.onnxtxt")
+    code, text = configure(folder + "m", tree)
+    expect("configuring fails: no model", code != 0 and "net.onnxtxt" in text and "No such file" in text, text)
+
+
+def board(folder, tree):
+    if not shutil.which("arm-none-eabi-gcc") or not shutil.which("qemu-system-arm"):
+        print("left out: the board (no arm-none-eabi-gcc, qemu-system-arm)")
+        return
+    for cpu in "CPU cortex-m4", "":
+        project(folder + cpu[4:], cpu, FIRMWARE + "/start.c")
+        write(folder + cpu[4:] + "/arm.cmake", TOOLCHAIN)
+        code, text = configure(folder + cpu[4:], tree, "-DCMAKE_TOOLCHAIN_FILE=" + folder + cpu[4:] + "/arm.cmake", "-Dingot_DIR=" + tree + "/lib/cmake/ingot")
+        code, text = call("cmake", "--build", folder + cpu[4:] + "/build") if code == 0 else (code, text)
+        if expect("the board: builds by a toolchain file, %s" % (cpu or "generic"), code == 0, text):
+            code, text = call("qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "none",
+                              "-semihosting-config", "enable=on,target=native", "-kernel", folder + cpu[4:] + "/build/program", timeout=300)
+            expect("the board: runs, %s" % (cpu or "generic"), code == 0, "exit %d %s" % (code, text))
+
+
+def main():
+    if not shutil.which("ninja"):
+        print("skipped: no ninja")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="test-models.") as folder:
+        tree = folder + "/tree"
+        code, text = call("cmake", "--install", BUILD, "--prefix", tree)
+        if not expect("installs", code == 0, text):
+            return 1
+        for compiler in "gcc", "clang":
+            if shutil.which(compiler):
+                here(os.path.join(folder, compiler), tree, compiler)
+        wrong(os.path.join(folder, "wrong"), tree)
+        board(os.path.join(folder, "board"), tree)
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+"""same.py: what "the same bits" is to every test: type, shape and bits, 0 and -0 apart; but a NaN is a NaN, whatever its sign and
+payload, as CPUs and compilers differ in them and nobody is promised any."""
+import numpy
+
+
+def same(a, b):
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.kind not in "fc":
+        return a.tobytes() == b.tobytes()
+    if a.dtype.kind == "c":
+        return same(a.real.copy(), b.real.copy()) and same(a.imag.copy(), b.imag.copy())
+    bits = "u%d" % a.dtype.itemsize
+    equal = numpy.ascontiguousarray(a).view(bits) == numpy.ascontiguousarray(b).view(bits)
+    return bool((equal | (numpy.isnan(a) & numpy.isnan(b))).all())
