@@ -100,6 +100,11 @@ static void c_load(struct engine *engine)
 	*(void **)&loaded->run = dlsym(loaded->handle, arena_printf(build->arena, "%s_run", model->name));
 	if (!loaded->run)
 		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled library lacks %s_run", model->name);
+	if (model->lowered->weights_bytes > WEIGHTS_LINKED_MOST) {
+		struct mapped weights = file_map(build, arena_printf(build->arena, "%s/%s_weights.bin", loaded->folder, model->name));
+		file_keep(build, weights);
+		loaded->context.weights = weights.at;
+	}
 	*(void **)&loaded->profile = dlsym(loaded->handle, arena_printf(build->arena, "%s_profile", model->name));
 	if (model->lowered->workspace_bytes) {
 		loaded->context.workspace = aligned_alloc(64, ((size_t)model->lowered->workspace_bytes + 63) & ~(size_t)63);

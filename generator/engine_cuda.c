@@ -79,7 +79,7 @@ static void emulated_load(struct engine *engine)
 	emulated->weights = memory_of(engine, lowered->weights_bytes);
 	memset(emulated->workspace, 0xff, (size_t)lowered->workspace_bytes);
 	for (size_t i = 0; i < lowered->constants.count; i++)
-		lowered->constants.at[i].fill(&lowered->constants.at[i], (char *)emulated->weights + placed(lowered->constants.at[i].of)->offset);
+		constant_fill(&lowered->constants.at[i], (char *)emulated->weights + placed(lowered->constants.at[i].of)->offset);
 }
 
 static void emulated_open(struct engine *engine)

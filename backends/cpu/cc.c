@@ -139,7 +139,7 @@ static bool finish(struct child child, char *message, size_t room)
 	line = line ? line : strstr(output, "error");
 	while (line && line > output && line[-1] != '\n')
 		line--;
-	line = line ? line : output;
+	line = line ? line : output + strspn(output, "\n");
 	snprintf(message, room, "%.*s", (int)strcspn(line, "\n"), line);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

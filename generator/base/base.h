@@ -155,6 +155,10 @@ const char *choices_text(const struct choices *);
 
 /* ---- hash.c: xxhash, 64 bits ---- */
 uint64_t hash_bytes(const void *, size_t, uint64_t seed);
+/* The same, with seed 0, of bytes that come one after the other. */
+struct hash *hash_begin(struct build *);
+void         hash_add(struct hash *, const void *, size_t);
+uint64_t     hash_end(struct hash *);                                 /* and lets go of it */
 
 /* ---- sizes: products of numbers that come from files ---- */
 static inline bool size_mul(size_t a, size_t b, size_t *product) { return !__builtin_mul_overflow(a, b, product); }

@@ -63,12 +63,19 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 	struct build *build = cli->build;
 	if (cuda && (cli->states.count || cli->shared || cli->cflags))
 		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --state, --shared and --cflags");
+	if (cli->weights && (cuda || managed) && cuda == !strcmp(cli->weights, "linked"))
+		fail(build, EXIT_USAGE, NULL, cuda ? "--target cuda: the weights always lie beside" : "--profile managed: the weights are always linked in");
 	if (cli->no_compile && cli->shared)
 		fail(build, EXIT_USAGE, NULL, "--no-compile goes without --shared: nothing is linked");
 	if (cli->shared && cli->options.target->freestanding)
 		fail(build, EXIT_USAGE, NULL, "--shared: %s has no shared libraries", cli->options.target->name);
 	if (cli->cpus.count > 1 && (managed || cli->log || cli->options.dump || cli->argument_count > 1))
 		fail(build, EXIT_USAGE, NULL, "--cpu with several CPUs goes with one model, without --profile managed, --log and --dump");
+}
+
+static enum weights_place weights_of(const struct cli *cli, bool managed)
+{
+	return managed || (cli->weights && !strcmp(cli->weights, "linked")) ? WEIGHTS_LINKED : cli->weights ? WEIGHTS_BESIDE : WEIGHTS_FIT;
 }
 
 static void report(const struct cli *cli, const struct package *package, const char *directory)
@@ -125,7 +132,7 @@ static void run(struct cli *cli)
 	struct package package = {
 		.parts = parts, .part_count = part_count, .cpus = cpus, .name = name, .threads = cli->options.threads,
 		.options = words_of(build, cli, cuda), .managed = managed, .cflags = cli->cflags, .exported = cli->shared,
-		.no_hosted = cli->no_hosted, .large = cli->large,
+		.no_hosted = cli->no_hosted, .weights = weights_of(cli, managed), .large = cli->large,
 		.steps = cli->schedule && !strcmp(cli->schedule, "steps"), .merges = cli->merges.at, .merge_count = cli->merges.count,
 		.states = states, .state_count = cli->states.count, .jobs = 2, .progress = progress, .weights_bytes = &weights_bytes,
 	};

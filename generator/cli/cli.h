@@ -37,6 +37,7 @@ struct cli {
 	const struct command *command;
 	struct options options;
 	const char *target, *cpu, *output, *cc, *cflags, *stage, *math, *profile, *schedule;
+	const char *weights;
 	bool json, no_compile, shared, engines, no_hosted, log, large, optimise_given, algorithms_given, help;
 	VECTOR(const struct target *) cpus;       /* of build --cpu with several, best first; else none */
 	word_list merges;

@@ -270,6 +270,8 @@ const struct option_row option_rows[] = {
 	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(shared), NULL, NULL, "also libNAME.so, which exports the functions of the header alone" },
 	{ "no-compile", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_compile), NULL, NULL, "sources only" },
 	{ "stage", NULL, 0, "WORD", IN_SHOW, set_text, AT(stage), show_stages, NULL, "graph (default), definitions, kernels, loops, plan, source or glue" },
+	{ "weights", NULL, 0, "WORD", IN_BUILD, set_text, AT(weights), LIST("linked", "beside"), NULL,
+	  "linked into the library (default up to 1 GiB), or beside it: each call is given NAME_weights.bin, mapped or loaded" },
 	{ "weights", NULL, 0, NULL, IN_SHOW, set_flag, AT(options.weights), NULL, NULL,
 	  "of --stage graph: every value, not the first 16 of each tensor; it then reads back as a model" },
 	{ "input", NULL, 0, "NAME=FILE", IN_RUN, add_file, AT(inputs), NULL, NULL, "an input, as .npy; FILE.npz alone: all inputs, by their names" },

@@ -118,6 +118,9 @@ struct part {                             /* a graph of the library */
 };
 /* An input that keeps its value from run to run, and the output that is its next value. */
 struct state_pair { const char *input, *output; };
+/* Linked in, or given to each call; FIT: linked in up to this many bytes, since code reaches 2 GiB far and other libraries have weights too. */
+enum { WEIGHTS_LINKED_MOST = 1 << 30 };
+enum weights_place { WEIGHTS_FIT, WEIGHTS_LINKED, WEIGHTS_BESIDE };
 struct package {
 	const struct part *parts;
 	int part_count;
@@ -135,6 +138,7 @@ struct package {
 	bool steps;                       /* its routines are static schedules of kernels, not calls */
 	bool large;                       /* pools and tensors of more than 4 GiB: the compiler has to have indices of 64 bits */
 	bool no_hosted;                   /* no node has a host array */
+	enum weights_place weights;
 	const char *const *merges;        /* inputs that are read from the merge buffer, by name */
 	size_t merge_count;
 	const struct state_pair *states;

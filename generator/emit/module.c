@@ -390,7 +390,7 @@ void package_describe(struct writing *w)
 	value_dict_set(w->globals, "kernels", d.kernels);
 	value_dict_set(w->globals, "routines", d.routines);
 	value_dict_set(w->globals, "steps", value_bool(w->package->steps));
-	value_dict_set(w->globals, "hash", value_string(arena_printf(arena, "0x%016" PRIx64, w->weights_hash)));
+	value_dict_set(w->globals, "hash", value_string(arena_printf(arena, "0x%016" PRIx64, w->blob_hash)));
 }
 
 void package_module(struct writing *w)

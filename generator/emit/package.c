@@ -60,21 +60,40 @@ void package_render(struct writing *w, const char *template, const char *file)
 }
 
 /* ---- weights ---- */
-static void *blob_item(struct writing *w, const struct constant_item *item, size_t room)
+/* A piece of a constant; NULL behind the last. */
+static void *piece_of(struct writing *w, const struct constant_item *item, int64_t piece, size_t *bytes)
 {
-	unsigned char *made = calloc(1, room ? room : 1);
+	if (!(*bytes = item->fill(item, piece, NULL)))
+		return NULL;
+	void *made = calloc(1, *bytes);
 	if (!made)
-		fail(w->emit->build, EXIT_LIMIT, NULL, "out of memory: %zu bytes of weights", room);
-	item->fill(item, made);
+		fail(w->emit->build, EXIT_LIMIT, NULL, "out of memory: %zu bytes of weights", *bytes);
+	item->fill(item, piece, made);
 	return made;
 }
 
-static bool same_bytes(struct writing *w, const struct blob_item *a, const struct constant_item *b)
+static uint64_t item_hash(struct writing *w, const struct constant_item *item)
 {
-	void *one = blob_item(w, a->item, (size_t)a->bytes), *other = blob_item(w, b, (size_t)a->bytes);
-	bool same = !memcmp(one, other, (size_t)a->bytes);
-	free(one);
-	free(other);
+	size_t bytes;
+	uint64_t hash = 0;
+	void *made;
+	for (int64_t piece = 0; (made = piece_of(w, item, piece, &bytes)); piece++) {
+		hash = hash_bytes(made, bytes, hash);
+		free(made);
+	}
+	return hash;
+}
+
+static bool same_bytes(struct writing *w, const struct constant_item *a, const struct constant_item *b)
+{
+	bool same = true;
+	size_t bytes = 1, others;
+	for (int64_t piece = 0; same && bytes; piece++) {
+		void *one = piece_of(w, a, piece, &bytes), *other = piece_of(w, b, piece, &others);
+		same = bytes == others && (!bytes || !memcmp(one, other, bytes));
+		free(one);
+		free(other);
+	}
 	return same;
 }
 
@@ -90,11 +109,9 @@ static void share_items(struct writing *w)
 			struct blob_item made = { item, of->offset, of->bytes, 0, p };
 			size_t k = 0;
 			if (w->package->part_count > 1) {
-				void *bytes = blob_item(w, item, (size_t)of->bytes);
-				made.hash = hash_bytes(bytes, (size_t)of->bytes, 0);
-				free(bytes);
+				made.hash = item_hash(w, item);
 				while (k < w->items.count && !(w->items.at[k].hash == made.hash && w->items.at[k].bytes == made.bytes
-					&& same_bytes(w, &w->items.at[k], item)))
+					&& same_bytes(w, w->items.at[k].item, item)))
 					k++;
 				if (k < w->items.count) {
 					of->offset = w->items.at[k].offset;
@@ -110,32 +127,46 @@ static void share_items(struct writing *w)
 		w->weights_bytes = w->package->parts->lowered->weights_bytes;
 	if (w->package->weights_bytes)
 		*w->package->weights_bytes = w->weights_bytes;
+	bool large = w->weights_bytes > WEIGHTS_LINKED_MOST;
+	if (large && w->package->weights == WEIGHTS_LINKED)
+		fail(w->emit->build, EXIT_LIMIT, w->package->name, "%" PRId64 " bytes of weights cannot be linked in: up to 1 GiB can, more lies beside a library of the bare profile",
+			w->weights_bytes);
+	w->beside = w->weights_bytes && (large || w->package->weights == WEIGHTS_BESIDE);
 }
 
-/* Item by item: the blob of a large model is never whole in memory.  Between items there are zeros up to the next one's place. */
+static bool blob_write(FILE *file, struct hash *hash, const void *bytes, size_t count)
+{
+	hash_add(hash, bytes, count);
+	return fwrite(bytes, 1, count, file) == count;
+}
+
+/* Piece by piece: the blob of a large model is never whole in memory.  Between items there are zeros up to the next one's place. */
 void package_add_blob(struct writing *w)
 {
-	int reason = 0;
+	static const char zeros[4096];
 	if (!w->weights_bytes)                                /* a file that is only named would be missed in the end */
 		return;
 	const char *path = file_set_path(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	FILE *file = fopen(path, "wb");
-	reason = file ? 0 : errno;
-	for (size_t i = 0; !reason && i < w->items.count; i++) {
-		size_t end = (size_t)(i + 1 < w->items.count ? w->items.at[i + 1].offset : w->weights_bytes), room = end - (size_t)w->items.at[i].offset;
-		void *item = blob_item(w, w->items.at[i].item, room);
-		reason = fwrite(item, 1, room, file) == room ? 0 : errno;
-		if (w->package->managed)
-			w->weights_hash = hash_bytes(item, room, w->weights_hash);
-		free(item);
+	struct hash *hash = hash_begin(w->emit->build);
+	bool right = file != NULL;
+	for (size_t i = 0; right && i < w->items.count; i++) {
+		int64_t end = i + 1 < w->items.count ? w->items.at[i + 1].offset : w->weights_bytes, at = w->items.at[i].offset;
+		size_t bytes;
+		void *made;
+		for (int64_t piece = 0; right && (made = piece_of(w, w->items.at[i].item, piece, &bytes)); piece++, at += (int64_t)bytes) {
+			right = blob_write(file, hash, made, bytes);
+			free(made);
+		}
+		for (; right && at < end; at += (int64_t)bytes) {
+			bytes = end - at < (int64_t)sizeof zeros ? (size_t)(end - at) : sizeof zeros;
+			right = blob_write(file, hash, zeros, bytes);
+		}
 	}
+	int reason = right ? 0 : errno;
 	if (file && fclose(file) && !reason)
 		reason = errno;
-	if (!reason) {
-		struct mapped written = file_map(w->emit->build, path);
-		w->blob_hash = hash_bytes(written.at, written.bytes, 0);
-		file_unmap(written);
-	}
+	w->blob_hash = hash_end(hash);
 	if (reason)
 		fail(w->emit->build, file_code(reason), path, "%zu bytes of weights cannot be written: %s", (size_t)w->weights_bytes, strerror(reason));
 }
@@ -312,7 +343,7 @@ json_t *package_manifest(struct writing *w)
 		json_array_append_new(sources, json_string(w->sources.at[i]));
 	if (!graphs_of(package))
 		json_object_set_new(symbols, "run", json_string(arena_printf(arena, "%s_run", package->name)));
-	if (w->weights_bytes)
+	if (w->weights_bytes && !w->beside)
 		json_object_set_new(symbols, "weights", json_string(arena_printf(arena, "%s_weights", package->name)));
 	if (package->managed)
 		json_object_set_new(symbols, "module", json_string(arena_printf(arena, "%s_module", package->name)));
@@ -469,6 +500,8 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "workspace_bytes", value_int(package_workspace(w)));
 	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));
 	value_dict_set(w->globals, "weights_bytes", value_int(w->weights_bytes));
+	value_dict_set(w->globals, "linked", value_bool(w->weights_bytes && !w->beside));
+	value_dict_set(w->globals, "beside", value_bool(w->beside));
 	value_dict_set(w->globals, "stack_bytes", w->stack_bytes[number] ? value_int(w->stack_bytes[number]) : value_none());
 	value_dict_set(w->globals, "stack_by", value_string(package->cc ? package_quiet(arena, package->cc) : ""));
 	value_list_add(flags, value_string(w->emit->target->cc_flags));

@@ -42,7 +42,7 @@ struct writing {
 	VECTOR(struct blob_item) items;
 	int64_t weights_bytes;
 	uint64_t blob_hash;               /* XXH64 of the weights' file */
-	uint64_t weights_hash;            /* of the managed profile */
+	bool beside;                      /* the weights' file is given to each call, not linked in */
 	VECTOR(const char *) sources;     /* that are compiled into the library */
 	VECTOR(const char *) source_flags;        /* with these flags each */
 	VECTOR(const char *) headers;     /* that they include */

@@ -139,7 +139,7 @@ static unsigned char *blob_of(struct writing *w)
 	if (!blob)
 		fail(w->emit->build, EXIT_LIMIT, NULL, "out of memory: %zu bytes of weights", bytes);
 	for (size_t i = 0; i < w->items.count; i++)
-		w->items.at[i].item->fill(w->items.at[i].item, blob + w->items.at[i].offset);
+		constant_fill(w->items.at[i].item, blob + w->items.at[i].offset);
 	return blob;
 }
 
@@ -150,6 +150,8 @@ static void add_weights(struct writing *w)
 	if (!bytes)
 		return;
 	package_add_blob(w);
+	if (w->beside)
+		return;
 	if (bytes <= PORTABLE_BYTES) {
 		unsigned char *blob = blob_of(w);
 		struct text rows;

@@ -42,7 +42,7 @@ static void fill(struct engine *engine, struct state *state)
 	memset(state->scratch, 0, (size_t)state->program.scratch_bytes + JIT_LANES_MOST * 4);
 	for (size_t i = 0; i < lowered->constants.count; i++) {
 		const struct constant_item *item = &lowered->constants.at[i];
-		item->fill(item, state->weights + placed(item->of)->offset);
+		constant_fill(item, state->weights + placed(item->of)->offset);
 	}
 }
 

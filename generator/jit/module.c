@@ -82,7 +82,7 @@ static void compile(struct jit_module *module, struct emit *emit, const struct p
 		fail(emit->build, EXIT_LIMIT, NULL, "out of memory: %lld bytes of weights", (long long)w.weights_bytes);
 	memset(module->weights, 0, ((size_t)w.weights_bytes + 64) & ~(size_t)63);
 	for (size_t i = 0; i < w.items.count; i++)
-		w.items.at[i].item->fill(w.items.at[i].item, module->weights + w.items.at[i].offset);
+		constant_fill(w.items.at[i].item, module->weights + w.items.at[i].offset);
 	struct jit_symbol weights = { "weights_of", module->weights };
 	jit_compile_text(&module->program, emit->build, emit->target->name, &text, &weights, 1);
 	text_release(&text);

@@ -17,15 +17,36 @@ void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definit
 	push(arena, &kernel->params, (struct param){ of, name, written });
 }
 
-/* The elements, in the order of the layout; below 8 bits and row-major ones as they are. */
-static void fill_copy(const struct constant_item *item, void *out)
+void constant_fill(const struct constant_item *item, void *out)
 {
+	size_t bytes;
+	for (int64_t piece = 0; (bytes = item->fill(item, piece, out)); piece++)
+		out = (char *)out + bytes;
+}
+
+static bool in_order(const struct definition *d)
+{
+	int64_t stride = 1;
+	for (int v = d->rank - 1; v >= 0; stride *= d->extents[v--])
+		if (d->extents[v] != 1 && placed(d)->stride[v] != stride)
+			return false;
+	return true;
+}
+
+/* The elements, in the order of the layout; where that is their own, as they are. */
+static size_t fill_copy(const struct constant_item *item, int64_t piece, void *out)
+{
+	enum { PIECE = 1 << 20 };
 	const struct definition *d = item->of;
 	int64_t at[MAX_RANK] = { 0 }, to = 0, elements = definition_elements(d);
-	if (d->type != DTYPE_F32) {
-		memcpy(out, d->data, dtype_bytes(d->type, (size_t)elements));
-		return;
+	if (d->type != DTYPE_F32 || in_order(d)) {
+		size_t all = dtype_bytes(d->type, (size_t)elements), from = (size_t)piece * PIECE, bytes = from > all ? 0 : all - from < PIECE ? all - from : PIECE;
+		if (out && bytes)
+			memcpy(out, (const char *)d->data + from, bytes);
+		return bytes;
 	}
+	if (piece || !out)
+		return piece ? 0 : (size_t)placed(d)->bytes;
 	for (int64_t i = 0; i < elements; i++) {
 		((float *)out)[to] = ((const float *)d->data)[i];
 		for (int v = d->rank - 1; v >= 0; v--) {
@@ -36,6 +57,7 @@ static void fill_copy(const struct constant_item *item, void *out)
 			at[v] = 0;
 		}
 	}
+	return (size_t)placed(d)->bytes;
 }
 
 /* A constant that kernels read as it is: into the blob once. */
@@ -48,7 +70,7 @@ static void keep_constant(struct lowered *lowered, struct definition *of)
 }
 
 struct definition *lowered_constant(struct lowered *lowered, const char *name, int64_t floats,
-	void (*fill)(const struct constant_item *, void *out), const void *detail)
+	size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail)
 {
 	struct definition *of = define_constant(lowered->program, name, DTYPE_F32, 1, &floats, NULL);
 	placed(of)->mode = MODE_CONSTANT;

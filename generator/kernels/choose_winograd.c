@@ -82,12 +82,16 @@ bool winograd_arrange(struct arena *arena, struct contraction *c)
 	return affine.all;
 }
 
-static void fill_filters(const struct constant_item *item, void *out)
+static size_t fill_filters(const struct constant_item *item, int64_t piece, void *out)
 {
 	const struct kernel *kernel = item->detail;
 	const struct contraction *c = kernel->detail;
 	const struct definition *w = c->rewrite->w;
-	winograd_weights(c->rewrite->m, w->extents[1], w->extents[0], w->data, c->lanes, c->panels, out);
+	if (piece)
+		return 0;
+	if (out)
+		winograd_weights(c->rewrite->m, w->extents[1], w->extents[0], w->data, c->lanes, c->panels, out);
+	return (size_t)placed(item->of)->bytes;
 }
 
 void winograd_choose(struct lowered *lowered, struct kernel *kernel)

@@ -87,12 +87,14 @@ struct kernel {
 	bool inner;                       /* a step of a chain: only that calls it */
 };
 
-/* A constant as the blob holds it: packed for the kernel that reads it. */
+/* A constant as the blob holds it: packed for the kernel that reads it, in pieces that follow each other, so that none is ever whole in
+ * memory.  fill: the bytes of a piece, 0 behind the last; written where `out` is not NULL.  What it leaves out has to be zero before. */
 struct constant_item {
 	struct definition *of;            /* placed(of)->offset and ->bytes tell where */
-	void (*fill)(const struct constant_item *, void *out);
+	size_t (*fill)(const struct constant_item *, int64_t piece, void *out);
 	const void *detail;
 };
+void constant_fill(const struct constant_item *, void *out);                 /* all of it */
 
 /* What the user says of a tensor by its name (--mode). */
 struct mode_choice {
@@ -163,7 +165,7 @@ void kernel_add_reads(struct lowered *, struct kernel *, const struct expr *);  
 const struct lowered *kernel_inside(const struct kernel *);           /* the kernels that it, or the one whose code it runs, holds; NULL: none */
 int64_t kernel_tiles(const struct kernel *);
 struct definition *lowered_constant(struct lowered *, const char *name, int64_t floats,
-	void (*fill)(const struct constant_item *, void *out), const void *detail);
+	size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail);
 
 /* ---- contraction.c: a sum of products over indices: matrix multiply and convolution alike ----
  * Variables of the root by their role: batch (in both factors), rows (in a only), columns (in b only), terms (reduced).

@@ -109,74 +109,66 @@ static int64_t place_in_panel(const struct packing *p, int64_t width, int64_t j)
 	return p->c->woven ? j % vecs * p->lanes + j / vecs : j;
 }
 
-static void pack_affine(const struct packing *p, const float *from, float *to)
+/* One panel of one batch. */
+struct panel {
+	int64_t batch, start, width, terms;        /* its first column, and how many */
+};
+
+static void pack_affine(const struct packing *p, const struct panel *panel, const float *from, float *to)
 {
 	const struct contraction *c = p->c;
 	int first = c->column + 1, count = c->terms;
-	int64_t columns = c->extents[c->column], vecs = ceil_div(columns, p->lanes), terms = 1, batches = 1;
-	int64_t column_step = index_factor(c->b_at, c->column);
-	for (int t = 0; t < count; t++)
-		terms *= c->extents[first + t];
-	for (int b = 0; b < c->batches; b++)
-		batches *= c->extents[b];
-	for (int64_t batch = 0; batch < batches; batch++) {
-		int64_t base = c->b_at->constant, rest = batch;
-		for (int b = c->batches - 1; b >= 0; b--) {
-			base += rest % c->extents[b] * index_factor(c->b_at, b);
-			rest /= c->extents[b];
+	int64_t columns = c->extents[c->column], column_step = index_factor(c->b_at, c->column), base = c->b_at->constant, rest = panel->batch;
+	int64_t at[CONTRACTION_VARS] = { 0 };
+	for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
+		base += rest % c->extents[b] * index_factor(c->b_at, b);
+	for (int64_t k = 0; k < panel->terms; k++) {
+		int64_t address = base;
+		for (int t = 0; t < count; t++)
+			address += at[t] * index_factor(c->b_at, first + t);
+		for (int64_t j = 0; j < panel->width; j++) {
+			int64_t column = panel->start + place_in_panel(p, panel->width, j);
+			*to++ = column < columns ? from[address + column * column_step] : 0;
 		}
-		for (int64_t panel = 0; panel < c->panels; panel++) {
-			int64_t start = vecs * panel / c->panels, end = vecs * (panel + 1) / c->panels, width = (end - start) * p->lanes;
-			int64_t at[CONTRACTION_VARS] = { 0 };
-			for (int64_t k = 0; k < terms; k++) {
-				int64_t address = base;
-				for (int t = 0; t < count; t++)
-					address += at[t] * index_factor(c->b_at, first + t);
-				for (int64_t j = 0; j < width; j++) {
-					int64_t column = start * p->lanes + place_in_panel(p, width, j);
-					*to++ = column < columns ? from[address + column * column_step] : 0;
-				}
-				for (int t = count - 1; t >= 0 && ++at[t] == c->extents[first + t]; t--)
-					at[t] = 0;
-			}
+		for (int t = count - 1; t >= 0 && ++at[t] == c->extents[first + t]; t--)
+			at[t] = 0;
+	}
+}
+
+static void pack_any(const struct packing *p, const struct panel *panel, const float *from, float *to)
+{
+	const struct contraction *c = p->c;
+	int64_t columns = c->extents[c->column], v[MAX_VARS] = { 0 }, rest = panel->batch;
+	for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
+		v[b] = rest % c->extents[b];
+	for (int64_t k = 0; k < panel->terms; k++) {
+		int64_t step = k;
+		for (int t = c->column + c->terms; t > c->column; step /= c->extents[t], t--)
+			v[t] = step % c->extents[t];
+		for (int64_t j = 0; j < panel->width; j++) {
+			v[c->column] = panel->start + place_in_panel(p, panel->width, j);
+			*to++ = v[c->column] < columns ? from[index_evaluate(c->b_at, v, NULL, NULL)] : 0;
 		}
 	}
 }
 
-static void pack_any(const struct packing *p, const float *from, float *to)
-{
-	const struct contraction *c = p->c;
-	int count = c->column + 1 + c->terms;
-	int64_t columns = c->extents[c->column], vecs = ceil_div(columns, p->lanes), terms = 1, batches = 1, v[MAX_VARS] = { 0 };
-	for (int t = c->column + 1; t < count; t++)
-		terms *= c->extents[t];
-	for (int b = 0; b < c->batches; b++)
-		batches *= c->extents[b];
-	for (int64_t batch = 0; batch < batches; batch++)
-		for (int64_t panel = 0; panel < c->panels; panel++) {
-			int64_t start = vecs * panel / c->panels * p->lanes, end = vecs * (panel + 1) / c->panels * p->lanes;
-			for (int64_t k = 0; k < terms; k++)
-				for (int64_t j = 0; j < end - start; j++) {
-					int64_t column = start + place_in_panel(p, end - start, j);
-					int64_t rest = batch, step = k;
-					for (int b = c->batches - 1; b >= 0; rest /= c->extents[b], b--)
-						v[b] = rest % c->extents[b];
-					for (int t = count - 1; t > c->column; step /= c->extents[t], t--)
-						v[t] = step % c->extents[t];
-					v[c->column] = column;
-					*to++ = column < columns ? from[index_evaluate(c->b_at, v, NULL, NULL)] : 0;
-				}
-		}
-}
-
-static void fill_packed(const struct constant_item *item, void *out)
+static size_t fill_packed(const struct constant_item *item, int64_t piece, void *out)
 {
 	const struct packing *p = item->detail;
-	const float *from = p->c->b->of->data;
-	if (index_is_affine(p->c->b_at))
-		pack_affine(p, from, out);
-	else
-		pack_any(p, from, out);
+	const struct contraction *c = p->c;
+	if (!c->panels)
+		return 0;
+	int64_t vecs = ceil_div(c->extents[c->column], p->lanes), at = piece % c->panels, first = vecs * at / c->panels, batches = 1;
+	struct panel panel = { piece / c->panels, first * p->lanes, (vecs * (at + 1) / c->panels - first) * p->lanes, 1 };
+	for (int t = c->column + 1; t <= c->column + c->terms; t++)
+		panel.terms *= c->extents[t];
+	for (int b = 0; b < c->batches; b++)
+		batches *= c->extents[b];
+	if (panel.batch >= batches)
+		return 0;
+	if (out)
+		(index_is_affine(c->b_at) ? pack_affine : pack_any)(p, &panel, c->b->of->data, out);
+	return (size_t)(panel.width * panel.terms) * sizeof(float);
 }
 
 /* What an earlier kernel packed from the same constant in the same way: the steps of a recurrence share their weights. */
