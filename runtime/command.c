@@ -17,13 +17,8 @@ enum ingot_status task_refuses(const char *what)
 	                     what)
 	               : INGOT_OK;
 }
-bool command_done(const struct ingot_command *command)
-{
-	return atomic_load_explicit(&command->state, memory_order_acquire) == COMMAND_DONE;
-}
-void command_keep(struct ingot_command *command) { command->refs++; }
 
-/* ---- memory: blocks of one size go from command to command ---- */
+/* ---- memory: blocks of one size go from command to command, and from event to event ---- */
 
 #define BLOCK_BYTES 384           /* holds a task with some waits; more than that is allocated for the one command */
 
@@ -31,14 +26,33 @@ struct spare {
 	struct spare *next;
 };
 
-static struct ingot_command *command_new(struct ingot_runtime *runtime, size_t bytes)
+void *spare_take(struct spares *spares, size_t cleared)
 {
-	struct ingot_command *command = (struct ingot_command *)runtime->spares;
-	if (bytes <= BLOCK_BYTES && command) {
-		runtime->spares = runtime->spares->next;
-		runtime->spare_count--;
-		memset(command, 0, bytes);
-	} else if (!(command = memory_new(runtime, 1, bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes)))
+	struct spare *spare = spares->first;
+	if (!spare)
+		return NULL;
+	spares->first = spare->next;
+	spares->count--;
+	return memset(spare, 0, cleared);
+}
+
+void spare_give(struct ingot_runtime *runtime, struct spares *spares, void *block)
+{
+	if (spares->count >= runtime->options.spare_commands) {
+		memory_free(runtime, block);
+		return;
+	}
+	struct spare *spare = block;
+	spare->next = spares->first;
+	spares->first = spare;
+	spares->count++;
+}
+
+/* What is behind `cleared` bytes the caller fills. */
+static struct ingot_command *command_new(struct ingot_runtime *runtime, size_t bytes, size_t cleared)
+{
+	struct ingot_command *command = bytes <= BLOCK_BYTES ? spare_take(&runtime->commands, cleared) : NULL;
+	if (!command && !(command = memory_new(runtime, 1, bytes < BLOCK_BYTES ? BLOCK_BYTES : bytes)))
 		return NULL;
 	command->runtime = runtime;
 	command->refs = 1;
@@ -55,23 +69,16 @@ void command_drop(struct ingot_command *command)
 	failure_drop(runtime, command->cause);
 	for (uint32_t i = 0; i < command->before_count; i++)
 		failure_drop(runtime, command->befores[i].taint);
-	if (!command->reusable || runtime->spare_count >= runtime->options.spare_commands) {
+	if (command->reusable)
+		spare_give(runtime, &runtime->commands, command);
+	else
 		memory_free(runtime, command);
-		return;
-	}
-	struct spare *spare = (struct spare *)command;
-	spare->next = runtime->spares;
-	runtime->spares = spare;
-	runtime->spare_count++;
 }
 
-void spares_release(struct ingot_runtime *runtime)
+void spares_release(struct ingot_runtime *runtime, struct spares *spares)
 {
-	for (struct spare *spare; (spare = runtime->spares); ) {
-		runtime->spares = spare->next;
+	for (void *spare; (spare = spare_take(spares, 0)); )
 		memory_free(runtime, spare);
-	}
-	runtime->spare_count = 0;
 }
 
 /* The command that its backend gets next. */
@@ -129,13 +136,16 @@ static bool runs_by_itself(const struct ingot_runtime *runtime)
 	return !runtime->in_place_queued;
 }
 
+/* Locked before and behind.  Whoever ends the command has the lock, so it sees the sleeper, or the sleeper the end. */
 static void command_sleep(struct ingot_command *command)
 {
 	uint32_t state;
-	atomic_fetch_add(&command->sleepers, 1);
+	command->sleepers++;
+	leave(command->runtime);
 	while ((state = atomic_load(&command->state)) != COMMAND_DONE)
 		futex_wait(&command->state, state);
-	atomic_fetch_sub(&command->sleepers, 1);
+	enter(command->runtime);
+	command->sleepers--;
 }
 
 void command_wait(struct ingot_command *command)
@@ -158,9 +168,7 @@ void command_wait(struct ingot_command *command)
 		if (progressed || command_done(command) || atomic_load(&runtime->change) != seen)
 			continue;
 		if (INGOT_THREADS && runs_by_itself(runtime)) {
-			leave(runtime);
 			command_sleep(command);
-			enter(runtime);
 			continue;
 		}
 		change_wait(runtime);
@@ -168,6 +176,7 @@ void command_wait(struct ingot_command *command)
 	command_drop(command);
 }
 
+/* What may be startable now is told to the backend once: only by what made it so. */
 static void wake(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
@@ -176,6 +185,13 @@ static void wake(struct stream *stream)
 	stream->to_wake = true;
 	stream->next_to_wake = runtime->to_wake;
 	runtime->to_wake = stream;
+}
+
+/* The command waits for less than before: for its stream that matters where it is the next. */
+static void wake_for(const struct ingot_command *command)
+{
+	if (command->stream && next_of(command->stream) == command)
+		wake(command->stream);
 }
 
 /* ---- submitting ---- */
@@ -201,6 +217,9 @@ enum ingot_status stream_room(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	enum ingot_status status = INGOT_OK;
+	if (!stream->closing && stream->object.generation && !stream->device->lost && !stream->failure &&
+	    stream->count < runtime->options.queue_capacity)
+		return INGOT_OK;
 	object_keep(&stream->object);
 	for (;;) {
 		if ((status = stream_refuses(stream)))
@@ -332,14 +351,9 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 		if (!hazard_reserve(runtime, request->accesses[i].hazard))
 			return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
 	}
-	/* What the thread that runs it reads stands together; the name, which only failures and traces read, at the end. */
 	size_t at_payload = bytes, at_edges = at_payload + ((request->payload_bytes + 15) & ~(size_t)15);
 	size_t at_befores = at_edges + edges * sizeof(struct edge), at_slabs = at_befores + places * sizeof(struct before);
-	size_t at_name = at_slabs + request->slab_count * sizeof(struct slab *);
-	size_t letters = 0;
-	while (letters < NAME_ROOM - 1 && request->name[letters])
-		letters++;
-	struct ingot_command *command = command_new(runtime, at_name + letters + 1);
+	struct ingot_command *command = command_new(runtime, at_slabs + request->slab_count * sizeof(struct slab *), at_edges);
 	if (!command)
 		return say(INGOT_MEMORY, "no memory to submit %s to %s", request->name, stream->name);
 	command->stream = stream;
@@ -351,9 +365,7 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	command->befores = (struct before *)((char *)command + at_befores);
 	command->slabs = (struct slab **)((char *)command + at_slabs);
 	command->payload = (char *)command + at_payload;
-	command->name = memcpy((char *)command + at_name, request->name, letters);
-	command->stream_number = stream->number;
-	command->device_id = stream->device->properties.id;
+	command->name = request->name;
 	for (uint32_t i = 0; i < request->slab_count; i++) {
 		command->slabs[i] = request->slabs[i];
 		slab_keep(request->slabs[i]);
@@ -375,7 +387,7 @@ enum ingot_status submit(const struct request *request, struct ingot_command **o
 	if (stream->in_place)
 		runtime->in_place_queued++;
 	object_keep(&stream->object);
-	wake(stream);
+	wake_for(command);
 	if (out)
 		*out = command;
 	return INGOT_OK;
@@ -537,8 +549,7 @@ void ingot_queue_issued(struct ingot_queue *queue)
 		stream->issue = command->next;
 		for (struct edge *edge = command->successors; edge; edge = edge->next) {
 			edge_settle(edge);
-			if (edge->to->stream)
-				wake(edge->to->stream);
+			wake_for(edge->to);
 		}
 		wake(stream);
 	}
@@ -574,16 +585,16 @@ static void successors_free(struct ingot_command *command)
 		next = edge->next;
 		if (edge->carries && command->failure && !to->cause)
 			to->cause = failure_keep(command->failure);
-		if (!edge->on_device && !--to->pending && to->stream)
-			wake(to->stream);
+		if (!edge->on_device && !--to->pending)
+			wake_for(to);
 	}
 	command->successors = NULL;
 }
 
 static void done(struct ingot_command *command)
 {
-	atomic_store(&command->state, COMMAND_DONE);
-	if (atomic_load(&command->sleepers))
+	atomic_store_explicit(&command->state, COMMAND_DONE, memory_order_release);
+	if (command->sleepers)
 		futex_wake(&command->state, INT_MAX);
 	successors_free(command);
 	for (uint32_t i = 0; i < command->edge_count; i++)
@@ -597,8 +608,8 @@ static void trace_add(struct ingot_command *command)
 	if (!INGOT_THREADS || !runtime->trace || !command->began)
 		return;
 	struct trace_entry *entry = runtime->trace + runtime->trace_count++ % runtime->trace_room;
-	*entry = (struct trace_entry){.device = command->device_id,
-	                              .stream = command->stream_number,
+	*entry = (struct trace_entry){.device = command->stream->device->properties.id,
+	                              .stream = command->stream->number,
 	                              .began = command->began,
 	                              .ended = clock_nanoseconds(),
 	                              .failed = command->failure != NULL};
@@ -711,7 +722,7 @@ bool ingot_queue_run(struct ingot_queue *queue)
 
 struct ingot_command *promise_new(struct ingot_runtime *runtime)
 {
-	struct ingot_command *promise = command_new(runtime, sizeof *promise);
+	struct ingot_command *promise = command_new(runtime, sizeof *promise, sizeof *promise);
 	if (promise)
 		promise->name = "a promised event";
 	return promise;

@@ -7,12 +7,12 @@ enum ingot_status event_reserve(struct device *device, struct ingot_runtime *run
 	*out = NULL;
 	if (!wanted)
 		return INGOT_OK;
-	struct event *event = memory_new(runtime, 1, sizeof *event);
-	if (!event)
+	struct event *event = spare_take(&runtime->events, sizeof *event);
+	if (!event && !(event = memory_new(runtime, 1, sizeof *event)))
 		return say(INGOT_MEMORY, "no memory for an event");
 	enum ingot_status status = handle_new(runtime, &event->object, KIND_EVENT);
 	if (status) {
-		memory_free(runtime, event);
+		spare_give(runtime, &runtime->events, event);
 		return status;
 	}
 	if ((event->device = device)) {
@@ -49,7 +49,7 @@ void event_release(struct object *object)
 		event->device->events--;
 		object_drop(&event->device->object);
 	}
-	memory_free(runtime, event);
+	spare_give(runtime, &runtime->events, event);
 }
 
 enum ingot_status event_new(struct device *device, struct ingot_runtime *runtime, struct ingot_command *command,

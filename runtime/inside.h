@@ -107,7 +107,7 @@ struct ingot_command {
 	void *payload;
 	uint32_t refs;
 	_Atomic uint32_t state;           /* a futex */
-	_Atomic uint32_t sleepers;
+	uint32_t sleepers;
 	uint32_t pending;                 /* edges from commands that are not done */
 	bool cancelled, skipped;
 	bool on_host;                     /* code of the host's: runs when all before it is done, not only issued */
@@ -125,12 +125,11 @@ struct ingot_command {
 	struct ingot_command *to_visit;
 	uint64_t began;
 	const char *name;
-	uint32_t stream_number, device_id;
 };
 
 struct request {
 	struct stream *stream;
-	const char *name;
+	const char *name;                 /* lives as long as the command does */
 	enum ingot_status (*run)(struct ingot_command *, char *text);
 	enum ingot_status (*ended)(struct ingot_command *, char *text);
 	void (*destroy)(void *payload);
@@ -367,6 +366,11 @@ struct handle_entry {
 	uint32_t generation, next_free;
 };
 
+struct spares {
+	struct spare *first;
+	uint32_t count;
+};
+
 struct ingot_runtime {
 	/* Written by each submit and each end, so close together: a cache line that another core wrote last costs more
 	 * than the work. */
@@ -374,8 +378,7 @@ struct ingot_runtime {
 	uint32_t waiting;                 /* for a change */
 	struct stream *to_wake;           /* their backends are woken when the lock is given up, not under it */
 	struct slab *dead;                /* given back to their backends then, too */
-	struct spare *spares;             /* blocks of finished commands */
-	uint32_t spare_count;
+	struct spares commands, events;   /* blocks of those that are gone */
 	_Atomic uint32_t change;          /* a futex: something finished or was signalled */
 	uint32_t in_place_queued;         /* commands on streams that run in place */
 	struct ingot_runtime_options options;
@@ -412,7 +415,7 @@ void  change_wait(struct ingot_runtime *);             /* until the next `change
 void  changed(struct ingot_runtime *);
 enum ingot_status handle_new(struct ingot_runtime *, struct object *, enum kind);    /* takes one reference */
 void handle_close(struct object *); /* ends the handle, drops its reference */
-void  object_keep(struct object *);
+static inline void object_keep(struct object *object) { object->refs++; }
 void  object_drop(struct object *);
 struct object *object_of(struct ingot_runtime *, uint32_t index, uint32_t generation, enum kind); /* says INGOT_STALE */
 /* Resolves a handle with the lock taken; NULL: stale, the lock is not held. */
@@ -463,11 +466,16 @@ void  command_cancel(struct ingot_command *);                          /* one th
 void  promises_forgo(struct stream *);
 /* INGOT_WOULD_BLOCK inside a task, whose stream stands meanwhile. */
 enum ingot_status task_refuses(const char *what);
-void  command_keep(struct ingot_command *);
-void  spares_release(struct ingot_runtime *);
+static inline void command_keep(struct ingot_command *command) { command->refs++; }
+void *spare_take(struct spares *, size_t cleared);                      /* NULL: none is kept; so many bytes are zeros */
+void  spare_give(struct ingot_runtime *, struct spares *, void *block);
+void  spares_release(struct ingot_runtime *, struct spares *);
 void  command_drop(struct ingot_command *);
 void  command_wait(struct ingot_command *);                            /* locked; gives the lock up meanwhile */
-bool  command_done(const struct ingot_command *);
+static inline bool command_done(const struct ingot_command *command)
+{
+	return atomic_load_explicit(&command->state, memory_order_acquire) == COMMAND_DONE;
+}
 struct ingot_command *promise_new(struct ingot_runtime *);
 void promise_keep_or_break(struct ingot_command *,
                            struct failure *); /* done, well or with a failure (its reference is taken) */

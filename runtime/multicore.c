@@ -80,7 +80,7 @@ static void wait_for_signal(struct multicore_queue *queue, uint32_t seen)
 	atomic_store(&queue->sleeps, true);
 	while (atomic_load(&queue->signal) == seen)
 		futex_wait(&queue->signal, seen);
-	atomic_store(&queue->sleeps, false);
+	atomic_store_explicit(&queue->sleeps, false, memory_order_relaxed);
 }
 
 static void *worker(void *argument)
@@ -100,7 +100,8 @@ static void multicore_wake(void *raw)
 {
 	struct multicore_queue *queue = raw;
 	atomic_fetch_add(&queue->signal, 1);
-	if (atomic_load(&queue->sleeps))
+	/* Taken back by who wakes it, so that while it comes nobody else does. */
+	if (atomic_load(&queue->sleeps) && atomic_exchange(&queue->sleeps, false))
 		futex_wake(&queue->signal, 1);
 }
 

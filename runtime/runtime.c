@@ -221,11 +221,6 @@ void handle_close(struct object *object)
 	object_drop(object);
 }
 
-void object_keep(struct object *object)
-{
-	object->refs++;
-}
-
 void object_drop(struct object *object)
 {
 	if (object && !--object->refs)
@@ -354,7 +349,8 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 		memory_free(runtime, backend->first);
 		memory_free(runtime, backend);
 	}
-	spares_release(runtime);
+	spares_release(runtime, &runtime->commands);
+	spares_release(runtime, &runtime->events);
 	memory_free(runtime, runtime->trace);
 	memory_free(runtime, runtime->handles);
 	leave(runtime);

@@ -3,28 +3,28 @@
 
 /* ---- tasks ---- */
 
-struct task_payload {
-	struct ingot_task task;
-};
-
 static enum ingot_status task_run(struct ingot_command *command, char *text)
 {
-	const struct ingot_task *task = &((struct task_payload *)command->payload)->task;
-	static const char *const parts[] = { "before", "run", "after" };
-	int (*const run[])(void *) = { task->before, task->run, task->after };
-	for (size_t i = 0; i < COUNT(run); i++) {
-		int code = run[i] ? run[i](task->argument) : 0;
-		if (code) {
-			snprintf(text, TEXT_ROOM, "%s answered %d", parts[i], code);
-			return INGOT_FAILED;
-		}
+	const struct ingot_task *task = command->payload;
+	const char *part = "before";
+	int code = task->before ? task->before(task->argument) : 0;
+	if (!code && task->run) {
+		part = "run";
+		code = task->run(task->argument);
 	}
-	return INGOT_OK;
+	if (!code && task->after) {
+		part = "after";
+		code = task->after(task->argument);
+	}
+	if (!code)
+		return INGOT_OK;
+	snprintf(text, TEXT_ROOM, "%s answered %d", part, code);
+	return INGOT_FAILED;
 }
 
 static void task_destroy(void *payload)
 {
-	const struct ingot_task *task = &((struct task_payload *)payload)->task;
+	const struct ingot_task *task = payload;
 	if (task->destroy)
 		task->destroy(task->argument);
 }
@@ -65,74 +65,79 @@ static enum ingot_status use_find(struct stream *stream, const struct ingot_use 
 	return INGOT_OK;
 }
 
+/* What the task waits for: commands into `after`; or a failure that is known. */
+static enum ingot_status waits_find(struct stream *stream, const struct ingot_task *task, struct ingot_command **after,
+                                    uint32_t *count, struct failure **cause)
+{
+	for (uint32_t i = 0; i < task->wait_count; i++) {
+		struct event *event = FIND(event, stream->object.runtime, task->waits[i], KIND_EVENT);
+		if (!event)
+			return INGOT_STALE;
+		struct ingot_command *command = event->command;
+		if (command && stream->in_place && !command->stream && !command->signaller && !command_done(command))
+			return say(INGOT_WOULD_BLOCK, "%s runs in place, and nobody has signalled the event it should wait for",
+			           stream->name);
+		if (command)
+			after[(*count)++] = command;
+		else if (!*cause)
+			*cause = event->failure;
+	}
+	return INGOT_OK;
+}
+
 static enum ingot_status task_submit_locked(struct stream *stream, const struct ingot_task *task,
                                             struct ingot_command **out)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	struct ingot_command *few[8], **after = few;
-	uint32_t count = 0;
-	enum ingot_status status = INGOT_OK;
-	if (task->wait_count > COUNT(few) && !(after = memory_new(runtime, task->wait_count, sizeof *after)))
-		return say(INGOT_MEMORY, "no memory to submit %s to %s", task->name ? task->name : "task",
-		           stream->name);
+	size_t letters = 0;
+	while (task->name && letters < NAME_ROOM - 1 && task->name[letters])
+		letters++;
+	struct request request = {.stream = stream,
+	                          .name = task->name ? task->name : "task",
+	                          .run = task_run,
+	                          .destroy = task_destroy,
+	                          .on_host = task->before || task->run || task->after,
+	                          .payload_bytes = sizeof *task + letters + 1};
 	struct failure *cause = NULL;
-	for (uint32_t i = 0; i < task->wait_count && !status; i++) {
-		struct event *event = FIND(event, runtime, task->waits[i], KIND_EVENT);
-		if (!event)
-			status = INGOT_STALE;
-		else if (event->command && stream->in_place && !event->command->stream && !event->command->signaller &&
-		         !command_done(event->command))
-			status = say(INGOT_WOULD_BLOCK,
-			             "%s runs in place, and nobody has signalled the event it should wait for",
-			             stream->name);
-		else if (event->command)
-			after[count++] = event->command;
-		else if (!cause)
-			cause = event->failure;
-	}
 	struct access *accesses = NULL;
 	struct slab **slabs = NULL;
 	struct location **written = NULL;
-	if (!status && task->use_count) {
-		accesses = memory_new(runtime, task->use_count, sizeof *accesses);
-		slabs = memory_new(runtime, task->use_count, sizeof *slabs);
-		written = memory_new(runtime, task->use_count, sizeof *written);
-		if (!accesses || !slabs || !written)
-			status = say(INGOT_MEMORY, "no memory to submit a task to %s", stream->name);
+	char *room = NULL;
+	uint32_t count = task->use_count, many = task->wait_count > COUNT(few) ? task->wait_count : 0;
+	enum ingot_status status = INGOT_OK;
+	if (many || count) {
+		size_t each = sizeof *accesses + sizeof *slabs + sizeof *written + sizeof *after;
+		if (!(room = memory_new(runtime, (size_t)count + many, each)))
+			return say(INGOT_MEMORY, "no memory to submit %s to %s", request.name, stream->name);
+		accesses = (struct access *)room;
+		slabs = (struct slab **)(accesses + count);
+		written = (struct location **)(slabs + count);
+		after = many ? (struct ingot_command **)(written + count) : few;
 	}
-	for (uint32_t i = 0; i < task->use_count && !status; i++)
+	status = waits_find(stream, task, after, &request.after_count, &cause);
+	for (uint32_t i = 0; i < count && !status; i++)
 		status = use_find(stream, task->uses + i, accesses + i, slabs + i, written + i);
-	if (!status)
-		status = submit(&(struct request){.stream = stream,
-		                                  .accesses = accesses,
-		                                  .access_count = task->use_count,
-		                                  .slabs = slabs,
-		                                  .slab_count = task->use_count,
-		                                  .name = task->name ? task->name : "task",
-		                                  .run = task_run,
-		                                  .destroy = task_destroy,
-		                                  .on_host = task->before || task->run || task->after,
-		                                  .payload_bytes = sizeof(struct task_payload),
-		                                  .after = after,
-		                                  .after_count = count},
-		                out);
-	if (!status) {
-		((struct task_payload *)(*out)->payload)->task = *task;
+	request.after = after;
+	request.accesses = accesses;
+	request.slabs = slabs;
+	request.access_count = request.slab_count = count;
+	if (!status && !(status = submit(&request, out))) {
+		struct ingot_task *copy = (*out)->payload;
+		*copy = *task;
+		if (task->name)
+			(*out)->name = memcpy(copy + 1, task->name, letters);
 		if (cause && !(*out)->cause)
 			(*out)->cause = failure_keep(cause);
 	}
-	for (uint32_t i = 0; i < task->use_count && !status; i++)
+	for (uint32_t i = 0; i < count && !status; i++)
 		if (written[i]) {
 			uint64_t offset;
 			struct node *node = FIND(node, runtime, task->uses[i].node, KIND_NODE);
 			written[i]->version = ++node_base(node, &offset)->newest;
 			written[i]->hazard.valued = true;
 		}
-	memory_free(runtime, accesses);
-	memory_free(runtime, slabs);
-	memory_free(runtime, written);
-	if (after != few)
-		memory_free(runtime, after);
+	memory_free(runtime, room);
 	return status;
 }
 

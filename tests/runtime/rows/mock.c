@@ -76,7 +76,7 @@ struct mock {
 
 static pthread_mutex_t counts_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mock_counts counts;
-static bool held;                        /* the device executes nothing */
+static _Atomic bool held;                /* the device executes nothing */
 static enum mock_fault planted;
 static int planted_after;
 static bool lost;
@@ -275,7 +275,8 @@ static enum ingot_status mock_open(const struct ingot_backend_options *options, 
 	pthread_mutex_init(&mock->lock, NULL);
 	pthread_cond_init(&mock->change, NULL);
 	mock->random = options->seed * 2654435761u + 88172645463325252u;
-	COUNT_ONE((counts = (struct mock_counts){.last_copy_on = -1}, planted = MOCK_NO_FAULT, held = lost = false));
+	COUNT_ONE((counts = (struct mock_counts){.last_copy_on = -1}, planted = MOCK_NO_FAULT, lost = false));
+	held = false;
 	latest = mock;
 	if (pthread_create(&mock->device, NULL, device_thread, mock)) {
 		backend_lazy.close(mock->lazy);
