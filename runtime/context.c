@@ -65,15 +65,29 @@ struct location *location_alone(struct device *device, uint64_t bytes, uint32_t 
 	return location;
 }
 
+/* By another stream.  Handles tell a closed owner from a stream that has its number now. */
+bool location_owned(const struct location *location, const struct stream *stream)
+{
+	return location->owner.runtime && !ingot_stream_equal(location->owner, HANDLE(ingot_stream, stream));
+}
+
 enum ingot_status location_claim(struct location *location, struct stream *stream, const struct node *node)
 {
 	if (location->slab->constant)
 		return say(INGOT_CONFLICT, "n%u is constant, and has its value", node->id);
-	if (location->owner && location->owner != stream)
-		return say(INGOT_CONFLICT, "%s writes n%u, so %s cannot", location->owner->name, node->id, stream->name);
 	uint64_t offset;
-	if (!location->owner && ingot_mode_known_shared(&node_base((struct node *)(uintptr_t)node, &offset)->mode))
-		location->owner = stream;
+	const struct node *base = node_base((struct node *)(uintptr_t)node, &offset);
+	if (ingot_mode_known_constant(&base->mode) && hazard_valued(stream->object.runtime, &location->hazard))
+		return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", node->id, node->mode.provenance);
+	if (location_owned(location, stream)) {
+		const struct stream *owner = FIND(stream, stream->object.runtime, location->owner, KIND_STREAM);
+		char name[80];
+		node_debug_name(node, name, sizeof name);
+		return say(INGOT_CONFLICT, "%s: %s writes it, so %s cannot", name, owner ? owner->name : "a stream that is closed",
+		           stream->name);
+	}
+	if (ingot_mode_known_shared(&base->mode))
+		location->owner = HANDLE(ingot_stream, stream);
 	return location->streaming ? merges_settle(location, stream) : INGOT_OK;
 }
 
@@ -384,14 +398,15 @@ enum ingot_status context_upload(struct context *context, struct node *node, str
 	return INGOT_OK;
 }
 
-enum ingot_status location_begin(struct context *context, struct node *node, struct location *location)
+enum ingot_status location_begin(struct context *context, struct node *node, struct location *location, bool cleared)
 {
 	struct entry entry = { node, location, 0 };
 	const void *data = node->host_version ? node->host : node->initial;
 	if (data)
 		return context_upload(context, node, &entry, data, location->bytes, node->host_version != 0, NULL);
-	return submit_fill(context->stream, location->slab, location->offset, location->bytes, 0, &location->hazard,
-	                   NULL);
+	return cleared ? INGOT_OK
+	               : submit_fill(context->stream, location->slab, location->offset, location->bytes, 0,
+	                             &(struct access){&location->hazard, false, true}, 1, NULL);
 }
 
 struct placing {
@@ -454,32 +469,27 @@ static void hosts_settle(struct placing *placing)
 		}
 }
 
-/* One fill for all that has to be zero in a segment; then what has a value gets it. */
+static bool zeroed(const struct placing *placing, uint32_t i)
+{
+	const struct node *node = placing->nodes[i];
+	return !node->host_version && !node->initial && !(placing->cleared[i] && *placing->cleared[i]);
+}
+
+/* One fill for neighbours that have to be zero; then what has a value gets it. */
 static enum ingot_status values_begin(struct context *context, struct placing *placing)
 {
-	for (uint32_t segment = 0; segment < placing->segments; segment++) {
+	for (uint32_t i = 0; i < placing->count; i++) {
+		const struct ingot_plan_item *first = placing->items + i, *last = first;
 		uint32_t count = 0;
-		bool needed = false;
-		for (uint32_t i = 0; i < placing->count; i++) {
-			const struct node *node = placing->nodes[i];
-			if (placing->items[i].segment != segment)
-				continue;
+		for (; i < placing->count && placing->items[i].segment == first->segment && zeroed(placing, i); i++) {
 			placing->accesses[count++] = (struct access){ &placing->locations[i]->hazard, false, true };
-			needed = needed || (!node->host_version && !node->initial &&
-			                    !(placing->cleared[i] && *placing->cleared[i]));
+			last = placing->items + i;
 		}
-		if (!needed)
+		if (!count)
 			continue;
-		struct access *accesses = placing->accesses;
-		enum ingot_status status =
-		        submit_fill(context->stream, placing->slabs[segment], 0, placing->used[segment], 0, NULL, NULL);
-		/* The fill comes before the uploads on this stream; other streams learn of it through an empty command. */
-		if (!status)
-			status = submit(&(struct request){.stream = context->stream,
-			                                  .name = "cleared",
-			                                  .accesses = accesses,
-			                                  .access_count = count},
-			                NULL);
+		i--;
+		enum ingot_status status = submit_fill(context->stream, placing->slabs[first->segment], first->offset,
+		                                       last->offset + last->bytes - first->offset, 0, placing->accesses, count, NULL);
 		if (status)
 			return status;
 	}

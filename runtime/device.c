@@ -1,6 +1,8 @@
 /* device.c: devices: the one of an ordinal, further logical ones, their end. */
 #include "inside.h"
 
+static _Atomic uint32_t next_id;                         /* of all runtimes of the process */
+
 static const struct ingot_backend *table_of(const struct device *device) { return device->backend->table; }
 
 struct device *device_enter(struct ingot_device handle, enum ingot_status *status)
@@ -67,7 +69,7 @@ static enum ingot_status device_new(struct ingot_runtime *runtime, struct backen
 	backend->table->properties(device->raw, &device->properties);
 	device->properties.backend = backend->table->name;
 	device->properties.ordinal = ordinal;
-	device->properties.id = runtime->next_device++;
+	device->properties.id = next_id++;
 	status = stream_new(device, true, &device->main);
 	if (status) {
 		handle_close(&device->object);
@@ -286,18 +288,13 @@ enum ingot_status ingot_device_suggested_streams(struct ingot_device handle, int
 	if (!device)
 		return INGOT_STALE;
 	const struct ingot_properties *properties = &device->properties;
-	int many = (int)properties->compute_units;
-	switch (device->backend->options.parallelism) {
-	case INGOT_ONLY_DEVICES:
-		*count = 1;
-		break;
-	case INGOT_FOR_COPYING:
-		*count = 1 + (int)properties->copy_engines;
-		break;
-	default:
-		/* Where streams are host threads, two cores stay for the program and the system. */
-		*count = !properties->host_memory ? many : many > 3 ? many - 2 : 1;
-	}
+	const int policies[] = {[INGOT_ONLY_DEVICES] = 1,
+	                        [INGOT_FOR_COPYING] = 1 + (int)properties->copy_engines,
+	                        [INGOT_MOST_STREAMS] = (int)properties->compute_units};
+	/* Streams that are host threads: two cores stay for the program and the system, whatever the policy; in place one is all. */
+	*count = table_of(device)->waits_inline   ? 1
+	         : properties->host_memory       ? (int)properties->compute_units - 2
+	                                         : policies[device->backend->options.parallelism];
 	if (*count < 1)
 		*count = 1;
 	leave(handle.runtime);

@@ -90,8 +90,8 @@ size_t ingot_device_json(struct ingot_device handle, char *text, size_t room)
 	}
 	sink_printf(&sink, "{\"properties\":");
 	properties_print(&sink, &device->properties);
-	sink_printf(&sink, ",\"used\":%" PRIu64 ",\"events\":%" PRIu64 ",\"unfinished\":%" PRIu64 ",\"streams\":[",
-		    device->backend->used[device->properties.ordinal], device->events, unfinished);
+	sink_printf(&sink, ",\"used\":%" PRIu64 ",\"events\":{\"total\":%" PRIu64 ",\"unreleased\":%" PRIu64 ",\"unfinished\":%" PRIu64
+		    "},\"streams\":[", device->backend->used[device->properties.ordinal], device->events_made, device->events, unfinished);
 	streams_print(&sink, device);
 	sink_printf(&sink, "],\"pools\":[");
 	for (uint32_t i = 0; i < device->pool_count; i++)
@@ -244,11 +244,10 @@ size_t ingot_routine_json(struct ingot_routine handle, char *text, size_t room)
 		ledger_print(&sink, handle.runtime, routine);
 		sink_printf(&sink, "]}");
 	} else {
-		static const char *const ways[] = { "none", "copy", "streaming" };
 		node_debug_name(routine->node, name, sizeof name);
 		sink_printf(&sink, "{\"transfer\":");
 		sink_string(&sink, name);
-		sink_printf(&sink, ",\"merge\":\"%s\"}", ways[routine->merge]);
+		sink_printf(&sink, ",\"merge\":\"%s\"}", ingot_merge_name(routine->merge));
 	}
 	leave(handle.runtime);
 	return sink_end(&sink);

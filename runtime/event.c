@@ -17,6 +17,7 @@ enum ingot_status event_reserve(struct device *device, struct ingot_runtime *run
 	}
 	if ((event->device = device)) {
 		device->events++;
+		device->events_made++;
 		object_keep(&device->object);
 	}
 	*out = event;
@@ -60,6 +61,13 @@ enum ingot_status event_new(struct device *device, struct ingot_runtime *runtime
 	if (!status)
 		event_bind(event, command, handle);
 	return status;
+}
+
+enum ingot_status event_of_update(struct device *device, struct ingot_command *command, struct ingot_event *handle)
+{
+	if (handle)
+		*handle = (struct ingot_event){ 0 };
+	return command ? event_new(device, device->object.runtime, command, handle) : INGOT_OK;
 }
 
 enum ingot_status ingot_event_record(struct ingot_stream handle, struct ingot_event *out)

@@ -173,7 +173,7 @@ struct location {
 	bool owns_pool;                   /* its pool goes with it */
 	uint32_t index;                   /* among the device's locations */
 	uint32_t streaming;               /* merge buffers that are this place */
-	struct stream *owner;             /* of a shared one: its only writer */
+	struct ingot_stream owner;        /* of a shared one: its only writer, also when it is closed; zeros: none yet */
 };
 
 struct entry {
@@ -220,7 +220,7 @@ struct device {
 	struct entries candidates, shared;       /* read-only nodes that may become shared; nodes that are */
 	struct location **locations;      /* all of the device: for sync and dumps */
 	uint32_t location_count, location_room;
-	uint64_t events;
+	uint64_t events, events_made;     /* open; in all */
 	struct failure *lost;             /* the backend said so: for good */
 	bool closing;
 	bool placing;                     /* a thread places nodes or opens a stream, at times without the lock; others wait */
@@ -386,9 +386,10 @@ struct ingot_runtime {
 	struct handle_entry *handles;
 	uint32_t handle_count, handle_room, first_free;
 	uint32_t open[KIND_COUNT];
-	uint32_t next_device, next_node;
+	uint32_t next_node;
 	uint64_t visit;
 	_Atomic size_t live;
+	_Atomic bool unlocked;            /* our own mistake: the lock was given back by one who had it not */
 	struct failure no_memory;
 	struct trace_entry *trace;
 	uint32_t trace_room;
@@ -500,6 +501,8 @@ enum ingot_status submission_end(struct submission *, enum ingot_status, struct 
 /* ---- event.c ---- */
 enum ingot_status event_new(struct device *, struct ingot_runtime *, struct ingot_command *,
                             struct ingot_event *); /* done NULL: fine */
+/* Of an update that is under way; command NULL: zeros. */
+enum ingot_status event_of_update(struct device *, struct ingot_command *, struct ingot_event *);
 /* Before the submit, so that a submit that was accepted cannot fail any more. */
 enum ingot_status event_reserve(struct device *, struct ingot_runtime *, const struct ingot_event *wanted,
                                 struct event **);
@@ -528,7 +531,7 @@ enum ingot_status pool_add_inner(struct device *, struct slab *, uint32_t *id); 
 struct pool *pool_find(struct device *, uint32_t id);
 void  pool_remove(struct device *, uint32_t id);
 enum ingot_status submit_fill(struct stream *, struct slab *, uint64_t offset, uint64_t bytes, int byte,
-                              struct hazard *, struct ingot_command **);
+                              const struct access *, uint32_t, struct ingot_command **);
 enum ingot_status submit_write(struct stream *, const char *name, struct slab *, uint64_t offset, const void *,
                                uint64_t bytes, const struct access *, uint32_t, struct object *keeps,
                                struct ingot_command **);
@@ -557,6 +560,7 @@ enum ingot_status context_new(struct stream *, struct context *parent, struct co
 /* Whether the stream may write the place (INGOT_CONFLICT: it is constant, or another stream's); merge buffers that are the
  * place take its value first. */
 enum ingot_status location_claim(struct location *, struct stream *, const struct node *);
+bool  location_owned(const struct location *, const struct stream *);  /* by another stream */
 struct location *location_new(struct device *, struct slab *, uint32_t pool, uint64_t offset, uint64_t bytes);
 void  location_drop(struct location *);
 enum ingot_status context_finalize_locked(struct context *);
@@ -564,8 +568,8 @@ enum ingot_status context_finalize_locked(struct context *);
 enum ingot_status context_place_nodes(struct context *, struct node *const *, const bool *cleared, uint32_t count);
 /* A location with a pool of its own, which it takes along when it goes. */
 struct location *location_alone(struct device *, uint64_t bytes, uint32_t align, enum ingot_status *);
-/* Gives a new location its first value: of the host, initial data, or zeros. */
-enum ingot_status location_begin(struct context *, struct node *, struct location *);
+/* Gives a new location its first value: of the host, initial data, or zeros but where the code clears it. */
+enum ingot_status location_begin(struct context *, struct node *, struct location *, bool cleared);
 enum ingot_status context_upload(struct context *, struct node *, struct entry *, const void *, uint64_t bytes,
                                  bool from_host, struct ingot_command **);
 struct location *context_workspace(struct context *, uint64_t bytes, uint32_t align, enum ingot_status *);

@@ -65,7 +65,9 @@ static enum ingot_status library_constants(struct context *context, struct libra
 
 /* ---- sharing between streams ---- */
 
-static enum ingot_status device_place(struct context *context, struct entries *entries, struct node *node,
+static bool has_value(const struct node *node) { return node->initial || node->host_version; }
+
+static enum ingot_status device_place(struct context *context, struct entries *entries, struct node *node, bool cleared,
                                       struct location **out)
 {
 	struct device *device = context->stream->device;
@@ -75,7 +77,7 @@ static enum ingot_status device_place(struct context *context, struct entries *e
 	if (!location)
 		return status;
 	node_host_settle(node);
-	if (!(status = location_begin(context, node, location)))
+	if (!(status = location_begin(context, node, location, cleared)))
 		status = entries_add(device->object.runtime, entries, node, location, 0);
 	*out = status ? NULL : location;
 	location_drop(location);
@@ -90,7 +92,7 @@ static enum ingot_status refuse(const struct node *node, const char *why)
 }
 
 /* Where the node lies for this context, if that is decided by the device; NULL: the context places it itself. */
-static enum ingot_status sharing_decide(struct context *context, struct node *node, bool writes, struct location **out)
+static enum ingot_status sharing_decide(struct context *context, struct node *node, bool writes, bool cleared, struct location **out)
 {
 	struct device *device = context->stream->device;
 	struct ingot_runtime *runtime = device->object.runtime;
@@ -104,17 +106,11 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 	if (ingot_mode_known_shared(&node->mode)) {
 		if (shared)
 			*out = shared->location;
-		else if ((status = device_place(context, &device->shared, node, out)))
+		else if ((status = device_place(context, &device->shared, node, cleared, out)))
 			return status;
 		if (!writes)
 			return INGOT_OK;
-		struct stream *owner = (*out)->owner;
-		if (owner && owner != context->stream) {
-			snprintf(why, sizeof why, "%s writes it, so %s cannot", owner->name, context->stream->name);
-			return refuse(node, why);
-		}
-		(*out)->owner = context->stream;
-		return INGOT_OK;
+		return location_claim(*out, context->stream, node);
 	}
 	if (writes) {
 		if (!ingot_sharing_update(&node->mode, INGOT_PER_STREAM, INGOT_BY_SHARED_WRITER, why))
@@ -124,10 +120,10 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 	}
 	/* Only what has a value from the start is the same for all that read it; an input that the host gives is not. */
 	if (node->mode.sharing == INGOT_PER_STREAM || ingot_mode_known_volatile(&node->mode) ||
-	    !(node->initial || node->host_version))
+	    !has_value(node))
 		return INGOT_OK;
 	if (!candidate)
-		return device_place(context, &device->candidates, node, out);
+		return device_place(context, &device->candidates, node, cleared, out);
 	*out = candidate->location;
 	if (!ingot_sharing_update(&node->mode, INGOT_SHARED, INGOT_BY_SHARED_CANDIDATE, why))
 		return refuse(node, why);
@@ -145,7 +141,9 @@ enum ingot_status location_given(struct context *context, struct node *node, str
 		*offset = node->constants_offset;
 		return constants_location(context, node->constants, node->constants_data, &node->object, out);
 	}
-	return ingot_mode_known_shared(&node->mode) ? sharing_decide(context, node, false, out) : INGOT_OK;
+	if (ingot_mode_known_shared(&node->mode) || (ingot_mode_known_constant(&node->mode) && has_value(node)))
+		return sharing_decide(context, node, false, false, out);
+	return INGOT_OK;
 }
 
 /* ---- linking ---- */
@@ -175,7 +173,7 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 	bool reads = has(linking->routine->inputs, linking->routine->input_count, index);
 	bool writes = has(linking->routine->outputs, linking->routine->output_count, index);
 	if (context_find(context, base, &room)) {
-		if (room.location->owner && writes && room.location->owner != context->stream)
+		if (writes && location_owned(room.location, context->stream))
 			return refuse(base, "another stream writes it");
 		return room.location->slab->constant && writes ? refuse(base, "it is constant, and the routine writes it")
 		                                               : INGOT_OK;
@@ -194,7 +192,7 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 	    base->mode.sharing != INGOT_SHARED)
 		return say(INGOT_MISSING, "%s reads %s, which is not in the context and has no value of its own",
 		           linking->routine->name, from->name);
-	if ((status = sharing_decide(context, base, writes, &location)))
+	if ((status = sharing_decide(context, base, writes, from->flags & INGOT_NODE_CLEARED, &location)))
 		return status;
 	if (location)
 		return entries_add(runtime, &context->entries, base, location, 0);

@@ -253,6 +253,28 @@ int ingot_node_compare(struct ingot_node a, struct ingot_node b)
 	return x < y ? -1 : x > y;
 }
 
+uint32_t ingot_node_hash(struct ingot_node handle)
+{
+	uint32_t id = ingot_node_id(handle) + 1;         /* 0: stale */
+	id = (id ^ id >> 16) * 0x45d9f3bu;
+	return id ^ id >> 16;
+}
+
+bool ingot_node_set_find(const struct ingot_node *set, uint32_t count, struct ingot_node node, uint32_t *at)
+{
+	uint32_t low = 0, high = set ? count : 0;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (ingot_node_compare(set[middle], node) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (at)
+		*at = low;
+	return set && low < count && ingot_node_compare(set[low], node) == 0;
+}
+
 enum ingot_status ingot_node_find(struct ingot_runtime *runtime, uint32_t id, struct ingot_node *out)
 {
 	NEED(runtime && out);

@@ -327,6 +327,8 @@ struct move {
 	const struct ingot_backend *table;
 };
 
+static const void *address(const struct slab *slab, uint64_t offset) { return (const char *)slab->base + offset; }
+
 static enum ingot_status move_run(struct ingot_command *command, char *text)
 {
 	const struct move *move = command->payload;
@@ -340,8 +342,8 @@ static enum ingot_status move_run(struct ingot_command *command, char *text)
 		                            text);
 	if (!move->from)
 		return move->table->fill(move->queue, move->to->raw, move->to_offset, move->byte, move->bytes, text);
-	if (move->to == move->from && move->to_offset == move->from_offset)
-		return INGOT_OK;
+	if (move->to->device == move->from->device && address(move->to, move->to_offset) == address(move->from, move->from_offset))
+		return INGOT_OK;                        /* also where two contexts adopted the same memory */
 	return move->table->copy(move->queue, move->to->raw, move->to_offset, move->from->raw, move->from_offset,
 	                         move->bytes, text);
 }
@@ -378,10 +380,10 @@ static enum ingot_status move_submit(struct stream *stream, const char *name, st
 }
 
 enum ingot_status submit_fill(struct stream *stream, struct slab *slab, uint64_t offset, uint64_t bytes, int byte,
-                              struct hazard *hazard, struct ingot_command **out)
+                              const struct access *accesses, uint32_t count, struct ingot_command **out)
 {
 	return move_submit(stream, "fill", (struct move){.to = slab, .to_offset = offset, .bytes = bytes, .byte = byte},
-	                   &(struct access){.hazard = hazard, .write = true}, hazard != NULL, NULL, out);
+	                   accesses, count, NULL, out);
 }
 
 enum ingot_status submit_write(struct stream *stream, const char *name, struct slab *slab, uint64_t offset,
@@ -431,7 +433,7 @@ static enum ingot_status pool_move(struct ingot_stream handle, enum move_kind ki
 	if (!status) {
 		struct access access = { &pool->hazard, kind == MOVE_READ, kind != MOVE_READ };
 		if (kind == MOVE_FILL)
-			status = submit_fill(stream, pool->slab, offset, bytes, byte, &pool->hazard, &command);
+			status = submit_fill(stream, pool->slab, offset, bytes, byte, &access, 1, &command);
 		else if (kind == MOVE_WRITE)
 			status = submit_write(stream, "pool write", pool->slab, offset, host, bytes, &access, 1, NULL,
 			                      &command);

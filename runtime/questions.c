@@ -1,7 +1,7 @@
 /* questions.c: who works on a node, who owns it, what is shared: the hazards and sharing tables as answers. */
 #include "inside.h"
 
-enum question { ASK_UPDATING, ASK_WRITERS, ASK_READERS, ASK_HOST_READERS, ASK_HOST_WRITERS };
+enum question { ASK_UPDATING, ASK_WRITERS, ASK_READERS };
 
 static struct ingot_stream stream_of(struct ingot_command *command)
 {
@@ -28,7 +28,7 @@ static void list_streams(struct hazard *hazard, bool writers, struct ingot_strea
 
 static enum ingot_status hazard_question(struct ingot_context handle, struct ingot_node node_handle,
                                          enum question question, struct ingot_stream *streams, uint32_t room,
-                                         uint32_t *count)
+                                         uint32_t *count, struct ingot_event *update)
 {
 	NEED(count && (streams || !room));
 	enum ingot_status status;
@@ -44,16 +44,21 @@ static enum ingot_status hazard_question(struct ingot_context handle, struct ing
 	else {
 		hazard_prune(handle.runtime, &found.location->hazard);
 		list_streams(&found.location->hazard, question != ASK_READERS, streams, room, count);
+		if (question == ASK_UPDATING) {
+			*count = found.location->hazard.writer != NULL;
+			status = event_of_update(context->stream->device, found.location->hazard.writer, update);
+		}
 	}
 	leave(handle.runtime);
 	return status;
 }
 
-enum ingot_status ingot_updating(struct ingot_context context, struct ingot_node node, bool *updating)
+enum ingot_status ingot_updating(struct ingot_context context, struct ingot_node node, bool *updating,
+                                 struct ingot_event *update)
 {
 	NEED(updating);
 	uint32_t count = 0;
-	enum ingot_status status = hazard_question(context, node, ASK_UPDATING, NULL, 0, &count);
+	enum ingot_status status = hazard_question(context, node, ASK_UPDATING, NULL, 0, &count, update);
 	*updating = count != 0;
 	return status;
 }
@@ -61,13 +66,13 @@ enum ingot_status ingot_updating(struct ingot_context context, struct ingot_node
 enum ingot_status ingot_writer_streams(struct ingot_context context, struct ingot_node node,
                                        struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
-	return hazard_question(context, node, ASK_WRITERS, streams, room, count);
+	return hazard_question(context, node, ASK_WRITERS, streams, room, count, NULL);
 }
 
 enum ingot_status ingot_reader_streams(struct ingot_context context, struct ingot_node node,
                                        struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
-	return hazard_question(context, node, ASK_READERS, streams, room, count);
+	return hazard_question(context, node, ASK_READERS, streams, room, count, NULL);
 }
 
 static enum ingot_status host_question(struct ingot_node handle, bool writers, struct ingot_stream *streams,
@@ -107,10 +112,10 @@ enum ingot_status ingot_owner_stream(struct ingot_device handle, struct ingot_no
 	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
 	struct entry *entry = node ? entries_find(&device->shared, node) : NULL;
 	enum ingot_status status = !node ? INGOT_STALE : INGOT_OK;
-	if (!status && (!entry || !entry->location->owner))
+	if (!status && (!entry || !entry->location->owner.runtime))
 		status = say(INGOT_MISSING, "nobody owns n%u", node->id);
 	else if (!status)
-		*out = HANDLE(ingot_stream, entry->location->owner);
+		*out = entry->location->owner;
 	leave(handle.runtime);
 	return status;
 }
@@ -127,6 +132,8 @@ enum ingot_status ingot_sharing_candidate(struct ingot_device handle, struct ing
 	return node ? INGOT_OK : INGOT_STALE;
 }
 
+static uint32_t hazard_entries(const struct hazard *hazard) { return hazard->reader_count + (hazard->writer != NULL); }
+
 enum ingot_status ingot_hazard_entries(struct ingot_device handle, uint64_t *count)
 {
 	NEED(count);
@@ -135,7 +142,11 @@ enum ingot_status ingot_hazard_entries(struct ingot_device handle, uint64_t *cou
 		return INGOT_STALE;
 	*count = 0;
 	for (uint32_t i = 0; i < device->location_count; i++)
-		*count += device->locations[i]->hazard.reader_count + (device->locations[i]->hazard.writer != NULL);
+		*count += hazard_entries(&device->locations[i]->hazard);
+	for (uint32_t i = 0; i < device->pool_count; i++)
+		*count += hazard_entries(&device->pools[i].hazard);
+	for (uint32_t i = 0; i < device->stream_count; i++)
+		*count += device->streams[i] ? hazard_entries(&device->streams[i]->merge.hazard) : 0;
 	leave(handle.runtime);
 	return INGOT_OK;
 }

@@ -266,9 +266,6 @@ void stream_end(struct stream *stream)
 	slab_drop(merge->owned);
 	merge_empty(stream);
 	*merge = (struct merge){ 0 };
-	for (uint32_t i = 0; i < device->location_count; i++)
-		if (device->locations[i]->owner == stream)
-			device->locations[i]->owner = NULL;
 	object_keep(&stream->object);
 	leave(runtime);
 	while (atomic_load(&stream->wakers))

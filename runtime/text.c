@@ -37,6 +37,38 @@ size_t sink_end(struct sink *sink)
 	return sink->count;
 }
 
+/* ---- the words of small enums, as text and back ---- */
+
+static const char *word(const char *const *words, size_t count, unsigned value) { return value < count ? words[value] : "?"; }
+
+static bool word_parse(const char *const *words, size_t count, const char *text, int *value)
+{
+	for (size_t i = 0; text && i < count; i++)
+		if (!strcmp(text, words[i])) {
+			*value = (int)i;
+			return true;
+		}
+	return false;
+}
+
+#define WORDS(type, ...)                                                                                               \
+	static const char *const type##_words[] = { __VA_ARGS__ };                                                     \
+	const char *ingot_##type##_name(enum ingot_##type value)                                                       \
+	{                                                                                                              \
+		return word(type##_words, COUNT(type##_words), (unsigned)value);                                       \
+	}                                                                                                              \
+	bool ingot_##type##_parse(const char *text, enum ingot_##type *out)                                            \
+	{                                                                                                              \
+		int value;                                                                                             \
+		bool known = out && word_parse(type##_words, COUNT(type##_words), text, &value);                       \
+		if (known)                                                                                             \
+			*out = (enum ingot_##type)value;                                                               \
+		return known;                                                                                          \
+	}
+WORDS(parallelism, "for_copying", "only_devices", "most_streams")
+WORDS(merge, "none", "copy", "streaming")
+WORDS(slab_mode, "private", "shared", "pinned")
+
 uint64_t clock_nanoseconds(void)
 {
 #if INGOT_THREADS

@@ -28,10 +28,9 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
 	host = own ? own_host : host;
 	struct location *location = entry.location;
 	if (direction == UP || direction == UP_OWN) {
-		if (direction == UP && ingot_mode_known_constant(&node->mode) &&
-		    hazard_valued(node->object.runtime, &location->hazard))
-			return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", node->id,
-			           node->mode.provenance);
+		/* A constant goes up once: what the device has is what the host has. */
+		if (own && ingot_mode_known_constant(&base->mode) && base->host_version && location->version == base->host_version)
+			return INGOT_OK;
 		status = location_claim(location, context->stream, node);
 		return status ? status : context_upload(context, node, &entry, host, needed, own, out);
 	}
@@ -431,21 +430,23 @@ enum ingot_status ingot_transfer_routine(struct ingot_node node_handle, struct i
 	return status;
 }
 
-enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_merge_state *out)
+enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_merge_state *out, struct ingot_event *update)
 {
 	NEED(out);
 	struct stream *stream = ENTER(stream, handle, KIND_STREAM);
 	if (!stream)
 		return INGOT_STALE;
 	const struct merge *merge = &stream->merge;
+	bool updating = merge->update && !command_done(merge->update);
 	*out = (struct ingot_merge_state){.filled = merge->node != NULL,
 	                                  .streaming = merge->streaming != NULL,
-	                                  .updating = merge->update && !command_done(merge->update),
+	                                  .updating = updating,
 	                                  .owned_bytes = merge->owned ? merge->owned->bytes : 0};
 	if (merge->node)
 		out->node = HANDLE(ingot_node, merge->node);
+	enum ingot_status status = event_of_update(stream->device, updating ? merge->update : NULL, update);
 	leave(handle.runtime);
-	return INGOT_OK;
+	return status;
 }
 
 /* ---- contexts that begin with a value ---- */

@@ -24,7 +24,7 @@
  * hand.
  *
  * Constants of a library are never written, by no call (INGOT_CONFLICT): they may lie in read-only memory, and a device
- * has them once.  A shared node has one writer, the first stream that writes it.  Closing a context, routine or library
+ * has them once.  A shared node has one writer, the first stream that writes it, also when that is closed.  Closing a context, routine or library
  * waits for what its stream was given by then; in a task nothing waits, and what is queued keeps what it uses. */
 #ifndef INGOT_CONTEXT_H
 #define INGOT_CONTEXT_H
@@ -90,6 +90,9 @@ enum ingot_merge {
 	                          an overwritten source leaves the merge buffer empty */
 };
 
+const char *ingot_merge_name(enum ingot_merge);          /* "none", "copy", "streaming" */
+bool        ingot_merge_parse(const char *, enum ingot_merge *);
+
 /* Ordered after the source's last write and, for the target, like any write.  *moved is false where there is nothing to
  * do: the node is missing on a side, or both sides have the same buffer.  Between two backends it goes through the
  * host. */
@@ -106,13 +109,15 @@ struct ingot_merge_state {
 	bool updating;                         /* the latest copy into it is not done; never so while streaming */
 	uint64_t owned_bytes;                  /* its own storage, which grows and never shrinks */
 };
-enum ingot_status ingot_merge_buffer(struct ingot_stream, struct ingot_merge_state *);
+/* update: or NULL; an event of the latest copy, for the caller to close; zeros where `updating` is false. */
+enum ingot_status ingot_merge_buffer(struct ingot_stream, struct ingot_merge_state *, struct ingot_event *update);
 
 /* ---- hazards, as questions.  Done events are dropped from the lists by asking ---- */
 
-enum ingot_status ingot_updating(struct ingot_context, struct ingot_node, bool *); /* its last write is not done */
+/* Whether its last write is not done.  update: or NULL; an event of that write, for the caller to close; zeros: it is done. */
+enum ingot_status ingot_updating(struct ingot_context, struct ingot_node, bool *, struct ingot_event *update);
 enum ingot_status ingot_owner_stream(struct ingot_device, struct ingot_node,
-                                     struct ingot_stream *); /* INGOT_MISSING: nobody */
+                                     struct ingot_stream *); /* INGOT_MISSING: nobody; stale where it was closed */
 enum ingot_status ingot_sharing_candidate(struct ingot_device, struct ingot_node, bool *);
 /* Streams with undone work on the node; at most `room` are written, *count is how many. */
 enum ingot_status ingot_writer_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room,
@@ -123,7 +128,7 @@ enum ingot_status ingot_host_reading_streams(struct ingot_node, struct ingot_str
                                              uint32_t *count); /* uploads */
 enum ingot_status ingot_host_writing_streams(struct ingot_node, struct ingot_stream *, uint32_t room,
                                              uint32_t *count); /* downloads */
-/* Entries of the hazard tables of a device, done ones included: for tests of their bounds. */
+/* Entries of the hazard tables of a device (nodes, pools, merge buffers), done ones included: for tests of their bounds. */
 enum ingot_status ingot_hazard_entries(struct ingot_device, uint64_t *count);
 
 /* ---- libraries: loaded modules ---- */

@@ -52,6 +52,10 @@ enum ingot_status ingot_node_close(struct ingot_node); /* contexts that hold it 
 uint32_t ingot_node_id(struct ingot_node);                       /* UINT32_MAX: stale */
 bool     ingot_node_equal(struct ingot_node, struct ingot_node);
 int      ingot_node_compare(struct ingot_node, struct ingot_node);       /* by id, for qsort */
+uint32_t ingot_node_hash(struct ingot_node);                     /* of the id alone, so the same in each run; 0: stale */
+/* A set is the caller's array by ascending id, each node once; a map, a second array beside it.  Whether it has the node; *at
+ * (or NULL) is where it stands, or where it belongs. */
+bool ingot_node_set_find(const struct ingot_node *set, uint32_t count, struct ingot_node, uint32_t *at);
 enum ingot_status ingot_node_find(struct ingot_runtime *, uint32_t id, struct ingot_node *);
 /* Live nodes by ascending id, at most `room`; the count of all.  keep: or NULL. */
 uint32_t ingot_node_list(struct ingot_runtime *, bool (*keep)(struct ingot_node, void *), void *user,

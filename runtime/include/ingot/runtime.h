@@ -97,6 +97,10 @@ uint64_t          ingot_runtime_live(const struct ingot_runtime *);       /* blo
 
 enum ingot_parallelism { INGOT_FOR_COPYING, INGOT_ONLY_DEVICES, INGOT_MOST_STREAMS };
 
+/* "for_copying", "only_devices", "most_streams"; "?", false: none of them.  So with the names of other enums. */
+const char *ingot_parallelism_name(enum ingot_parallelism);
+bool        ingot_parallelism_parse(const char *, enum ingot_parallelism *);
+
 struct ingot_backend_options {
 	enum ingot_parallelism parallelism;            /* only influences ingot_device_suggested_streams */
 	uint32_t intra_op_threads; /* of the device's own parallel-for; 0: as many as cores; 1: none */
@@ -114,7 +118,7 @@ enum ingot_status ingot_backend_devices(struct ingot_runtime *, const char *back
 struct ingot_properties {
 	const char *backend;
 	int ordinal;
-	uint32_t id;                                   /* unique in the runtime, over all backends */
+	uint32_t id;                                   /* unique in the process, over all backends and runtimes */
 	bool host_memory;                              /* device memory is host memory: hosts arrays can be buffers */
 	uint32_t slab_align;                           /* alignment of slabs and of nodes that do not say */
 	uint32_t compute_units, copy_engines;
@@ -135,6 +139,8 @@ enum ingot_status ingot_device_close(struct ingot_device);
 enum ingot_status ingot_device_sync(struct ingot_device); /* await of all its streams, then forgets done events */
 enum ingot_status ingot_device_properties(struct ingot_device, struct ingot_properties *);
 enum ingot_status ingot_device_used(struct ingot_device, uint64_t *bytes); /* of the hardware, at most; exact on CPU */
+/* Device memory of its own: by the backend's policy 1, 1 and its copy engines, or its compute units.  Streams that are host
+ * threads: the cores less two, whatever the policy; sync: 1. */
 enum ingot_status ingot_device_suggested_streams(struct ingot_device, int *count);
 bool ingot_device_supports(struct ingot_device, enum ingot_dtype); /* in kernels, not only in copies */
 bool              ingot_device_equal(struct ingot_device, struct ingot_device);

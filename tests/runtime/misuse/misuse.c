@@ -5,6 +5,7 @@
  *
  * $MISUSE_SECONDS: instead of five, for tools that slow things down. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include "misuse.h"
@@ -58,6 +59,7 @@ static void release(void *user, void *memory)
 {
 	(void)user;
 	blocks -= memory != NULL;
+	memset(memory, 0xA5, malloc_usable_size(memory));     /* who still looks at it finds no pointer */
 	free(memory);
 }
 
@@ -149,7 +151,7 @@ static int way_run(const struct way *way, const char *device)
 		printf("answers %s and says nothing\n", ingot_status_name(got));
 		return 1;
 	}
-	if (t.runtime && ingot_runtime_close(t.runtime) == INGOT_LEFT_OPEN && strstr(ingot_message(), "not given back")) {
+	if (t.runtime && ingot_runtime_close(t.runtime) == INGOT_LEFT_OPEN && strstr(ingot_message(), "of the runtime")) {
 		printf("%s\n", ingot_message());
 		return 1;
 	}

@@ -1,4 +1,5 @@
 /* fault.c: an allocator and a backend that fail on purpose. */
+#include <malloc.h>
 #include "fault.h"
 
 static _Atomic int left;                                     /* calls until the one that fails */
@@ -28,11 +29,15 @@ static void *allocate(void *user, size_t bytes)
 	return memory;
 }
 
+/* What is given back is poison, and stays so for a while: who still looks at it finds no pointer. */
 static void release(void *user, void *memory)
 {
+	static void *_Atomic kept[256];
+	static _Atomic uint32_t next;
 	(void)user;
 	atomic_fetch_sub(&blocks, 1);
-	free(memory);
+	memset(memory, 0xA5, malloc_usable_size(memory));
+	free(atomic_exchange(&kept[atomic_fetch_add(&next, 1) % 256], memory));
 }
 
 void fault_options(struct ingot_runtime_options *options)

@@ -3,6 +3,7 @@
 #ifndef TESTS_RUNTIME_ROWS_H
 #define TESTS_RUNTIME_ROWS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,6 +51,7 @@ struct gate {
 };
 void gate_hold(struct trial *, struct gate *, struct ingot_stream);
 void gate_open(struct gate *);
+pthread_t gate_open_soon(struct gate *);                            /* by a thread, to be joined, in 20 ms */
 struct ingot_stream other_stream(struct trial *);
 struct ingot_node node_f32(struct trial *, const char *label, int64_t count);
 void write_f32(struct ingot_context, struct ingot_node, const float *, int64_t count);      /* and waits */

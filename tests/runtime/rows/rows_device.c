@@ -20,6 +20,23 @@ static void a1(struct trial *t)
 	OK(ingot_device_used(t->device, &used));
 	OK(ingot_device_used(twin, &twin_used));
 	CHECK(used == twin_used && used >= 12345);
+	/* Ids are the process's: another runtime has others. */
+	struct ingot_runtime *beside;
+	OK(ingot_runtime_open(&beside, &t->options));
+	second_runtime(beside);
+	OK(ingot_backend_init(beside, t->device_name, NULL));
+	OK(ingot_device_get(beside, t->device_name, 0, &other));
+	OK(ingot_device_properties(other, &q));
+	CHECK(q.ordinal == 0 && q.id > p.id);
+	struct ingot_device all[] = { t->device, twin, other };
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < i; k++) {
+			OK(ingot_device_properties(all[i], &p));
+			OK(ingot_device_properties(all[k], &q));
+			CHECK(p.id != q.id);
+		}
+	second_runtime(NULL);
+	OK(ingot_runtime_close(beside));
 }
 
 static void a2(struct trial *t)
@@ -90,6 +107,33 @@ static void a5(struct trial *t)
 	OK(ingot_context_stream(moved, &stream));
 	CHECK(ingot_stream_equal(stream, other));
 	OK(ingot_context_location(moved, a, &theirs));
+	CHECK(mine.pool == theirs.pool && mine.offset == theirs.offset);
+	/* The merge node too goes from parent to child and further down, and not up. */
+	struct ingot_routine transfer;
+	struct ingot_context after, below;
+	struct ingot_node merged;
+	float values[4] = { 0 };
+	OK(ingot_context_place(moved, &b, 1));
+	write_f32(t->context, a, values, 4);
+	FAILS(INGOT_MISSING, ingot_context_merge_node(child, &merged));
+	OK(ingot_transfer_routine(a, child, INGOT_MERGE_COPY, t->context, &transfer));
+	OK(ingot_routine_context(transfer, &after));
+	OK(ingot_context_child(after, (struct ingot_stream){ 0 }, &below));
+	OK(ingot_context_child(below, other, &below));
+	OK(ingot_context_merge_node(below, &merged));
+	CHECK(ingot_node_equal(merged, a));
+	OK(ingot_context_location(below, b, &theirs));        /* and all else is as it was */
+	OK(ingot_context_location(child, b, &mine));
+	CHECK(mine.pool == theirs.pool && mine.offset == theirs.offset);
+	FAILS(INGOT_MISSING, ingot_context_merge_node(child, &merged));
+	/* Overridden: the child's own; the parent keeps his. */
+	write_f32(child, b, values, 4);
+	OK(ingot_transfer_routine(b, after, INGOT_MERGE_COPY, child, &transfer));
+	OK(ingot_routine_context(transfer, &below));
+	OK(ingot_context_merge_node(below, &merged));
+	CHECK(ingot_node_equal(merged, b));
+	OK(ingot_context_merge_node(after, &merged));
+	CHECK(ingot_node_equal(merged, a));
 }
 
 static void a6(struct trial *t)
@@ -192,25 +236,75 @@ static void a10(struct trial *t)
 	struct gate gate = { 0 };
 	CHECK(ingot_device_json(t->device, text, sizeof text) < sizeof text);
 	json_parses(text);
-	double events = json_number(text, "events");
+	CHECK(json_number(text, "total") == 0 && json_number(text, "unreleased") == 0 && json_number(text, "unfinished") == 0);
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_event_record(t->stream, &event));
 	ingot_device_json(t->device, text, sizeof text);
 	json_parses(text);
-	CHECK(json_number(text, "events") == events + 1);
+	CHECK(json_number(text, "total") == 1 && json_number(text, "unreleased") == 1);
 	CHECK(json_number(text, "unfinished") == (t->in_place ? 0 : 1));
+	CHECK(json_number(text, "queued") == (t->in_place ? 0 : 2));
 	gate_open(&gate);
 	OK(ingot_event_sync(event));
 	ingot_device_json(t->device, text, sizeof text);
-	CHECK(json_number(text, "unfinished") == 0 && json_number(text, "events") == events + 1);
+	CHECK(json_number(text, "unfinished") == 0 && json_number(text, "unreleased") == 1);
 	OK(ingot_event_close(event));
 	ingot_device_json(t->device, text, sizeof text);
-	CHECK(json_number(text, "events") == events);
+	CHECK(json_number(text, "unreleased") == 0 && json_number(text, "total") == 1);
+	/* Live streams, what failed on them, their merge buffers; pools, the caller's among them; what is shared. */
+	struct ingot_stream gone = other_stream(t), other = other_stream(t);
+	struct ingot_context beside;
+	struct ingot_node a = node_f32(t, "a", 4);
+	float values[4] = { 0 };
+	static _Alignas(16) char mine[64];
+	uint32_t pool;
+	OK(ingot_stream_close(gone));
+	OK(ingot_context_new(other, &beside));
+	OK(ingot_context_place(t->context, &a, 1));
+	write_f32(t->context, a, values, 4);
+	OK(ingot_device_to_device(a, beside, INGOT_MERGE_COPY, t->context, NULL, NULL));
+	OK(ingot_stream_await(other));
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "breaker", .run = fail_7 }, NULL));
+	ingot_stream_await(t->stream);
+	OK(ingot_pool_open(t->device, 77, 0, INGOT_SLAB_PRIVATE, &pool));
+	if (t->host_memory)
+		OK(ingot_pool_adopt(t->device, mine, sizeof mine, &pool));
+	ingot_device_json(t->device, text, sizeof text);
+	json_parses(text);
+	CHECK(strstr(text, "{\"number\":0,") && strstr(text, "{\"number\":2,") && !strstr(text, "\"number\":1"));
+	CHECK(strstr(text, "\"contexts\":1,\"merge_bytes\":16,\"failure\":null}]"));
+	CHECK(strstr(text, "breaker: run answered 7\"}"));
+	CHECK(strstr(text, "{\"pool\":2,\"bytes\":77,\"adopted\":false}"));
+	CHECK(!strstr(text, "{\"pool\":3,\"bytes\":64,\"adopted\":true}") == !t->host_memory);
+	CHECK(json_number(text, "candidates") == 0 && json_number(text, "shared") == 0 && json_number(text, "constants") == 0 &&
+	      json_number(text, "locations") == 1);
+	uint64_t used;
+	char wanted[200];
+	OK(ingot_device_used(t->device, &used));
+	CHECK(json_number(text, "used") == (double)used);
 	ingot_runtime_json(t->runtime, text, sizeof text);
 	json_parses(text);
+	snprintf(wanted, sizeof wanted, "{\"backends\":[{\"name\":\"%s\",\"devices\":", t->device_name);
+	CHECK(!strncmp(text, wanted, strlen(wanted)));
+	snprintf(wanted, sizeof wanted, "\"used\":[%llu", (unsigned long long)used);
+	CHECK(strstr(text, wanted));
+	CHECK(strstr(text, "\"open\":{\"devices\":1,\"streams\":2,\"events\":0,\"contexts\":2,\"nodes\":1,\"libraries\":0,\"routines\":0}"));
+	CHECK(json_number(text, "blocks") == (double)ingot_runtime_live(t->runtime));
+	/* The properties, each as the call says it. */
+	struct ingot_properties p;
+	OK(ingot_device_properties(t->device, &p));
 	ingot_properties_json(t->device, text, sizeof text);
 	json_parses(text);
-	CHECK(strstr(text, t->device_name));
+	snprintf(wanted, sizeof wanted, "{\"backend\":\"%s\",\"ordinal\":%d,\"id\":%u,\"host_memory\":%s,\"slab_align\":%u,", p.backend, p.ordinal,
+	         p.id, p.host_memory ? "true" : "false", p.slab_align);
+	CHECK(!strncmp(text, wanted, strlen(wanted)) && p.host_memory == t->host_memory);
+	CHECK(json_number(text, "compute_units") == p.compute_units && json_number(text, "copy_engines") == p.copy_engines &&
+	      json_number(text, "shared_bytes") == (double)p.shared_bytes && json_number(text, "group_threads") == p.group_threads &&
+	      json_number(text, "memory_bytes") == (double)p.memory_bytes);
+	/* Too little room: cut, ended, and the whole length told. */
+	size_t whole = strlen(text);
+	CHECK(ingot_properties_json(t->device, text, 10) == whole && strlen(text) == 9);
+	CHECK(ingot_properties_json(t->device, NULL, 0) == whole);
 }
 
 /* Each task waits until the other has begun: they end only if both run at once. */
@@ -237,7 +331,7 @@ static void a11(struct trial *t)
 	}
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_stream_await(other));
-	OK(ingot_merge_buffer(other, &state));
+	OK(ingot_merge_buffer(other, &state, NULL));
 	CHECK(!state.filled);
 	OK(ingot_stream_device(other, &device));
 	CHECK(ingot_device_equal(device, t->device) && !ingot_stream_equal(other, t->stream));
@@ -280,7 +374,7 @@ static void a13(struct trial *t)
 static void a14(struct trial *t)
 {
 	static const enum ingot_parallelism policies[] = { INGOT_ONLY_DEVICES, INGOT_FOR_COPYING, INGOT_MOST_STREAMS };
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 5; i++) {                         /* 3: options that leave it open; 4: no options */
 		struct ingot_runtime *runtime;
 		struct ingot_device device;
 		struct ingot_properties p;
@@ -289,13 +383,20 @@ static void a14(struct trial *t)
 		second_runtime(runtime);
 		OK(ingot_backend_init(
 		        runtime, t->device_name,
-		        &(struct ingot_backend_options){.parallelism = policies[i], .intra_op_threads = 1}));
+		        i == 4   ? NULL
+		        : i == 3 ? &(struct ingot_backend_options){.intra_op_threads = 1}
+		                 : &(struct ingot_backend_options){.parallelism = policies[i], .intra_op_threads = 1}));
 		OK(ingot_device_get(runtime, t->device_name, 0, &device));
 		OK(ingot_device_properties(device, &p));
 		OK(ingot_device_suggested_streams(device, &count));
-		int most = !t->host_memory ? (int)p.compute_units : p.compute_units > 3 ? (int)p.compute_units - 2 : 1;
-		CHECK(count == (i == 0 ? 1 : i == 1 ? 1 + (int)p.copy_engines : most));
-		CHECK(!t->host_memory ? p.copy_engines == 2 : p.copy_engines == 0);
+		int cores = (int)p.compute_units;
+		CHECK(!t->host_memory ? p.copy_engines == 2 && cores > 3 : cores == sysconf(_SC_NPROCESSORS_ONLN));
+		if (t->in_place)                              /* it has no second to run anything */
+			CHECK(count == 1);
+		else if (t->host_memory)                      /* threads: whatever the policy */
+			CHECK(count == (cores > 3 ? cores - 2 : 1));
+		else
+			CHECK(count == (i == 0 ? 1 : i == 2 ? cores : 3));
 		second_runtime(NULL);
 		OK(ingot_runtime_close(runtime));
 	}

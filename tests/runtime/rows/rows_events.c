@@ -238,6 +238,22 @@ static void c8(struct trial *t)
 	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = add_one, .argument = &count }, NULL));
 	OK(ingot_stream_await(t->stream));
 	CHECK(count == 1);                                    /* what was skipped stays skipped */
+	/* A restart waits for what is queued behind the failure: none of it runs afterwards. */
+	struct gate second = { 0 };
+	pthread_t thread;
+	gate_hold(t, &second, t->stream);
+	enum ingot_status broke = ingot_task_submit(t->stream, &(struct ingot_task){ .name = "breaks", .run = fail_3 }, NULL);
+	for (int i = 0; i < 200 && !broke; i++)
+		broke = ingot_task_submit(t->stream, &(struct ingot_task){ .run = add_one, .argument = &count }, NULL);
+	CHECK(!broke || t->in_place);
+	thread = gate_open_soon(&second);
+	OK(ingot_stream_restart(t->stream));
+	CHECK(ingot_stream_queued(t->stream) == 0 && count == 1);
+	pthread_join(thread, NULL);
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = add_one, .argument = &count }, NULL));
+	OK(ingot_stream_await(t->stream));
+	CHECK(count == 2);
+	count = 1;
 	/* Who waits for it on another stream fails too, and the origin is named. */
 	struct ingot_stream other = other_stream(t);
 	struct ingot_event broken;
@@ -316,7 +332,7 @@ static void c11(struct trial *t)
 	OK(ingot_device_sync(t->device));
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_write(t->context, a, in, 16, NULL));
-	OK(ingot_updating(t->context, a, &updating));
+	OK(ingot_updating(t->context, a, &updating, NULL));
 	CHECK(updating == !t->in_place);
 	OK(ingot_device_to_device(a, there, INGOT_MERGE_NONE, t->context, NULL, NULL));
 	OK(ingot_read(there, a, out, 16, NULL));
@@ -327,7 +343,7 @@ static void c11(struct trial *t)
 	OK(ingot_device_sync(twin));
 	OK(ingot_hazard_entries(t->device, &entries));
 	CHECK(entries == 0);
-	OK(ingot_updating(t->context, a, &updating));
+	OK(ingot_updating(t->context, a, &updating, NULL));
 	CHECK(!updating);
 }
 
@@ -349,13 +365,13 @@ static void c12(struct trial *t)
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_routine_run(routine, NULL));
 	OK(ingot_routine_event(routine, &event));
-	OK(ingot_updating(linked, table_out, &updating));
+	OK(ingot_updating(linked, table_out, &updating, NULL));
 	CHECK(updating == !t->in_place);
 	gate_open(&gate);
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_event_done(event, &done));
 	CHECK(done);
-	OK(ingot_updating(linked, table_out, &updating));
+	OK(ingot_updating(linked, table_out, &updating, NULL));
 	CHECK(!updating);
 }
 
@@ -431,17 +447,43 @@ static void c14(struct trial *t)
 	OK(ingot_context_place(t->context, &a, 1));
 	OK(ingot_context_child(t->context, other, &there));
 	OK(ingot_device_sync(t->device));
-	gate_hold(t, &one, t->stream);
-	gate_hold(t, &two, other);
-	OK(ingot_write(t->context, a, v, 16, NULL));
-	OK(ingot_read(there, a, v, 16, NULL));
-	OK(ingot_hazard_entries(t->device, &entries));
-	CHECK(t->in_place || entries >= 1);
-	gate_open(&one);
-	gate_open(&two);
-	OK(ingot_device_sync(t->device));
-	OK(ingot_hazard_entries(t->device, &entries));
-	CHECK(entries == 0);
+	/* The tables of nodes, of pools and of merge buffers, each alone. */
+	struct ingot_context beside;
+	struct ingot_node b = node_f32(t, "b", 4);
+	uint32_t pool;
+	static float w[4];
+	OK(ingot_context_new(other, &beside));
+	OK(ingot_context_place(beside, &b, 1));
+	write_f32(beside, b, v, 4);
+	OK(ingot_pool_open(t->device, 16, 0, INGOT_SLAB_PRIVATE, &pool));
+	for (int kind = 0; kind < 3; kind++) {
+		uint64_t before;
+		OK(ingot_device_sync(t->device));
+		OK(ingot_hazard_entries(t->device, &before));
+		CHECK(before == 0);
+		one = two = (struct gate){ 0 };
+		gate_hold(t, &one, t->stream);
+		gate_hold(t, &two, other);
+		if (kind == 0) {
+			OK(ingot_write(t->context, a, v, 16, NULL));
+			OK(ingot_read(there, a, w, 16, NULL));
+		} else if (kind == 1) {
+			OK(ingot_pool_write(t->stream, pool, 0, v, 16, NULL));
+			OK(ingot_pool_read(other, pool, 0, w, 16, NULL));
+		} else
+			OK(ingot_device_to_device(b, t->context, INGOT_MERGE_COPY, beside, NULL, NULL));
+		OK(ingot_hazard_entries(t->device, &entries));
+		CHECK(t->in_place || entries == 2);           /* a writer and a reader */
+		gate_open(&one);
+		gate_open(&two);
+		OK(ingot_stream_await(t->stream));
+		OK(ingot_stream_await(other));
+		OK(ingot_hazard_entries(t->device, &entries));
+		CHECK(entries > 0 || t->in_place);            /* done, and still in the tables */
+		OK(ingot_device_sync(t->device));
+		OK(ingot_hazard_entries(t->device, &entries));
+		CHECK(entries == 0);
+	}
 	OK(ingot_stream_idle(other, &idle));
 	CHECK(idle);
 }

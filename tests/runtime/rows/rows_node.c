@@ -98,8 +98,36 @@ static void f6(struct trial *t)
 	OK(ingot_context_place(t->context, &constant, 1));
 	OK(ingot_context_new(t->stream, &other));
 	FAILS(INGOT_CONFLICT, ingot_write(t->context, constant, got, 8, NULL));
+	SAYS("is constant");
 	OK(ingot_node_transfers(constant, &ups, NULL));
 	CHECK(ups == 1);
+	/* Once a device, in however many contexts on however many streams, and asked for again. */
+	struct ingot_stream beside = other_stream(t), far;
+	struct ingot_device twin;
+	struct ingot_context third, there, filled;
+	OK(ingot_context_new(beside, &third));
+	OK(ingot_context_place(other, &constant, 1));
+	OK(ingot_context_place(third, &constant, 1));
+	OK(ingot_from_host(t->context, constant, NULL, NULL));
+	OK(ingot_from_host(third, constant, NULL, NULL));
+	OK(ingot_node_transfers(constant, &ups, NULL));
+	CHECK(ups == 1);
+	read_f32(third, constant, got, 2);
+	CHECK(got[0] == 1 && got[1] == 2);
+	OK(ingot_device_another(t->runtime, t->device_name, 0, &twin));
+	OK(ingot_stream_default(twin, &far));
+	OK(ingot_context_new(far, &there));
+	OK(ingot_context_place(there, &constant, 1));
+	OK(ingot_node_transfers(constant, &ups, NULL));
+	CHECK(ups == 2);
+	/* Nothing writes it: no transfer, no task. */
+	FAILS(INGOT_CONFLICT, ingot_device_to_device(constant, there, INGOT_MERGE_NONE, t->context, NULL, NULL));
+	FAILS(INGOT_CONFLICT,
+	      ingot_task_submit(t->stream, &(struct ingot_task){.uses = &(struct ingot_use){t->context, constant, true, false}, .use_count = 1}, NULL));
+	/* One that has no value yet gets it once. */
+	struct ingot_node late = node_new(t, INGOT_HOSTED_CONSTANT, 2);
+	OK(ingot_init_from_host(t->context, late, got, 8, &filled));
+	FAILS(INGOT_CONFLICT, ingot_write(filled, late, got, 8, NULL));
 	/* Volatile: the host writes, the device follows; never the other way. */
 	OK(ingot_node_set_all(v, one, 2));
 	OK(ingot_context_place(t->context, &v, 1));
@@ -107,6 +135,8 @@ static void f6(struct trial *t)
 	OK(ingot_from_host(t->context, v, NULL, NULL));
 	read_f32(t->context, v, got, 2);
 	CHECK(got[1] == 4);
+	OK(ingot_node_transfers(v, &ups, NULL));
+	CHECK(ups == 2);                                      /* with its place, and after the host's write */
 	FAILS(INGOT_CONFLICT, ingot_to_host(t->context, v, NULL, NULL));
 	SAYS("volatile");
 	/* Changed on devices: the host copy follows by downloads. */
@@ -474,6 +504,38 @@ static void f35(struct trial *t)
 	for (int i = 0; i < 20; i++)
 		CHECK(ingot_node_id(nodes[i]) == (uint32_t)i);
 	CHECK(ingot_node_compare(nodes[3], nodes[3]) == 0);
+	CHECK(ingot_node_compare(nodes[3], nodes[4]) < 0 && ingot_node_compare(nodes[4], nodes[3]) > 0);
+	/* A hash of the id: copies have it, others another, in this run as in the next. */
+	struct ingot_node copy = nodes[7];
+	uint32_t hashes[20];
+	for (int i = 0; i < 20; i++) {
+		hashes[i] = ingot_node_hash(nodes[i]);
+		for (int k = 0; k < i; k++)
+			CHECK(hashes[i] != hashes[k]);
+	}
+	CHECK(ingot_node_hash(copy) == hashes[7] && hashes[0] && !ingot_node_hash((struct ingot_node){ 0 }));
+	/* A set by insertion, in whatever order: the same set; and a map beside it. */
+	struct ingot_node set[20];
+	int values[20];
+	uint32_t count = 0, at;
+	for (int i = 0; i < 20; i++) {
+		int which = i * 13 % 20;
+		CHECK(!ingot_node_set_find(set, count, nodes[which], &at) && at <= count);
+		memmove(set + at + 1, set + at, (count - at) * sizeof *set);
+		memmove(values + at + 1, values + at, (count - at) * sizeof *values);
+		set[at] = nodes[which];
+		values[at] = which;
+		count++;
+		CHECK(ingot_node_set_find(set, count, nodes[which], NULL));
+	}
+	for (int i = 0; i < 20; i++)
+		CHECK(ingot_node_equal(set[i], nodes[i]) && values[i] == i && ingot_node_set_find(set, count, nodes[i], &at) && at == (uint32_t)i);
+	CHECK(!ingot_node_set_find(NULL, 0, nodes[0], &at) && at == 0);
+	struct ingot_node closed = nodes[9];
+	OK(ingot_node_close(closed));
+	trial_reopen(t);                                      /* fresh: the same ids, the same hashes */
+	for (int i = 0; i < 20; i++)
+		CHECK(ingot_node_hash(node_f32(t, "b", 2)) == hashes[i]);
 }
 
 static void f36(struct trial *t)
@@ -516,6 +578,31 @@ static void f37(struct trial *t)
 	for (int p = 0; p < 3; p++)
 		CHECK(ingot_precision_parse(ingot_precision_name((enum ingot_precision)p), &level) && (int)level == p);
 	CHECK(!ingot_precision_parse("perhaps", &level));
+	/* What configures: print, parse, equal; no two alike. */
+	enum ingot_parallelism parallelism;
+	enum ingot_merge merge;
+	enum ingot_slab_mode slab;
+	enum ingot_name_style style;
+	static const char *const words[][3] = { { "for_copying", "only_devices", "most_streams" }, { "none", "copy", "streaming" },
+		                                { "private", "shared", "pinned" }, { "only_ids", "under_grad", "dot_grad" } };
+	for (int i = 0; i < 3; i++) {
+		CHECK(!strcmp(ingot_parallelism_name((enum ingot_parallelism)i), words[0][i]));
+		CHECK(ingot_parallelism_parse(words[0][i], &parallelism) && (int)parallelism == i);
+		CHECK(!strcmp(ingot_merge_name((enum ingot_merge)i), words[1][i]));
+		CHECK(ingot_merge_parse(words[1][i], &merge) && (int)merge == i);
+		CHECK(!strcmp(ingot_slab_mode_name((enum ingot_slab_mode)i), words[2][i]));
+		CHECK(ingot_slab_mode_parse(words[2][i], &slab) && (int)slab == i);
+		CHECK(!strcmp(ingot_name_style_text((enum ingot_name_style)i), words[3][i]));
+		CHECK(ingot_name_style_parse(words[3][i], &style) && (int)style == i);
+	}
+	CHECK(!strcmp(ingot_parallelism_name((enum ingot_parallelism)3), "?") && !strcmp(ingot_merge_name((enum ingot_merge)9), "?") &&
+	      !strcmp(ingot_slab_mode_name((enum ingot_slab_mode)-1), "?") && !strcmp(ingot_name_style_text((enum ingot_name_style)3), "?"));
+	merge = INGOT_MERGE_COPY;
+	CHECK(!ingot_merge_parse("move", &merge) && merge == INGOT_MERGE_COPY && !ingot_merge_parse(NULL, &merge) && !ingot_merge_parse("copy", NULL));
+	CHECK(!ingot_parallelism_parse("?", &parallelism) && !ingot_slab_mode_parse("", &slab));
+	for (int s = 0; s < INGOT_STATUS_COUNT; s++)
+		CHECK(ingot_status_name((enum ingot_status)s)[0] == 'I' && ingot_status_text((enum ingot_status)s)[0] != '?');
+	CHECK(!strcmp(ingot_status_name(INGOT_STATUS_COUNT), "?") && !strcmp(ingot_status_text((enum ingot_status)-1), "?"));
 }
 
 const struct row rows_node[] = {

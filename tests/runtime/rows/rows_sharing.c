@@ -39,6 +39,28 @@ static void e1(struct trial *t)
 	CHECK(!same_place(a, b, y));
 	CHECK(ingot_node_mode(shared).sharing == INGOT_SHARED && ingot_node_mode(y).sharing == INGOT_PER_STREAM);
 	CHECK(ingot_node_mode(node_f32(t, "new", 1)).sharing == INGOT_SHARING_OPEN);
+	/* The same by place: one of each device, on whichever stream, and of each context. */
+	struct ingot_device twin;
+	struct ingot_stream far;
+	OK(ingot_device_another(t->runtime, t->device_name, 0, &twin));
+	OK(ingot_stream_default(twin, &far));
+	struct ingot_context contexts[] = { context_on(t->stream), base, context_on(far) };
+	int64_t four = 4;
+	float in[4] = { 1, 2, 3, 4 }, got[4];
+	for (uint32_t sharing = INGOT_PER_STREAM; sharing <= INGOT_SHARED; sharing++) {
+		struct ingot_node node;
+		OK(ingot_node_new(t->runtime, &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &four, .sharing = sharing}, &node));
+		for (int i = 0; i < 3; i++)
+			OK(ingot_context_place(contexts[i], &node, 1));
+		CHECK(same_place(contexts[0], contexts[1], node) == (sharing == INGOT_SHARED));
+		write_f32(contexts[0], node, in, 4);
+		if (sharing == INGOT_SHARED)
+			read_f32(contexts[1], node, got, 4);          /* one array: what one writes the other reads */
+		else
+			FAILS(INGOT_UNREADY, ingot_read(contexts[1], node, got, 16, NULL));
+		CHECK(sharing != INGOT_SHARED || !memcmp(in, got, 16));
+		FAILS(INGOT_UNREADY, ingot_read(contexts[2], node, got, 16, NULL));       /* another device's is another */
+	}
 }
 
 static void e2(struct trial *t)
@@ -108,14 +130,48 @@ static void e4(struct trial *t)
 	FAILS(INGOT_MISSING, ingot_owner_stream(t->device, shared, &owner));
 	link_at(t->context, library, "get", &a);
 	FAILS(INGOT_MISSING, ingot_owner_stream(t->device, shared, &owner));
-	link_at(base, library, "set", &b);
+	struct ingot_routine set = link_at(base, library, "set", &b);
 	OK(ingot_owner_stream(t->device, shared, &owner));
 	CHECK(ingot_stream_equal(owner, other));
 	FAILS(INGOT_CONFLICT, ingot_link(t->context, library, "set", &routine));
 	float v[SMALL_COUNT] = { 0 };
 	FAILS(INGOT_CONFLICT, ingot_write(a, shared, v, sizeof v, NULL));
+	/* From the host's array no more than from the caller's, nor from another device. */
+	struct ingot_device twin;
+	struct ingot_stream far;
+	OK(ingot_node_host_create(shared));
+	FAILS(INGOT_CONFLICT, ingot_from_host(a, shared, NULL, NULL));
+	SAYS(".1 writes it, so ");
+	OK(ingot_from_host(b, shared, NULL, NULL));
+	OK(ingot_device_another(t->runtime, t->device_name, 0, &twin));
+	OK(ingot_stream_default(twin, &far));
+	struct ingot_context there = context_on(far);
+	OK(ingot_context_place(there, &shared, 1));
+	write_f32(there, shared, v, SMALL_COUNT);
+	FAILS(INGOT_CONFLICT, ingot_device_to_device(shared, a, INGOT_MERGE_NONE, there, NULL, NULL));
+	OK(ingot_owner_stream(twin, shared, &owner));         /* each device its own */
+	CHECK(ingot_stream_equal(owner, far));
 	OK(ingot_owner_stream(t->device, shared, &owner));
 	CHECK(ingot_stream_equal(owner, other));
+	/* Owners only grow: a closed stream stays one, and who has its number now is not it. */
+	struct ingot_stream next;
+	bool idle;
+	OK(ingot_routine_close(set));
+	OK(ingot_context_close(base));
+	OK(ingot_stream_close(other));
+	next = other_stream(t);
+	CHECK(ingot_stream_number(next) == 1);
+	base = context_on(next);
+	OK(ingot_owner_stream(t->device, shared, &owner));
+	CHECK(ingot_stream_equal(owner, other) && !ingot_stream_equal(owner, next));
+	FAILS(INGOT_STALE, ingot_stream_idle(owner, &idle));
+	FAILS(INGOT_CONFLICT, ingot_link(base, library, "set", &routine));
+	SAYS("a stream that is closed writes it");
+	OK(ingot_context_place(base, &shared, 1));
+	FAILS(INGOT_CONFLICT, ingot_from_host(base, shared, NULL, NULL));
+	FAILS(INGOT_CONFLICT, ingot_write(a, shared, v, sizeof v, NULL));
+	OK(ingot_read(a, shared, v, sizeof v, NULL));         /* it can be read on */
+	OK(ingot_device_sync(t->device));
 }
 
 static void e5(struct trial *t)

@@ -1,4 +1,5 @@
 /* rows_transfer.c: rows D: transfers and merge buffers. */
+#include <sys/mman.h>
 #include <unistd.h>
 #include "mock.h"
 #include "rows.h"
@@ -98,9 +99,15 @@ static void d3(struct trial *t)
 	struct ingot_context child, again;
 	struct ingot_location location;
 	float in[4] = { 4, 3, 2, 1 }, got[4];
+	OK(ingot_trace_begin(t->runtime, 16));
 	OK(ingot_init_from_host(t->context, a, in, 16, &child));
 	FAILS(INGOT_MISSING, ingot_context_location(t->context, a, &location));
 	OK(ingot_stream_await(t->stream));
+	char text[2048];
+	ingot_trace_json(t->runtime, text, sizeof text);
+	CHECK(strstr(text, "\"from_host\"") && !strstr(text, "\"fill\""));      /* nothing is zeroed before */
+	ingot_trace_end(t->runtime);
+	FAILS(INGOT_MISMATCH, ingot_init_from_host(t->context, node_f32(t, "b", 4), in, 12, &again));
 	read_f32(child, a, got, 4);
 	CHECK(!memcmp(in, got, 16));
 	FAILS(INGOT_PRESENT, ingot_init_from_host(child, a, in, 16, &again));
@@ -115,7 +122,13 @@ static void d4(struct trial *t)
 	float in[4] = { 4, 3, 2, 1 }, got[4];
 	place(t->context, a);
 	write_f32(t->context, a, in, 4);
+	OK(ingot_device_sync(device));
+	OK(ingot_trace_begin(t->runtime, 16));
 	OK(ingot_init_from_device(there, a, t->context, &child));
+	OK(ingot_device_sync(device));
+	char text[2048];
+	ingot_trace_json(t->runtime, text, sizeof text);
+	CHECK(strstr(text, "\"device_to_device\"") && !strstr(text, "\"fill\""));
 	read_f32(child, a, got, 4);
 	CHECK(!memcmp(in, got, 16));
 	FAILS(INGOT_MISSING, ingot_init_from_device(there, b, t->context, &again));
@@ -191,7 +204,7 @@ static void d6(struct trial *t)
 	OK(ingot_device_to_device(large, linked, INGOT_MERGE_COPY, there[0], &moved, NULL));
 	gate_open(&gate);
 	OK(ingot_stream_await(t->stream));
-	OK(ingot_merge_buffer(t->stream, &state));
+	OK(ingot_merge_buffer(t->stream, &state, NULL));
 	CHECK(state.owned_bytes == 20000);
 	read_f32(linked, sum, got, SMALL_COUNT);
 	CHECK(got[0] == 800);
@@ -226,7 +239,7 @@ static void d7(struct trial *t)
 	bool done = false;
 	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_STREAMING, source, &moved, NULL));
 	CHECK(moved);
-	OK(ingot_merge_buffer(t->stream, &state));
+	OK(ingot_merge_buffer(t->stream, &state, NULL));
 	CHECK(state.streaming && !state.updating && state.owned_bytes == 0);
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_routine_run(merge, NULL));
@@ -251,7 +264,7 @@ static void d7(struct trial *t)
 	write_f32(there, grad, next, SMALL_COUNT);
 	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_STREAMING, there, &moved,
 	                          NULL)); /* across devices: a copy */
-	OK(ingot_merge_buffer(t->stream, &state));
+	OK(ingot_merge_buffer(t->stream, &state, NULL));
 	CHECK(moved && !state.streaming && state.owned_bytes == sizeof next);
 	OK(ingot_routine_run(merge, NULL));
 	read_f32(linked, sum, got, SMALL_COUNT);
@@ -272,19 +285,60 @@ static void d8(struct trial *t)
 	place(beside, a);
 	write_f32(there, a, v, 4);
 	write_f32(beside, a, v, 4);
-	OK(ingot_merge_buffer(t->stream, &state));
+	OK(ingot_merge_buffer(t->stream, &state, NULL));
 	CHECK(!state.filled && !state.updating);
+	struct ingot_event update = { t->runtime, 1, 1 };
+	bool done = true;
+	OK(ingot_merge_buffer(t->stream, &state, &update));
+	CHECK(!update.runtime);                               /* nothing was scheduled: no event */
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_device_to_device(a, t->context, INGOT_MERGE_COPY, there, NULL, NULL));
-	OK(ingot_merge_buffer(t->stream, &state));
+	OK(ingot_merge_buffer(t->stream, &state, &update));
 	CHECK(state.filled && state.updating == !t->in_place && ingot_node_equal(state.node, a));
+	CHECK(!update.runtime == t->in_place);
+	/* The event is the copy's own: undone as long as that is, and done with it. */
+	if (!t->in_place) {
+		OK(ingot_event_done(update, &done));
+		CHECK(!done);
+	}
 	gate_open(&gate);
+	if (!t->in_place) {
+		OK(ingot_event_sync(update));
+		OK(ingot_merge_buffer(t->stream, &state, NULL));
+		CHECK(!state.updating);
+		OK(ingot_event_close(update));
+	}
 	OK(ingot_stream_await(t->stream));
-	OK(ingot_merge_buffer(t->stream, &state));
-	CHECK(state.filled && !state.updating && !state.streaming);
+	OK(ingot_merge_buffer(t->stream, &state, &update));
+	CHECK(state.filled && !state.updating && !state.streaming && !update.runtime);
 	OK(ingot_device_to_device(a, t->context, INGOT_MERGE_STREAMING, beside, NULL, NULL));
-	OK(ingot_merge_buffer(t->stream, &state));
-	CHECK(state.streaming && !state.updating && state.owned_bytes == 16);
+	OK(ingot_merge_buffer(t->stream, &state, &update));
+	CHECK(state.streaming && !state.updating && state.owned_bytes == 16 && !update.runtime);
+	/* None either while the consumer of a streaming buffer is in flight. */
+	struct ingot_library library;
+	struct ingot_routine merge;
+	struct ingot_context linked;
+	struct ingot_node grad;
+	struct gate second = { 0 };
+	float values[SMALL_COUNT] = { 0 };
+	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
+	OK(ingot_library_node(library, "grad", &grad));
+	OK(ingot_link(t->context, library, "merge", &merge));
+	OK(ingot_routine_context(merge, &linked));
+	place(beside, grad);
+	write_f32(beside, grad, values, SMALL_COUNT);
+	gate_hold(t, &second, t->stream);
+	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_STREAMING, beside, NULL, NULL));
+	OK(ingot_routine_run(merge, NULL));
+	CHECK(t->in_place || ingot_stream_queued(t->stream) >= 2);
+	OK(ingot_merge_buffer(t->stream, &state, &update));
+	CHECK(state.filled && state.streaming && !state.updating && !update.runtime && ingot_node_equal(state.node, grad));
+	gate_open(&second);
+	OK(ingot_stream_await(t->stream));
+	/* Overwritten behind its consumer, the buffer is empty. */
+	OK(ingot_write(beside, grad, values, sizeof values, NULL));
+	OK(ingot_merge_buffer(t->stream, &state, &update));
+	CHECK(!state.filled && !state.streaming && !update.runtime);
 }
 
 static void d9(struct trial *t)
@@ -384,7 +438,7 @@ static void d12(struct trial *t)
 		place(there, a);
 		write_f32(there, a, v, sizes[i]);
 		OK(ingot_device_to_device(a, t->context, INGOT_MERGE_COPY, there, NULL, NULL));
-		OK(ingot_merge_buffer(t->stream, &state));
+		OK(ingot_merge_buffer(t->stream, &state, NULL));
 		CHECK(state.owned_bytes == owned[i] && ingot_node_equal(state.node, a));
 	}
 	struct ingot_node b = node_f32(t, "b", 10);
@@ -392,9 +446,9 @@ static void d12(struct trial *t)
 	place(beside, b);
 	write_f32(beside, b, v, 10);
 	OK(ingot_device_to_device(b, t->context, INGOT_MERGE_STREAMING, beside, NULL, NULL));
-	OK(ingot_merge_buffer(t->stream, &state));
+	OK(ingot_merge_buffer(t->stream, &state, NULL));
 	CHECK(state.owned_bytes == 400 && state.streaming);
-	OK(ingot_merge_buffer(other, &state));
+	OK(ingot_merge_buffer(other, &state, NULL));
 	CHECK(!state.filled);                                 /* each stream its own */
 }
 
@@ -458,6 +512,23 @@ static void d14(struct trial *t)
 		OK(ingot_to_host(t->context, b, NULL, NULL));
 		OK(ingot_stream_await(t->stream));
 		CHECK(mine[0] == 4);
+		/* Seen where memory can only be read: up, down, and between two contexts that adopted it. */
+		size_t page = (size_t)sysconf(_SC_PAGESIZE);
+		float *fixed = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		struct ingot_node c;
+		struct ingot_context beside;
+		CHECK(fixed != MAP_FAILED);
+		memcpy(fixed, mine, 16);
+		OK(ingot_node_wrap(t->runtime, &(struct ingot_node_options){.dtype = INGOT_F32, .rank = 1, .dims = &four}, fixed, 16, &c));
+		OK(ingot_context_new(other_stream(t), &beside));
+		OK(ingot_context_adopt(t->context, c, fixed, 16));
+		OK(ingot_context_adopt(beside, c, fixed, 16));
+		CHECK(!mprotect(fixed, page, PROT_READ));
+		OK(ingot_from_host(t->context, c, NULL, NULL));
+		OK(ingot_to_host(t->context, c, NULL, NULL));
+		OK(ingot_device_to_device(c, beside, INGOT_MERGE_NONE, t->context, &moved, NULL));
+		OK(ingot_device_sync(t->device));
+		CHECK(moved && fixed[1] == 3);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* rows_values.c: rows F17 to F29: sizes, margins, and the values of a node on the host. */
 #include <math.h>
+#include <pthread.h>
 #include "rows.h"
 
 static void f17(struct trial *t)
@@ -267,6 +268,39 @@ static void f25(struct trial *t)
 	OK(ingot_node_get_all(a, out, 4));
 	OK(ingot_node_transfers(a, NULL, &downs));
 	CHECK(downs == 1);                                    /* the host copy is the newest already */
+	/* The public read does the same; then the array itself can be looked at. */
+	struct gate second = { 0 };
+	pthread_t thread;
+	void *data;
+	uint64_t bytes;
+	OK(ingot_node_host(a, &data, &bytes));
+	gate_hold(t, &second, t->stream);
+	OK(ingot_write(there, a, one, 16, NULL));
+	one[0] = 7;
+	OK(ingot_write(t->context, a, one, 16, NULL));
+	CHECK(*(volatile float *)data == 2);
+	thread = gate_open_soon(&second);
+	OK(ingot_node_read(a));
+	CHECK(*(volatile float *)data == 7);                  /* waited for, and brought down */
+	pthread_join(thread, NULL);
+	OK(ingot_node_transfers(a, NULL, &downs));
+	CHECK(downs == 2);
+	/* A download that was queued by hand is waited for, also without automatic transfers. */
+	t->options.automatic_transfers = false;
+	trial_reopen(t);
+	struct gate third = { 0 };
+	a = node_f32(t, "a", 4);
+	OK(ingot_node_host_create(a));
+	OK(ingot_node_host(a, &data, &bytes));
+	OK(ingot_context_place(t->context, &a, 1));
+	write_f32(t->context, a, one, 4);
+	gate_hold(t, &third, t->stream);
+	OK(ingot_to_host(t->context, a, NULL, NULL));
+	thread = gate_open_soon(&third);
+	OK(ingot_node_read(a));
+	CHECK(*(volatile float *)data == 7);
+	pthread_join(thread, NULL);
+	FAILS(INGOT_MISSING, ingot_node_read(node_f32(t, "none", 1)));
 }
 
 static void f26(struct trial *t)
@@ -285,6 +319,48 @@ static void f26(struct trial *t)
 	OK(ingot_node_set_all(a, two, 4));
 	read_f32(t->context, a, got, 4);
 	CHECK(got[0] == 1);
+	/* The public write alone: behind it the array is the caller's, and is the newest. */
+	struct gate second = { 0 };
+	struct ingot_event uploaded;
+	pthread_t thread;
+	void *data;
+	uint64_t bytes;
+	bool done = false;
+	OK(ingot_node_host(a, &data, &bytes));
+	gate_hold(t, &second, t->stream);
+	OK(ingot_from_host(t->context, a, NULL, &uploaded));
+	thread = gate_open_soon(&second);
+	OK(ingot_node_write(a));
+	OK(ingot_event_done(uploaded, &done));
+	CHECK(done);
+	for (int i = 0; i < 4; i++)
+		((float *)data)[i] = 9;
+	pthread_join(thread, NULL);
+	read_f32(t->context, a, got, 4);
+	CHECK(got[0] == 2);                                   /* what was uploaded is what stood there then */
+	t->options.automatic_transfers = true;
+	trial_reopen(t);
+	struct ingot_library library;
+	struct ingot_routine routine;
+	struct ingot_context linked;
+	struct ingot_node x, y;
+	float values[SMALL_COUNT];
+	OK(ingot_library_load(t->runtime, &small_pair_module, NULL, &library));
+	OK(ingot_link(t->context, library, "copy", &routine));
+	OK(ingot_routine_context(routine, &linked));
+	OK(ingot_library_node(library, "x", &x));
+	OK(ingot_library_node(library, "y", &y));
+	OK(ingot_node_write(x));                              /* makes the array, too */
+	OK(ingot_node_host(x, &data, &bytes));
+	((float *)data)[3] = 5;
+	OK(ingot_routine_run(routine, NULL));
+	read_f32(linked, y, values, SMALL_COUNT);
+	CHECK(values[3] == 5);
+	OK(ingot_node_write(x));
+	((float *)data)[3] = 6;
+	OK(ingot_routine_run(routine, NULL));                 /* newer again, so it goes up again */
+	read_f32(linked, y, values, SMALL_COUNT);
+	CHECK(values[3] == 6);
 }
 
 static void f27(struct trial *t)
