@@ -1,4 +1,4 @@
-/* rows_batch.c: rows A16, G5, G8, G11, G12, H15: several graphs in one library, and schedules of kernels. */
+/* rows_batch.c: rows A16, G1 to G3, G5, G8, G11, G12, H15: several graphs in one library, and schedules of kernels. */
 #include <math.h>
 #include "rows.h"
 
@@ -329,9 +329,123 @@ static void h15(struct trial *t)
 	SAYS(strchr(kernels[1].name, '_') + 1);
 }
 
+/* ---- G1 to G3: what a program makes of its tensors: a parameter, a state, scratch; and a routine that nobody wrote by hand ---- */
+
+static void lists(const struct ingot_module *module, const uint32_t *at, uint32_t count, char *text, size_t room)
+{
+	text[0] = 0;
+	for (uint32_t i = 0; i < count; i++)
+		snprintf(text + strlen(text), room - strlen(text), "%s%s", i ? " " : "", module->nodes[at[i]].name);
+}
+
+/* The record: name, inputs, outputs, merge input, symbols, context, as the header of the library says them too. */
+static void g1(struct trial *t)
+{
+	const struct ingot_module *module = module_of(t, "merging");
+	const struct ingot_module_routine *routine = routine_of(module, "merging");
+	struct ingot_routine linked;
+	struct ingot_context context, own;
+	char names[200], text[4096];
+	CHECK(routine->merge_input >= 0 && !strcmp(module->nodes[routine->merge_input].name, "grad"));
+	lists(module, routine->inputs, routine->input_count, names, sizeof names);
+	CHECK(!strcmp(names, "total"));                       /* the merge buffer is no input of the context */
+	lists(module, routine->outputs, routine->output_count, names, sizeof names);
+	CHECK(!strcmp(names, "total"));                       /* in place: the state is what it was and becomes */
+	struct ingot_library library = load_library(t, "merging");
+	link_routine(t->context, library, "merging", &linked, &context);
+	OK(ingot_routine_context(linked, &own));
+	CHECK(own.index == context.index && own.index != t->context.index);
+	ingot_routine_json(linked, text, sizeof text);
+	CHECK(strstr(text, "\"name\":\"merging\",\"inputs\":[\"total\"],\"outputs\":[\"total\"],\"merge_input\":\"grad\",\"symbols\":[]"));
+	/* Without the words that make it so, the same program has other ones. */
+	int code;
+	ingot_says(t, &code, "build sum.onnxtxt --profile managed --no-compile -o %s/plain", t->folder);
+	char *plain = file_text("%s/plain/sum_module.c", t->folder), *header = file_text("%s/plain/sum.h", t->folder);
+	CHECK(!code && plain && strstr(plain, ", -1, "));
+	/* The header of the library lists exactly the inputs and outputs of the graph. */
+	CHECK(header && strstr(header, "const float *total;") && strstr(header, "const float *grad;") && strstr(header, "float *next;"));
+	free(header);
+	free(plain);
+}
+
+/* Materialised, not constant, read only or read before written: the input, the parameter, the state; not w, and no scratch. */
+static void g2(struct trial *t)
+{
+	const struct ingot_module *module = module_of(t, "reasons");
+	const struct ingot_module_routine *routine = routine_of(module, "reasons");
+	struct ingot_library library = load_library(t, "reasons");
+	struct ingot_routine linked;
+	struct ingot_context context, missing;
+	char names[200];
+	static float x[512], table[256];
+	lists(module, routine->inputs, routine->input_count, names, sizeof names);
+	CHECK(!strcmp(names, "x table s"));
+	CHECK(module_node(module, "s")->flags & INGOT_NODE_STATE && module_node(module, "w")->flags & INGOT_NODE_CONSTANT);
+	CHECK(!module_node(module, "factor") && !module_node(module, "mean_sum") && !module_node(module, "cheap"));
+	for (uint32_t i = 0; i < module->tensor_count; i++) { /* classified by what became of each tensor */
+		const struct ingot_module_tensor *tensor = module->tensors + i;
+		bool lasts = tensor->mode & INGOT_MATERIALIZED && !(tensor->mode & INGOT_HOSTED_CONSTANT);
+		CHECK(!module_node(module, tensor->name) || lasts || !strcmp(tensor->name, "w"));
+	}
+	link_routine(t->context, library, "reasons", &linked, &context);
+	FAILS(INGOT_UNREADY, ingot_routine_run(linked, NULL));
+	SAYS("x, which nobody has written");
+	write_f32(context, node_of(library, "x"), x, 512);
+	FAILS(INGOT_UNREADY, ingot_routine_run(linked, NULL));
+	SAYS("table, which nobody has written");
+	write_f32(context, node_of(library, "table"), table, 256);
+	OK(ingot_routine_run(linked, NULL));                  /* the state begins with zeros */
+	OK(ingot_stream_await(t->stream));
+	/* What an earlier routine writes is an input of the later one; what it stores besides is none of its own. */
+	module = module_of(t, "pair_apart");
+	lists(module, routine_of(module, "first")->inputs, routine_of(module, "first")->input_count, names, sizeof names);
+	CHECK(!strcmp(names, "x"));
+	lists(module, routine_of(module, "second")->inputs, routine_of(module, "second")->input_count, names, sizeof names);
+	CHECK(strstr(names, "doubled") && strstr(names, "mean") && strstr(names, "y") && !strstr(names, "x") && !strstr(names, "w"));
+	OK(ingot_context_new(t->stream, &missing));
+	FAILS(INGOT_MISSING, ingot_link(missing, load_library(t, "pair_apart"), "second", &linked));
+}
+
+/* All that is materialised and written: results, the state, and what is left for another routine. */
+static void g3(struct trial *t)
+{
+	const struct ingot_module *module = module_of(t, "reasons");
+	const struct ingot_module_routine *routine = routine_of(module, "reasons");
+	struct ingot_library library = load_library(t, "reasons");
+	struct ingot_routine linked;
+	struct ingot_context context;
+	char names[200];
+	static float x[512], table[256], state[512], squares[512];
+	lists(module, routine->outputs, routine->output_count, names, sizeof names);
+	CHECK(!strcmp(names, "product turned_sum s squares"));
+	for (uint32_t i = 0; i < routine->output_count; i++)
+		CHECK(!(module->nodes[routine->outputs[i]].flags & INGOT_NODE_CONSTANT));
+	link_routine(t->context, library, "reasons", &linked, &context);
+	for (int i = 0; i < 512; i++)
+		x[i] = (float)(i % 32);
+	write_f32(context, node_of(library, "x"), x, 512);
+	write_f32(context, node_of(library, "table"), table, 256);
+	FAILS(INGOT_UNREADY, ingot_read(context, node_of(library, "squares"), squares, sizeof squares, NULL));      /* not before the run */
+	for (int run = 0; run < 3; run++)
+		OK(ingot_routine_run(linked, NULL));
+	read_f32(context, node_of(library, "s"), state, 512);
+	read_f32(context, node_of(library, "squares"), squares, 512);
+	for (int i = 0; i < 512; i++)                         /* the state adds up from run to run */
+		CHECK(state[i] == 3 * x[i] * (float)(i % 32 + 1) && squares[i] >= x[i]);
+	module = module_of(t, "pair_apart");
+	lists(module, routine_of(module, "first")->outputs, routine_of(module, "first")->output_count, names, sizeof names);
+	CHECK(strstr(names, "doubled") && strstr(names, "mean") && strstr(names, "y"));
+	module = module_of(t, "pair");
+	lists(module, routine_of(module, "first")->outputs, routine_of(module, "first")->output_count, names, sizeof names);
+	CHECK(!strstr(names, "doubled") && strstr(names, "mean") && strstr(names, "y"));
+}
+
 #define EVERYWHERE "sync multicore jit"
 const struct row rows_batch[] = {
 	{ "A16", "--apart", "optimizer_context", a16, EVERYWHERE },
+	{ "G1", "struct ingot_module_routine", "record_of_a_program", g1, EVERYWHERE },
+	{ "G2", "struct ingot_module_routine.inputs", "inputs_of_a_program", g2, EVERYWHERE },
+	{ "G3", "struct ingot_module_routine.outputs", "outputs_of_a_program", g3, EVERYWHERE },
 	{ "G5", "ingot build MODEL MODEL --name NAME", "compile_batch", g5, EVERYWHERE },
 	{ "G8", "struct ingot_module_argument", "param_source", g8, EVERYWHERE },
 	{ "G8", "--merge NAME", "merge_source", g8_merge, EVERYWHERE },

@@ -332,13 +332,26 @@ static void c11(struct trial *t)
 	OK(ingot_device_sync(t->device));
 	gate_hold(t, &gate, t->stream);
 	OK(ingot_write(t->context, a, in, 16, NULL));
-	OK(ingot_updating(t->context, a, &updating, NULL));
-	CHECK(updating == !t->in_place);
+	/* The event of its latest write: undone as long as that is. */
+	struct ingot_event update = { t->runtime, 1, 1 };
+	bool written = true;
+	OK(ingot_updating(t->context, a, &updating, &update));
+	CHECK(updating == !t->in_place && !update.runtime == t->in_place);
+	if (updating) {
+		OK(ingot_event_done(update, &written));
+		CHECK(!written);
+	}
 	OK(ingot_device_to_device(a, there, INGOT_MERGE_NONE, t->context, NULL, NULL));
 	OK(ingot_read(there, a, out, 16, NULL));
 	gate_open(&gate);
+	if (updating) {
+		OK(ingot_event_sync(update));
+		OK(ingot_event_close(update));
+	}
 	OK(ingot_stream_await(stream));
 	CHECK(out[3] == 4);
+	OK(ingot_updating(t->context, a, &updating, &update));
+	CHECK(!updating && !update.runtime);
 	OK(ingot_device_sync(t->device));
 	OK(ingot_device_sync(twin));
 	OK(ingot_hazard_entries(t->device, &entries));
@@ -484,8 +497,22 @@ static void c14(struct trial *t)
 		OK(ingot_hazard_entries(t->device, &entries));
 		CHECK(entries == 0);
 	}
+	/* It waits for all of them. */
+	pthread_t threads[2];
+	one = two = (struct gate){ 0 };
+	gate_hold(t, &one, t->stream);
+	gate_hold(t, &two, other);
+	threads[0] = gate_open_soon(&one);
+	threads[1] = gate_open_soon(&two);
+	OK(ingot_device_sync(t->device));
 	OK(ingot_stream_idle(other, &idle));
-	CHECK(idle);
+	CHECK(idle && one.left && two.left);
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	/* And tells of a failure once. */
+	OK(ingot_task_submit(other, &(struct ingot_task){ .name = "breaks", .run = fail_3 }, NULL));
+	FAILS(INGOT_FAILED, ingot_device_sync(t->device));
+	FAILS(INGOT_STOPPED, ingot_device_sync(t->device));
 }
 
 struct submitter { struct trial *t; _Atomic int *count; };

@@ -335,6 +335,16 @@ static void d8(struct trial *t)
 	CHECK(state.filled && state.streaming && !state.updating && !update.runtime && ingot_node_equal(state.node, grad));
 	gate_open(&second);
 	OK(ingot_stream_await(t->stream));
+	/* Nor where it comes after a copy that is under way. */
+	struct gate third = { 0 };
+	gate_hold(t, &third, t->stream);
+	OK(ingot_device_to_device(a, t->context, INGOT_MERGE_COPY, there, NULL, NULL));
+	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_STREAMING, beside, NULL, NULL));
+	OK(ingot_merge_buffer(t->stream, &state, &update));
+	CHECK(state.streaming && !state.updating && !update.runtime);
+	gate_open(&third);
+	OK(ingot_routine_run(merge, NULL));
+	OK(ingot_stream_await(t->stream));
 	/* Overwritten behind its consumer, the buffer is empty. */
 	OK(ingot_write(beside, grad, values, sizeof values, NULL));
 	OK(ingot_merge_buffer(t->stream, &state, &update));
