@@ -73,18 +73,16 @@ bool location_owned(const struct location *location, const struct stream *stream
 
 enum ingot_status location_claim(struct location *location, struct stream *stream, const struct node *node)
 {
-	if (location->slab->constant)
-		return say(INGOT_CONFLICT, "n%u is constant, and has its value", node->id);
 	uint64_t offset;
 	const struct node *base = node_base((struct node *)(uintptr_t)node, &offset);
-	if (ingot_mode_known_constant(&base->mode) && hazard_valued(stream->object.runtime, &location->hazard))
-		return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", node->id, node->mode.provenance);
+	if (location->slab->constant ||
+	    (ingot_mode_known_constant(&base->mode) && hazard_valued(stream->object.runtime, &location->hazard)))
+		return node_conflict(node, "it is constant, and has its value");
 	if (location_owned(location, stream)) {
 		const struct stream *owner = FIND(stream, stream->object.runtime, location->owner, KIND_STREAM);
-		char name[80];
-		node_debug_name(node, name, sizeof name);
-		return say(INGOT_CONFLICT, "%s: %s writes it, so %s cannot", name, owner ? owner->name : "a stream that is closed",
-		           stream->name);
+		char why[160];
+		snprintf(why, sizeof why, "%s writes it, so %s cannot", owner ? owner->name : "a closed stream", stream->name);
+		return node_conflict(node, why);
 	}
 	if (ingot_mode_known_shared(&base->mode))
 		location->owner = HANDLE(ingot_stream, stream);

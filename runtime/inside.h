@@ -593,6 +593,7 @@ size_t node_debug_name(const struct node *, char *, size_t);
 struct node *node_base(struct node *, uint64_t *offset);               /* through views */
 void *node_host(struct node *, struct node **base);                    /* its part of the base's host array, or NULL */
 void  node_host_settle(struct node *);                                 /* until no thread copies values; may give up the lock */
+enum ingot_status node_conflict(const struct node *, const char *why);
 enum ingot_status node_placeable(const struct node *);                 /* INGOT_CONFLICT: its mode gives it no memory */
 uint32_t node_align(const struct node *);                              /* of memory that is adopted for it */
 

@@ -84,13 +84,6 @@ static enum ingot_status device_place(struct context *context, struct entries *e
 	return status;
 }
 
-static enum ingot_status refuse(const struct node *node, const char *why)
-{
-	char name[80];
-	node_debug_name(node, name, sizeof name);
-	return say(INGOT_CONFLICT, "%s: %s", name, why);
-}
-
 /* Where the node lies for this context, if that is decided by the device; NULL: the context places it itself. */
 static enum ingot_status sharing_decide(struct context *context, struct node *node, bool writes, bool cleared, struct location **out)
 {
@@ -102,7 +95,7 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 	char why[200];
 	*out = NULL;
 	if (writes && ingot_mode_known_constant(&node->mode))
-		return refuse(node, "it is constant, and the routine writes it");
+		return node_conflict(node, "it is constant, and the routine writes it");
 	if (ingot_mode_known_shared(&node->mode)) {
 		if (shared)
 			*out = shared->location;
@@ -114,7 +107,7 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 	}
 	if (writes) {
 		if (!ingot_sharing_update(&node->mode, INGOT_PER_STREAM, INGOT_BY_SHARED_WRITER, why))
-			return refuse(node, why);
+			return node_conflict(node, why);
 		entries_remove(runtime, &device->candidates, node);
 		return INGOT_OK;
 	}
@@ -126,7 +119,7 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 		return device_place(context, &device->candidates, node, cleared, out);
 	*out = candidate->location;
 	if (!ingot_sharing_update(&node->mode, INGOT_SHARED, INGOT_BY_SHARED_CANDIDATE, why))
-		return refuse(node, why);
+		return node_conflict(node, why);
 	status = entries_add(runtime, &device->shared, node, *out, 0);
 	if (!status)
 		entries_remove(runtime, &device->candidates, node);
@@ -174,8 +167,8 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 	bool writes = has(linking->routine->outputs, linking->routine->output_count, index);
 	if (context_find(context, base, &room)) {
 		if (writes && location_owned(room.location, context->stream))
-			return refuse(base, "another stream writes it");
-		return room.location->slab->constant && writes ? refuse(base, "it is constant, and the routine writes it")
+			return node_conflict(base, "another stream writes it");
+		return room.location->slab->constant && writes ? node_conflict(base, "it is constant, and the routine writes it")
 		                                               : INGOT_OK;
 	}
 	for (uint32_t i = 0; i < linking->count; i++)
@@ -183,7 +176,7 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 			return INGOT_OK;
 	if (from->flags & INGOT_NODE_CONSTANT) {
 		if (writes)
-			return refuse(base, "it is constant, and the routine writes it");
+			return node_conflict(base, "it is constant, and the routine writes it");
 		if (!(status = library_constants(context, linking->library, &location)))
 			status = entries_add(runtime, &context->entries, base, location, from->offset);
 		return status;

@@ -601,7 +601,7 @@ uint32_t node_align(const struct node *node)
 
 /* ---- mode ---- */
 
-static enum ingot_status conflict(const struct node *node, const char *why)
+enum ingot_status node_conflict(const struct node *node, const char *why)
 {
 	char name[80];
 	node_debug_name(node, name, sizeof name);
@@ -616,7 +616,7 @@ enum ingot_status ingot_node_mode_update(struct ingot_node handle, enum ingot_mo
 	char why[200];
 	if (!node)
 		return INGOT_STALE;
-	enum ingot_status status = ingot_mode_update(&node->mode, mode, by, why) ? INGOT_OK : conflict(node, why);
+	enum ingot_status status = ingot_mode_update(&node->mode, mode, by, why) ? INGOT_OK : node_conflict(node, why);
 	leave(handle.runtime);
 	return status;
 }
@@ -630,7 +630,7 @@ enum ingot_status ingot_node_sharing_update(struct ingot_node handle, enum ingot
 	char why[200];
 	if (!node)
 		return INGOT_STALE;
-	enum ingot_status status = ingot_sharing_update(&node->mode, sharing, by, why) ? INGOT_OK : conflict(node, why);
+	enum ingot_status status = ingot_sharing_update(&node->mode, sharing, by, why) ? INGOT_OK : node_conflict(node, why);
 	leave(handle.runtime);
 	return status;
 }

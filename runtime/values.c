@@ -224,11 +224,10 @@ static enum ingot_status node_write(struct object *object)
 	host_wait(base, true);
 	/* The first write of a constant is its initialisation. */
 	if (ingot_mode_known_constant(&base->mode) && (base->host_version || base->constants))
-		return say(INGOT_CONFLICT, "n%u is constant (by %u) and has its value", base->id,
-		           base->mode.provenance);
+		return node_conflict(base, "it is constant, and has its value");
 	if (!ingot_mode_known_constant(&base->mode) &&
 	    !ingot_mode_update(&base->mode, INGOT_HOSTED_NONCONSTANT, INGOT_BY_SET_VALUES, why))
-		return say(INGOT_CONFLICT, "n%u: %s", base->id, why);
+		return node_conflict(base, why);
 	if ((status = host_create(runtime, base)))
 		return status;
 	/* The rest of what is written in part keeps its newest value. */

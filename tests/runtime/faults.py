@@ -137,7 +137,7 @@ FAULTS = [
     ("F6", "runtime/transfer.c", "if (own && ingot_mode_known_volatile(&node->mode))", "if (0)"),
     ("F6", "runtime/link.c", "|| (ingot_mode_known_constant(&node->mode) && has_value(node)))", ")"),
     ("F6", "runtime/transfer.c", "if (own && ingot_mode_known_constant(&base->mode)", "if (0 && ingot_mode_known_constant(&base->mode)"),
-    ("F6", "runtime/context.c", "if (ingot_mode_known_constant(&base->mode) && hazard_valued", "if (0 && hazard_valued"),
+    ("F6", "runtime/context.c", "(ingot_mode_known_constant(&base->mode) && hazard_valued", "(0 && hazard_valued"),
     ("F7", "runtime/mode.c", "state->provenance = state->provenance * 1000 + by;", "state->provenance = by;"),
     ("F8", "runtime/mode.c", "bytes <= INGOT_LOCAL_BYTES", "bytes < INGOT_LOCAL_BYTES"),
     ("F9", "runtime/mode.c", "if (!both)\n", "if (0)\n"),

@@ -166,7 +166,7 @@ static void e4(struct trial *t)
 	CHECK(ingot_stream_equal(owner, other) && !ingot_stream_equal(owner, next));
 	FAILS(INGOT_STALE, ingot_stream_idle(owner, &idle));
 	FAILS(INGOT_CONFLICT, ingot_link(base, library, "set", &routine));
-	SAYS("a stream that is closed writes it");
+	SAYS("a closed stream writes it");
 	OK(ingot_context_place(base, &shared, 1));
 	FAILS(INGOT_CONFLICT, ingot_from_host(base, shared, NULL, NULL));
 	FAILS(INGOT_CONFLICT, ingot_write(a, shared, v, sizeof v, NULL));
