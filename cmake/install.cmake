@@ -1,7 +1,7 @@
-# What is installed, and how others find it: the program with its pages, the two libraries with their headers, the CMake package, the
-# pkg-config file, licence and docs.  Everything hangs on `ingot`, so that `cmake --build . --target ingot` is enough.
+# What is installed, and how others find it: the program with its pages, the libraries with their headers, the CMake package, the
+# pkg-config files, licence and docs.  Everything hangs on `ingot`, so that `cmake --build . --target ingot` is enough.
 include(CMakePackageConfigHelpers)
-add_dependencies(ingot ingot_runtime)
+add_dependencies(ingot ingot_runtime libingot-shared)
 set_target_properties(ingot PROPERTIES EXPORT_NAME compiler)
 set_target_properties(ingot_runtime PROPERTIES EXPORT_NAME runtime)
 set_target_properties(libingot-jit PROPERTIES EXPORT_NAME jit)
@@ -13,6 +13,7 @@ include(${PROJECT_SOURCE_DIR}/cmake/ingot-add-model.cmake)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/ingot)
 install(TARGETS ingot EXPORT ingot-compiler-targets RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS libingot libingot-jit ingot_runtime EXPORT ingot-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS libingot-shared EXPORT ingot-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libingot0 NAMELINK_COMPONENT ingot)
 install(EXPORT ingot-compiler-targets NAMESPACE ingot:: DESTINATION ${package})
 install(EXPORT ingot-targets NAMESPACE ingot:: DESTINATION ${package})
 install(FILES ${PROJECT_SOURCE_DIR}/generator/include/ingot/ingot.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ingot)
@@ -31,10 +32,12 @@ if(INGOT_WITH_TCC)
 endif()
 file(RELATIVE_PATH INGOT_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" INGOT_PC_UP "${INGOT_PC_UP}")
-configure_file(${PROJECT_SOURCE_DIR}/cmake/ingot.pc.in ${PROJECT_BINARY_DIR}/ingot.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/ingot.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(one ingot ingot-shared)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${one}.pc.in ${PROJECT_BINARY_DIR}/${one}.pc @ONLY)
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/ingot.pc ${PROJECT_BINARY_DIR}/ingot-shared.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-# `cmake --install --strip` strips programs; the archives' debug data (three quarters of them) go too.
+# `cmake --install --strip` strips programs and shared libraries; the archives' debug data (three quarters of them) go too.
 install(CODE "
   if(CMAKE_INSTALL_DO_STRIP)
     foreach(archive libingot.a libingot-jit.a libingot_runtime.a)

@@ -2,7 +2,7 @@
 """system.py: ./demo and ./check on a bare Debian 12 (debootstrap's minbase: no compiler, git, python3, sudo), in a clean copy.
 
 The network off, and a user without sudo: exit 5 and one sentence.  Then ./demo as root, again as that user now that the packages are
-there, the .deb in and out again, and ./check.  Only with INGOT_LONG=1; 77 where no bare system can be made, with the reason.  $INGOT_FRESH=demo leaves ./check out."""
+there, the .debs in and out again, and ./check.  Only with INGOT_LONG=1; 77 where no bare system can be made, with the reason.  $INGOT_FRESH=demo leaves ./check out."""
 import glob
 import os
 import shutil
@@ -84,20 +84,22 @@ cc -Idigits /ingot/examples/digits/main.c digits/libdigits.a -lm -o program
 ./program
 cc /ingot/examples/jit/main.c $(pkg-config --cflags --libs ingot) -o jit
 ./jit /ingot/examples/digits/digits.onnx
+cc /ingot/examples/jit/main.c $(pkg-config --cflags --libs ingot-shared) -o shared
+./shared /ingot/examples/digits/digits.onnx
 """
 
 
 def debian_package(system):
-    """The .deb: installed, used as a stranger would, removed without a trace."""
+    """The .debs: installed, used as a stranger would, removed without a trace."""
     system.own(0)
     system.run("cpack", ["sh", "-c", PACK], 0)
     # what apt and ld.so note down about any package is not ours
     files = ["sh", "-c", "find /usr /etc /opt -xdev ! -name ld.so.cache | sort"]
     before, _ = system.run("files before", files, 0)
-    out, _ = system.run("the .deb: installed, build, link, run, jit", ["sh", "-c", USE], 0)
+    out, _ = system.run("the .debs: installed, build, link, run, jit", ["sh", "-c", USE], 0)
     holds(out, "It is a 3.")
     holds(out, "scores")
-    system.run("the .deb: removed", ["apt-get", "purge", "-y", "ingot"], 0)
+    system.run("the .debs: removed", ["apt-get", "purge", "-y", "ingot", "libingot0"], 0)
     after, _ = system.run("files after", files, 0)
     if before != after:
         left = sorted(set(after.splitlines()) ^ set(before.splitlines()))
