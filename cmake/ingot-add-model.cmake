@@ -1,8 +1,12 @@
 # ingot_add_model(TARGET name MODEL file [CPU cpu] [DIM N=1...] [PROFILE bare|managed] [THREADS n] [DEPENDS file...])
 #
 # Casts a model into sources and adds them as a static library, `name`, compiled with the project's own compiler and toolchain file; who links it
-# finds name.h.  The sources are made again, by the build, when the model, ingot itself or a file of DEPENDS (external data) changes; what comes out
-# as it was is not compiled again.  No such model, an unknown CPU, a model that is not supported: an error when CMake configures, in ingot's words.
+# finds name.h.  No such model, an unknown CPU, a model that is not supported: an error when CMake configures, in ingot's words.
+#
+# The sources are made again, by the build, when the model, its external data, ingot itself or a file of DEPENDS changes; what comes out as it was is
+# not compiled again.  The build does so by configuring again, as how many sources there are, and their flags, is the model's to say, and a custom
+# command's outputs would have to be known before.  So the model has to be there when CMake configures.
+#
 # CPU: as `ingot build --cpu`; without it what CMAKE_SYSTEM_PROCESSOR says: x86-64-v3, armv8-a, or generic.
 # INGOT_COMPILER names another ingot than the package's.
 function(ingot_add_model)
@@ -60,6 +64,15 @@ function(ingot_add_model)
     file(COPY_FILE ${folder}.new/${file} ${folder}/${file} ONLY_IF_DIFFERENT)
   endforeach()
   file(REMOVE_RECURSE ${folder}.new)
+
+  execute_process(COMMAND "${compiler}" info "${model}" --json OUTPUT_VARIABLE told COMMAND_ERROR_IS_FATAL ANY)
+  get_filename_component(beside "${model}" DIRECTORY)
+  string(JSON count LENGTH "${told}" external_data)
+  while(count GREATER 0)
+    math(EXPR count "${count} - 1")
+    string(JSON file GET "${told}" external_data ${count})
+    list(APPEND add_DEPENDS "${beside}/${file}")
+  endwhile()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${model}" "${compiler}" ${add_DEPENDS})
   add_subdirectory(${folder} ${CMAKE_CURRENT_BINARY_DIR}/ingot/${add_TARGET}-build)
 endfunction()

@@ -152,6 +152,10 @@ static json_t *info_json(const struct info *info, const struct graph *graph)
 		(json_int_t)graph->ir_version, "opsets", opsets, "inputs", tensors_json(graph->inputs.at, graph->inputs.count), "outputs",
 		tensors_json(graph->outputs.at, graph->outputs.count), "parameters", (json_int_t)info->parameters, "parameter_bytes",
 		(json_int_t)info->parameter_bytes, "ops", ops_json(info), "supported", !info->unknown && !info->refused);
+	json_t *external = json_array();
+	for (size_t i = 0; i < graph->external.count; i++)
+		json_array_append_new(external, json_string(text_clean(info->cli->build->arena, graph->external.at[i])));
+	json_object_set_new(all, "external_data", external);
 	json_object_set_new(all, "multiply_adds", info->multiply_adds < 0 ? json_null() : json_real(info->multiply_adds));
 	if (info->refused)
 		json_object_set_new(all, "refused", json_string(info->refused));
@@ -185,6 +189,8 @@ static void print_text(const struct info *info, struct graph *graph)
 	for (size_t i = 0; i < graph->opsets.count; i++)
 		printf(", %s %" PRId64, domain_of(graph->opsets.at[i].domain), graph->opsets.at[i].version);
 	printf("%s%s\n", *graph->producer ? ", by " : "", graph->producer);
+	for (size_t i = 0; i < graph->external.count; i++)
+		printf("%-14s %s\n", i ? "" : "external data", text_clean(build->arena, graph->external.at[i]));
 	print_tensors(build, "inputs", graph->inputs.at, graph->inputs.count);
 	print_tensors(build, "outputs", graph->outputs.at, graph->outputs.count);
 	const char *unbound = unbound_dims(graph);
@@ -225,6 +231,6 @@ static void run(struct cli *cli)
 }
 
 const struct command command_info = { "info", "MODEL", "tell what a model is, and whether it can be built",
-	"Inputs, outputs, opsets, parameters (constants, without int64 and bool), multiply-adds of its sums of products where every dim is bound\n"
+	"Inputs, outputs, opsets, files beside the model's own, parameters (constants, without int64 and bool), multiply-adds of its sums of products where every dim is bound\n"
 	"(--dim), and its ops: exit 4 where one is not supported.",
 	IN_INFO, 1, 1, run };

@@ -38,6 +38,8 @@ static struct graph *read_bytes(struct reader *reader, const void *at, size_t co
 		if (count >= strlen(strangers[i].start) && !memcmp(at, strangers[i].start, strlen(strangers[i].start)))
 			fail(build, EXIT_INVALID, reader->file, "%s", strangers[i].what);
 	struct graph *graph = is_text(at, count) ? read_text(reader, at, count) : read_model(reader, at, count);
+	for (size_t i = 0; i < reader->opened.count; i++)
+		push(build->arena, &graph->external, reader->opened.at[i].location);
 	reader_inputs_done(reader, graph);
 	functions_inline(reader, graph);
 	graph_check(graph);

@@ -87,6 +87,7 @@ struct graph {
 	int64_t ir_version;
 	const char *producer;             /* what wrote the model, name and version; "" where it does not say */
 	VECTOR(struct opset) opsets;
+	VECTOR(const char *) external;    /* the files that it was read from besides its own, below the model's folder; of a main graph */
 	VECTOR(struct tensor *) tensors;  /* all, in order of appearance */
 	VECTOR(struct tensor *) inputs;   /* without initialisers, unless kept by --keep-input */
 	VECTOR(struct tensor *) outputs;

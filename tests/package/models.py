@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""models.py BUILD: ingot_add_model in a project of its own: each compiler with its strictest warnings, only what changed compiled again, errors
-when CMake configures, and a cross build that runs on QEMU.  77: no Ninja."""
+"""models.py BUILD: ingot_add_model in a project of its own: each compiler with its strictest warnings, only what changed (external data too) compiled
+again, errors when CMake configures, and a cross build that runs on QEMU.  77: no Ninja."""
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,25 @@ def here(folder, tree, compiler):
     expect(compiler + ": a broken model stops the build", code != 0 and "net.onnxtxt" in text, text)
 
 
+def external(folder, tree):
+    """Weights in a file of their own are what the library depends on, too: nobody names them."""
+    def weights(value):
+        with open(folder + "/w.bin", "wb") as file:
+            file.write(struct.pack("<4f", *[value] * 4))
+
+    project(folder)
+    write(folder + "/net.onnxtxt", (MODEL % ("4", "4", "4", "")).replace("{}", '["location": "w.bin"]', 1))
+    weights(1)
+    code, text = configure(folder, tree)
+    code, text = call("cmake", "--build", folder + "/build") if code == 0 else (code, text)
+    if expect("external data: builds and runs", code == 0 and call(folder + "/build/program")[0] == 0, text):
+        weights(2)
+        code, text = call("cmake", "--build", folder + "/build")
+        expect("external data: changed, and the library with it", code == 0 and call(folder + "/build/program")[0] == 100, text)
+        code, text = call("cmake", "--build", folder + "/build")
+        expect("external data: nothing to do", code == 0 and "no work to do" in text, text)
+
+
 def wrong(folder, tree):
     for i, (name, arguments, part) in enumerate((("unknown CPU", "CPU z80", "z80"), ("unknown word", "PROFILE bare CPUS generic", "ingot_add_model: what is \"CPUS;generic\"?"),
                                                  ("no number of threads", "THREADS many", "many"))):
@@ -151,6 +171,7 @@ def main():
         for compiler in "gcc", "clang":
             if shutil.which(compiler):
                 here(os.path.join(folder, compiler), tree, compiler)
+        external(os.path.join(folder, "external"), tree)
         wrong(os.path.join(folder, "wrong"), tree)
         board(os.path.join(folder, "board"), tree)
     return failures > 0
