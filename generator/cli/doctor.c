@@ -53,6 +53,7 @@ static const char *compiler_of(struct build *build, const struct target *target)
 		found = cc_for_target(build, target, NULL);
 	build->out = out;
 	build->code = EXIT_RIGHT;
+	*build->message = 0;
 	return found;
 }
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """packages.py BUILD: what the build in that folder asks for comes from the packages that ./setup names, their dependencies, or a bare
 Debian: every header that a compilation read, every library that is linked, every program that the scripts, CMake and the
-tests start.  Exit 0: it does; 77: this is no Debian, or the folder is not Ninja's."""
+tests start.  And what `ingot doctor` names are Debian's packages.  Exit 0: it does; 77: this is no Debian, or the folder is not Ninja's."""
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 OPTIONAL = {"ccache", "qemu-user", "libuv1-dev"}         # programs and packages that are used where they are there
@@ -104,6 +106,23 @@ def programs(folders, names):
     return {path for path in map(shutil.which, sorted(found)) if path and path.startswith(("/usr/", "/bin/"))}
 
 
+def doctors(build):
+    """-> how many packages that `ingot doctor` names are none of Debian's main archive; those in non-free are not known everywhere."""
+    known = lambda name: subprocess.run(["apt-cache", "show", name], capture_output=True).returncode == 0
+    if not shutil.which("apt-cache") or not known("gcc"):
+        print("ingot doctor: its packages are not looked up, as apt has no lists here")
+        return 0
+    with tempfile.TemporaryDirectory() as nothing:
+        told = subprocess.run([os.path.join(os.path.abspath(build), "ingot"), "doctor", "--json"], env={"PATH": nothing}, capture_output=True, text=True).stdout
+    texts = [one["package"].split(",")[0] for one in json.loads(told)["findings"] if "package" in one]
+    names = sorted({name for text in texts if "(non-free)" not in text for name in text.split()})
+    wrong = [name for name in names if not known(name)]
+    for name in wrong:
+        print("FAILED ingot doctor: Debian has no package", name)
+    print("ingot doctor: %s" % ", ".join(names))
+    return len(wrong) + (len(names) < 5)
+
+
 def main():
     build = sys.argv[1]
     if not shutil.which("dpkg-query"):
@@ -134,6 +153,7 @@ def main():
             print("FAILED %s: %s is of %s, which it does not name" % (which, path, package))
             wrong += 1
         print("%s: %d files of %d packages" % (which, len(owned), len(set(owned.values()))))
+    wrong += doctors(build)
     return wrong > 0
 
 
