@@ -6,6 +6,7 @@
 #define DIGITS_WORKSPACE_ALIGN 64
 #define DIGITS_WEIGHTS_BYTES 1000
 
+enum { DIGITS_OK = 0, DIGITS_BAD_CPU = 3 };
 struct digits_inputs {
 	const float *image;
 };
