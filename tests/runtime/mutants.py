@@ -1,20 +1,25 @@
 """mutants.py: drawn faults.  Every conditional and every call statement of runtime/*.c is removed or inverted once, in one build that
 chooses its mutant by $MUTANT, and the tests that reach it run until one of them fails.
 
-    mutants.py SOURCE WORK [--jobs N] [--sample N [--seed S]] [--only NUMBER ...] [--list] [--most PERCENT]
+    mutants.py SOURCE WORK [--all | --sample N [--seed S] | --file NAME] [--seconds T] [--resume] [--jobs N] [--most PERCENT]
 
     if            removed: it is evaluated, and taken for false
     while for ?:  inverted
     call          a statement that is a call is left out
 
 What stands in code for one thread (#if !INGOT_THREADS) is not compiled here, and not counted.  The tests: each row and each way of
-misuse on each device in a process of its own, the planner's and the threads' tests; for what these leave alive, the rows with failing
-calls (--fail).  A test counts for a mutant that it reaches without one (for an if: reaches with a true condition).  A hang is a death.
+misuse on each device in a process of its own, the planner's and the threads' tests; for what these leave alive, the same with memory
+of each command its own, and the rows with failing calls (--fail).  A test counts for a mutant that it reaches (an if: with a true
+condition) without one, and of many such tests a choice.  A hang is a death.  Each survivor is printed.  Fails where more than PERCENT
+(10) survive.
 
-Each survivor is printed.  Fails where more than PERCENT (10) of the mutants survive.
+Without --all, --sample and --file (or INGOT_LONG=1: a sample of 100) it only counts.  --seconds: stops then, in an order of chance.
+--resume: goes on where the last run in WORK stopped, and takes what died then for dead.
 """
 import argparse
 import glob
+import hashlib
+import json
 import mmap
 import os
 import queue
@@ -170,51 +175,71 @@ def run(command, **environment):
                           env=dict({k: v for k, v in os.environ.items() if k != "INGOT_LONG"}, **environment))
 
 
-def build(source, work):
-    cc, mutants, objects = os.environ.get("CC", "cc"), [], []
-    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-w", "-I" + source + "/runtime", "-I" + source + "/runtime/include", "-pthread"]
-    os.makedirs(work, exist_ok=True)
-    with open(work + "/mutant.h", "w") as file:
-        file.write(HEADER)
-    jobs = []
+def all_mutants(source, work=None):
+    """All of them; written to WORK as programs, where it is said."""
+    mutants = []
     for path in sorted(glob.glob(source + "/runtime/*.c")):
         text, found = mutate(os.path.basename(path), open(path).read(), len(mutants))
         mutants += found
-        with open(f"{work}/{os.path.basename(path)}", "w") as file:
-            file.write(text)
-        jobs.append([cc] + flags + ["-include", work + "/mutant.h", "-c", f"{work}/{os.path.basename(path)}",
-                                    "-o", f"{work}/{os.path.basename(path)}.o"])
-    with open(work + "/helper.c", "w") as file:
-        file.write(f"#define MUTANTS {len(mutants)}\n" + HELPER)
-    objects = [job[-1] for job in jobs] + [work + "/helper.o"]
-    jobs.append([cc, "-O1", "-c", work + "/helper.c", "-o", work + "/helper.o"])
+        if work:
+            with open(f"{work}/{os.path.basename(path)}", "w") as file:
+                file.write(text)
+    return mutants
+
+
+def keys(mutants):
+    """A name for each that stays where lines move."""
+    seen, names = {}, {}
+    for number, name, _, kind, words in mutants:
+        key = (name, kind, words)
+        seen[key] = seen.get(key, 0) + 1
+        names[number] = "\t".join(key + (str(seen[key]),))
+    return names
+
+
+def build(source, work):
+    cc = os.environ.get("CC", "cc")
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-w", "-I" + source + "/runtime", "-I" + source + "/runtime/include", "-pthread"]
+    os.makedirs(work, exist_ok=True)
+    mutants = all_mutants(source, work)
     tests = source + "/tests/runtime/"
     rows, misuse = glob.glob(tests + "rows/*.c"), glob.glob(tests + "misuse/*.c")
-    jobs += [[cc] + flags + ["-c", path, "-o", f"{work}/{os.path.basename(path)}.test.o"]
-             for path in rows + misuse + [tests + "test_plan.c", tests + "test_threads.c"]]
-    running = []
-    for job in jobs:
-        running.append((job, subprocess.Popen(job)))
-        if len(running) >= 3:
-            finish_jobs(running, 2)
-    finish_jobs(running, 0)
+    paths = [f"{work}/{os.path.basename(path)}" for path in sorted(glob.glob(source + "/runtime/*.c"))]
+    others = rows + misuse + [tests + "test_plan.c", tests + "test_threads.c"]
+    with open(work + "/mutant.h", "w") as file:
+        file.write(HEADER)
+    with open(work + "/helper.c", "w") as file:
+        file.write(f"#define MUTANTS {len(mutants)}\n" + HELPER)
+    digest = hashlib.sha256(HELPER.encode())
+    for path in sorted(paths + others + glob.glob(source + "/runtime/*.h") + glob.glob(source + "/runtime/include/ingot/*.h")):
+        digest.update(open(path, "rb").read())
+    stamp = digest.hexdigest()
+    if os.path.exists(work + "/stamp") and open(work + "/stamp").read() == stamp:
+        return mutants, stamp
+    jobs = [[cc] + flags + ["-include", work + "/mutant.h", "-c", path, "-o", path + ".o"] for path in paths]
+    jobs.append([cc, "-O1", "-c", work + "/helper.c", "-o", work + "/helper.o"])
+    jobs += [[cc] + flags + ["-c", path, "-o", f"{work}/{os.path.basename(path)}.test.o"] for path in others]
+    failed = []
 
-    def link(name, paths, more):
-        made = run([cc, "-pthread"] + [f"{work}/{os.path.basename(p)}.test.o" for p in paths] + objects + ["-lm", "-o", f"{work}/{name}"] + more)
+    def compile_one(job, _):
+        if subprocess.run(job).returncode:
+            failed.append(job)
+    each(jobs, 2, compile_one)
+    if failed:
+        sys.exit("does not compile: " + " ".join(failed[0]))
+    objects = [path + ".o" for path in paths] + [work + "/helper.o"]
+
+    def link(name, of, more):
+        made = run([cc, "-pthread"] + [f"{work}/{os.path.basename(p)}.test.o" for p in of] + objects + ["-lm", "-o", f"{work}/{name}"] + more)
         if made.returncode:
             sys.exit(made.stdout)
     link("runtime-rows", rows, [])
     link("runtime-misuse", misuse + [tests + "rows/" + n for n in ("small.c", "lazy.c", "mock.c")], [])
     link("test_plan", [tests + "test_plan.c"], ["-lcmocka"])
     link("test_threads", [tests + "test_threads.c"], ["-lcmocka"])
-    return mutants
-
-
-def finish_jobs(running, most):
-    while len(running) > most:
-        job, process = running.pop(0)
-        if process.wait():
-            sys.exit("does not compile: " + " ".join(job))
+    with open(work + "/stamp", "w") as file:
+        file.write(stamp)
+    return mutants, stamp
 
 
 class Seen:
@@ -255,25 +280,22 @@ def each(items, jobs, work):
 def units_of(work):
     """The tests, one command each."""
     rows = re.findall(r'"row":"(\w+)","device":"(\w+)"[^}]*"result":"pass"', run([work + "/runtime-rows", "--json"]).stdout)
-    units = [[work + "/runtime-rows", "--row", row, "--device", device] for row, device in sorted(set(rows)) if device in DEVICES]
+    units = [["runtime-rows", "--row", row, "--device", device] for row, device in sorted(set(rows)) if device in DEVICES]
     for line in run([work + "/runtime-misuse", "--list"]).stdout.splitlines():
         words = line.split()
         if len(words) == 2 and words[0] in DEVICES:
-            units.append([work + "/runtime-misuse", "--device", words[0], "--way", words[1]])
-    return units + [[work + "/test_plan"], [work + "/test_threads"]]
-
-
-FAIL = ["--fail", "1000"]
+            units.append(["runtime-misuse", "--device", words[0], "--way", words[1]])
+    return units + [["test_plan"], ["test_threads"]]
 
 
 def cover(units, mutants, work, jobs):
-    """For each mutant the tests that reach it, the fast ones first."""
+    """For each mutant the tests that reach it."""
     reach = {m[0]: [] for m in mutants}
     seen, lock, skipped = [Seen(f"{work}/seen{n}", len(mutants)) for n in range(jobs)], threading.Lock(), []
 
     def one(unit, worker):
         begin = time.monotonic()
-        code = run(unit, ROW_SHORT="1", MUTANT_SEEN=seen[worker].path).returncode
+        code = run([work + "/" + unit[0]] + unit[1:], ROW_SHORT="1", MUTANT_SEEN=seen[worker].path).returncode
         took = time.monotonic() - begin
         what = seen[worker].take()
         with lock:
@@ -281,31 +303,52 @@ def cover(units, mutants, work, jobs):
                 skipped.append(unit)
                 return
             for number in what:
-                reach[number].append((took, unit))
+                reach[number].append((round(took, 4), unit))
     each(units, jobs, one)
     for unit in skipped:
-        print("fails without a mutant, left out:", " ".join(unit[1:]))
-    return {number: chosen(sorted(of, key=lambda f: (f[1][0].endswith("misuse"), f[0]))) for number, of in reach.items()}
+        print("fails without a mutant, left out:", " ".join(unit))
+    return reach
 
 
-def chosen(tests):
-    """Rows first.  What hundreds of ways of misuse reach is what opens their scene: of those a sample."""
-    rows = [t for t in tests if not t[1][0].endswith("misuse")]
-    ways = [t for t in tests if t[1][0].endswith("misuse") and t[0] < 1]
-    return rows + (ways if len(ways) <= 120 else ways[::len(ways) // 60])
+MOST = {"sync": 70, "mock": 60, "multicore": 25, "lazy": 25}       # rows that are asked for one mutant; of ways as many again
 
 
-def dies(number, tests, **environment):
+def choose(tests):
+    """The fast ones of each device, rows first.  What hundreds of ways of misuse reach is what opens their scene: a sample of those."""
+    chosen = []
+    for program in ("test_plan", "test_threads", "runtime-rows", "runtime-misuse"):
+        for device in ("", "sync", "mock", "multicore", "lazy"):
+            of = sorted(t for t in tests if t[1][0] == program and (device in t[1]) == bool(device) and (device or len(t[1]) == 1))
+            most = MOST.get(device, 1)
+            chosen += of[:most] if program != "runtime-misuse" else of[::max(1, len(of) // (most // 2))]
+    return chosen
+
+
+def dies(work, number, tests, **environment):
     for took, unit in tests:
-        seconds = str(max(2, int(6 * took) + 1))
+        seconds = max(2, int(6 * took) + 1)
         try:
-            made = subprocess.run(["timeout", "-k", "1", str(int(seconds) + 1)] + unit, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                  env=dict(os.environ, MUTANT=str(number), ROW_SHORT="1", ROW_SECONDS=seconds, MISUSE_SECONDS=seconds, **environment))
-        except OSError as error:
-            sys.exit(str(error))
-        if made.returncode:
-            return " ".join(unit[1:]) or os.path.basename(unit[0])
+            made = subprocess.run([work + "/" + unit[0]] + unit[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=4 * seconds,
+                                  env=dict(os.environ, MUTANT=str(number), ROW_SHORT="1", ROW_SECONDS=str(seconds), MISUSE_SECONDS=str(seconds),
+                                           **environment))
+            if made.returncode:
+                return " ".join(unit)
+        except subprocess.TimeoutExpired:
+            return " ".join(unit)
     return None
+
+
+def kept(path, stamp, make):
+    """What `make` answers, from the last run where nothing has changed since."""
+    if os.path.exists(path):
+        with open(path) as file:
+            was = json.load(file)
+        if was["stamp"] == stamp:
+            return {int(number): [tuple(t) for t in tests] for number, tests in was["reach"].items()}
+    reach = make()
+    with open(path, "w") as file:
+        json.dump({"stamp": stamp, "reach": reach}, file)
+    return reach
 
 
 def main():
@@ -313,62 +356,64 @@ def main():
     options.add_argument("source")
     options.add_argument("work")
     options.add_argument("--jobs", type=int, default=2)
-    options.add_argument("--sample", type=int)
+    options.add_argument("--all", action="store_true")
+    options.add_argument("--sample", type=int, default=100 if os.environ.get("INGOT_LONG") else 0)
     options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--file")
+    options.add_argument("--seconds", type=float, default=1e9)
+    options.add_argument("--resume", action="store_true")
+    options.add_argument("--fast", action="store_true", help="without the second look at what is alive")
     options.add_argument("--most", type=float, default=10)
-    options.add_argument("--list", action="store_true")
-    options.add_argument("--fast", action="store_true", help="without the rows with failing calls")
-    options.add_argument("--only", type=int, nargs="*")
-    options.add_argument("--file", help="of this file alone")
     options = options.parse_args()
     os.environ.pop("INGOT_LONG", None)
     source, work = os.path.abspath(options.source), os.path.abspath(options.work)
-    mutants = build(source, work)
-    kinds = {kind: sum(m[3] == kind for m in mutants) for kind in ("if", "while", "for", "?:", "call")}
-    print(f"{len(mutants)} mutants:", ", ".join(f"{n} {kind}" for kind, n in kinds.items()), flush=True)
-    if options.list:
-        for m in mutants:
-            print(*m)
-        return
+    mutants = all_mutants(source)
+    print(f"{len(mutants)} mutants:", ", ".join(f"{sum(m[3] == kind for m in mutants)} {kind}" for kind in ("if", "while", "for", "?:", "call")), flush=True)
+    if not (options.all or options.sample or options.file):
+        sys.exit(len(mutants) < 1000)
+    begin = time.monotonic()
+    mutants, stamp = build(source, work)
+    names = keys(mutants)
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    begin = time.monotonic()
     units = units_of(work)
-    reach = cover(units, mutants, work, options.jobs)
-    reached = sum(bool(reach[m[0]]) for m in mutants)
-    print(f"{len(units)} tests reach {reached} of them ({time.monotonic() - begin:.0f} s)", flush=True)
-    picked = [m for m in mutants if (not options.only or m[0] in options.only) and (not options.file or m[1] == options.file)]
-    if options.sample and options.sample < len(picked):
-        picked = sorted(random.Random(options.seed).sample(picked, options.sample))
-    killers, lock = {}, threading.Lock()
-
-    def one(mutant, worker):
-        killer = dies(mutant[0], reach[mutant[0]])
-        with lock:
-            killers[mutant[0]] = killer
-    each(picked, options.jobs, one)
-    alive = [m for m in picked if not killers[m[0]]]
-    print(f"{len(alive)} of {len(picked)} alive ({time.monotonic() - begin:.0f} s)", flush=True)
-    if alive and not options.fast:
-        failing = [unit + FAIL for unit in units if unit[0].endswith("rows") and unit[4] in ("sync", "mock")]
-        by_failure = cover(failing, mutants, work, options.jobs)
-
-        def again(mutant, worker):
+    reach = kept(work + "/reach", stamp, lambda: cover(units, mutants, work, options.jobs))
+    print(f"{len(units)} tests reach {sum(bool(t) for t in reach.values())} of them ({time.monotonic() - begin:.0f} s)", flush=True)
+    failing = {}
+    if not options.fast:
+        failing = kept(work + "/failing", stamp, lambda: cover([u + ["--fail", "40"] for u in units if u[0] == "runtime-rows" and u[4] == "sync"],
+                                                               mutants, work, options.jobs))
+        print(f"with failing calls {sum(bool(reach[n] or failing[n]) for n in reach)} ({time.monotonic() - begin:.0f} s)", flush=True)
+    killers, chance = {}, random.Random(options.seed)
+    if options.resume and os.path.exists(work + "/results"):
+        was = dict(line.rstrip("\n").rsplit("\t", 1) for line in open(work + "/results"))
+        killers = {n: was[name] for n, name in names.items() if was.get(name, "alive") != "alive"}
+    picked = [m for m in mutants if not options.file or m[1] == options.file]
+    if options.sample and not options.all and not options.file:
+        picked = chance.sample(picked, min(options.sample, len(picked)))
+    chance.shuffle(picked)
+    lock, looked = threading.Lock(), []
+    with open(work + "/results", "a" if options.resume else "w") as results:
+        def one(mutant, worker):
+            number = mutant[0]
+            if number not in killers and time.monotonic() - begin > options.seconds:
+                return
+            killer = killers.get(number)
+            if not killer:
+                tests = choose(reach[number])
+                killer = dies(work, number, tests)
+                if not killer and not options.fast:
+                    killer = dies(work, number, tests[:80], ROW_NO_SPARES="1") or dies(work, number, sorted(failing[number])[:12])
             with lock:
-                before = reach[mutant[0]]
-            killer = dies(mutant[0], before, ROW_NO_SPARES="1") or dies(mutant[0], by_failure[mutant[0]][:25])
-            with lock:
-                killers[mutant[0]] = killer
-                reach[mutant[0]] = before + by_failure[mutant[0]]
-        each(alive, options.jobs, again)
-        alive = [m for m in picked if not killers[m[0]]]
+                looked.append(mutant)
+                killers[number] = killer
+                print(f"{names[number]}\t{killer or 'alive'}", file=results, flush=True)
+        each(picked, options.jobs, one)
+    alive = sorted(m for m in looked if not killers[m[0]])
     for m in alive:
-        print(f"alive {m[0]} {m[1]}:{m[2]} {m[3]} {m[4]}{'' if reach[m[0]] else '   (not reached)'}")
-    with open(work + "/killers", "w") as file:
-        for m in picked:
-            print(*m[:4], "|", m[4], "|", killers[m[0]], file=file)
-    share = 100 * len(alive) / len(picked) if picked else 0
-    print(f"{len(picked)} mutants, {len(alive)} survive ({share:.1f} %, {time.monotonic() - begin:.0f} s)")
+        print(f"alive {m[1]}:{m[2]} {m[3]} {m[4]}{'' if reach[m[0]] or failing.get(m[0]) else '   (not reached)'}")
+    share = 100 * len(alive) / max(1, len(looked))
+    print(f"{len(looked)} of {len(picked)} looked at, {len(alive)} survive ({share:.1f} %, {time.monotonic() - begin:.0f} s)")
     sys.exit(share > options.most)
 
 

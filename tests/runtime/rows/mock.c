@@ -489,6 +489,17 @@ static enum ingot_status launch(void *queue, const struct ingot_module_kernel *k
 	                                       .code = code});
 }
 
+/* Whether the code of the module has the entry; modules without code have all. */
+static bool mock_entry(const struct mock_module *module, const char *name)
+{
+	const char *code = module->of->device_code;
+	size_t length = name ? strlen(name) : 0;
+	for (const char *line = code; name && line && *line; line += strcspn(line, "\n"), line += *line == '\n')
+		if (!strncmp(line, "entry ", 6) && !strncmp(line + 6, name, length) && line[6 + length] == '\n')
+			return true;
+	return !code || !name;
+}
+
 static enum ingot_status mock_launch(void *queue, void *module, const struct ingot_module_kernel *kernel,
                                      const uint32_t groups[3], const uint32_t threads[3], void *const *arguments,
                                      int *code, char *text)
@@ -496,15 +507,22 @@ static enum ingot_status mock_launch(void *queue, void *module, const struct ing
 	if (!kernel->run)
 		return INGOT_UNSUPPORTED;
 	/* A kernel of a library is looked up in what was loaded of it. */
-	if (module && ((struct mock_module *)module)->of->kernels > kernel) {
+	if (module && (((struct mock_module *)module)->of->kernels > kernel || !mock_entry(module, kernel->device_name))) {
 		snprintf(text, INGOT_BACKEND_TEXT, "the module has no kernel %s", kernel->name);
 		return INGOT_DEVICE;
 	}
 	return launch(queue, kernel, groups, threads, arguments, code);
 }
 
+/* Compiles and loads: its language has lines of "entry NAME", and no other. */
 static enum ingot_status mock_module_load(void *device, const struct ingot_module *module, void **loaded, char *text)
 {
+	int at = 1;
+	for (const char *line = module->device_code; line && *line; line += strcspn(line, "\n"), line += *line == '\n', at++)
+		if (strncmp(line, "entry ", 6)) {
+			snprintf(text, INGOT_BACKEND_TEXT, "line %d: expected an entry before \"%.*s\"", at, (int)strcspn(line, "\n"), line);
+			return INGOT_DEVICE;
+		}
 	struct mock_module *made = fails(MOCK_MODULE) ? NULL : malloc(sizeof *made);
 	(void)device;
 	if (!made) {

@@ -1,5 +1,6 @@
 /* rows_memory.c: rows B: pools, planning, placing. */
 #include <unistd.h>
+#include "mock.h"
 #include "rows.h"
 
 static void b1(struct trial *t)
@@ -623,6 +624,14 @@ static void b19(struct trial *t)
 	CHECK(strstr(text, "{\"node\":\"n0_a\",\"pool\":2,\"offset\":0,\"inherited\":false}"));
 }
 
+static int looked;
+static int look_there(const struct ingot_group *group, void *const *arguments)
+{
+	(void)group, (void)arguments;
+	looked++;
+	return 0;
+}
+
 static void b20(struct trial *t)
 {
 	/* Slab tables, contexts and retrieval are the runtime's: the lazy backend gives raw memory, copies, fill and calls only. */
@@ -637,6 +646,45 @@ static void b20(struct trial *t)
 	CHECK(!memcmp(in, out, sizeof in));
 	CHECK(backend_lazy.slab_alloc && backend_lazy.copy && backend_lazy.fill && backend_lazy.launch &&
 	      backend_lazy.call);
+	/* Compile and load: one entry of the table, with the code of the device; without it kernels are the host's. */
+	static struct ingot_module_kernel kernel = { .name = "look", .argument_count = 1, .run = look_there, .device_name = "look_k" };
+	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_WORKSPACE, 0, 0 } };
+	static const struct ingot_module_step step = { .kind = INGOT_STEP_KERNEL, .argument_count = 1, .groups = { 1, 1, 1 } };
+	static const struct ingot_module_routine routine = {.name = "one", .arguments = arguments, .argument_count = 1, .merge_input = -1,
+	                                                    .workspace_bytes = 64, .steps = &step, .step_count = 1, .lane_count = 1};
+	static struct ingot_module module = {.abi = INGOT_ABI, .name = "coded", .kernels = &kernel, .kernel_count = 1,
+	                                     .routines = &routine, .routine_count = 1};
+	static const char *const codes[] = { "entry other\nentry look_k\n", "entry other\n", "entry look_k\nretrun\n" };
+	bool compiles = !strcmp(t->device_name, "mock");
+	for (int i = 0; i < 3; i++) {
+		struct ingot_library library;
+		struct ingot_routine made;
+		struct ingot_context context;
+		uint32_t before = compiles ? mock_counts().modules : 0;
+		module.device_code = codes[i];
+		module.device_code_bytes = strlen(codes[i]);
+		looked = 0;
+		OK(ingot_library_load(t->runtime, &module, NULL, &library));
+		OK(ingot_context_new(t->stream, &context));
+		enum ingot_status status = ingot_link(context, library, "one", &made);
+		if (i == 2 && compiles) {                     /* the compiler's words */
+			CHECK(status == INGOT_DEVICE && mock_counts().modules == before);
+			SAYS("module coded: line 2: expected an entry before \"retrun\"");
+			continue;
+		}
+		OK(status);
+		CHECK(!compiles || mock_counts().modules == before + 1);
+		OK(ingot_routine_run(made, NULL));
+		status = ingot_stream_await(t->stream);
+		CHECK(!status == !(i == 1 && compiles) && looked == (i != 1 || !compiles));
+		if (status) {
+			SAYS("the module has no kernel look");
+			OK(ingot_stream_restart(t->stream));
+		}
+		OK(ingot_routine_close(made));
+		OK(ingot_library_close(library));             /* unloaded with it */
+		CHECK(!compiles || mock_counts().modules == before);
+	}
 }
 
 const struct row rows_memory[] = {
