@@ -207,6 +207,13 @@ static void add_inputs(struct model *model, const struct model *from, size_t kno
 	}
 }
 
+struct redirecting { struct arena *arena; const struct becoming *becoming; };
+static const struct expr *redirect(void *user, const struct expr *expr)
+{
+	const struct redirecting *r = user;
+	return expr_redirect(r->arena, expr, becomes, r->becoming);
+}
+
 static void inline_borrow(struct model *model, struct borrow *borrow)
 {
 	struct program *program = model->program;
@@ -228,13 +235,12 @@ static void inline_borrow(struct model *model, struct borrow *borrow)
 	add_inputs(model, borrow->from, inputs);
 	rotate(program, old);
 	const struct becoming becoming = { input, made };
+	struct redirecting redirecting = { program->arena, &becoming };
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *reader = program->all.at[i];
 		if (reader->source != SOURCE_COMPUTED || reader == made)
 			continue;
-		reader->body = expr_redirect(program->arena, reader->body, becomes, &becoming);
-		if (reader->start)
-			reader->start = expr_redirect(program->arena, reader->start, becomes, &becoming);
+		definition_map(reader, redirect, &redirecting);
 	}
 	forget_input(model, input);
 	made->name = input->name;                             /* its own again: the input had taken it */

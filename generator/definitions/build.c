@@ -104,6 +104,48 @@ struct definition *define_reduction(struct program *program, const char *name, i
 	return definition;
 }
 
+struct definition *define_places(struct program *program, const char *name, int rank, const int64_t *extents, enum reduce reduce, bool running,
+                                 const struct expr *const *place, int reduced, const int64_t *reduced_extents,
+                                 const struct expr *start, const struct expr *body)
+{
+	struct definition *definition =
+	        define_reduction(program, name, rank, extents, reduce, reduced, reduced_extents, start, body);
+	for (int d = 0; d < rank; d++)
+		definition->place[d] = place[d];
+	definition->running = running;
+	definition->products = false;
+	definition->batch = (1u << rank) - 1;
+	definition->order = ORDER_CHAIN;
+	return definition;
+}
+
+bool definition_has_places(const struct definition *definition)
+{
+	for (int d = 0; d < definition->rank; d++)
+		if (definition->place[d])
+			return true;
+	return false;
+}
+
+void definition_loads(const struct definition *definition, void (*visit)(void *, const struct expr *), void *user)
+{
+	if (definition->body)
+		expr_loads(definition->body, visit, user);
+	if (definition->start)
+		expr_loads(definition->start, visit, user);
+	for (int d = 0; d < definition->rank; d++)
+		if (definition->place[d])
+			expr_loads(definition->place[d], visit, user);
+}
+
+void definition_map(struct definition *definition, const struct expr *(*map)(void *, const struct expr *), void *user)
+{
+	definition->body = definition->body ? map(user, definition->body) : NULL;
+	definition->start = definition->start ? map(user, definition->start) : NULL;
+	for (int d = 0; d < definition->rank; d++)
+		definition->place[d] = definition->place[d] ? map(user, definition->place[d]) : NULL;
+}
+
 void mark_batch(struct definition *definition, uint32_t axes)
 {
 	definition->batch |= axes & ((1u << definition->rank) - 1);
@@ -137,6 +179,16 @@ int64_t definition_terms(const struct definition *definition)
 	return definition->reduce ? product(definition->reduced, definition->reduced_extents) : 1;
 }
 
+double definition_work(const struct definition *definition)
+{
+	double rounds = (double)definition_terms(definition);
+	if (!definition_has_places(definition))
+		return rounds * (double)definition_elements(definition);
+	for (int d = 0; d < definition->rank; d++)
+		rounds *= definition->place[d] ? 1 : (double)definition->extents[d];
+	return rounds + (double)definition_elements(definition);
+}
+
 /* Each factor depends on every output variable that varies: nothing is read twice, so there is nothing to block. */
 static bool factors_depend_on_all(const struct definition *definition)
 {
@@ -149,7 +201,7 @@ static bool factors_depend_on_all(const struct definition *definition)
 
 enum order definition_order(const struct definition *definition)
 {
-	if (definition_terms(definition) < LANE_TERMS)
+	if (definition_terms(definition) < LANE_TERMS || definition_has_places(definition))
 		return ORDER_CHAIN;
 	if (definition->products && definition_outputs(definition) > FEW_OUTPUTS && !factors_depend_on_all(definition))
 		return ORDER_CHAIN;
@@ -170,18 +222,18 @@ static struct definition *copy_of(const void *user, struct definition *of)
 	return holds(c->from, of) ? c->to->all.at[of->number] : of;
 }
 
-static void redirect_definition(const struct copying *c, struct definition *definition)
+static const struct expr *redirect(void *user, const struct expr *expr)
 {
-	if (definition->body)
-		definition->body = expr_redirect(c->to->arena, definition->body, copy_of, c);
-	if (definition->start)
-		definition->start = expr_redirect(c->to->arena, definition->start, copy_of, c);
+	const struct copying *c = user;
+	return expr_redirect(c->to->arena, expr, copy_of, c);
 }
+
+static void redirect_definition(struct copying *c, struct definition *definition) { definition_map(definition, redirect, c); }
 
 struct program *program_copy(const struct program *from, size_t definition_bytes)
 {
 	struct program *program = new(from->arena, struct program);
-	const struct copying c = { from, program };
+	struct copying c = { from, program };
 	*program = (struct program){ .build = from->build, .arena = from->arena, .name = from->name, .definition_bytes = definition_bytes };
 	program->names = new(from->arena, struct program_names);
 	for (size_t i = 0; i < from->all.count; i++) {
@@ -239,9 +291,7 @@ void program_remove_dead(struct program *program)
 			needed.at[i] = true;                             /* part of the signature */
 		if (!needed.at[i] || definition->source != SOURCE_COMPUTED)
 			continue;
-		expr_loads(definition->body, need, &needed);
-		if (definition->start)
-			expr_loads(definition->start, need, &needed);
+		definition_loads(definition, need, &needed);
 	}
 	for (size_t i = 0; i < program->all.count; i++)
 		if (needed.at[i]) {

@@ -114,9 +114,25 @@ static void check_expr(const struct checking *c, const struct expr *expr, const 
 	}
 }
 
+/* Terms go to elements: over reduced variables, and output variables that have no place. */
+static void check_places(struct checking *c)
+{
+	const struct definition *d = c->definition;
+	assert(d->order == ORDER_CHAIN && !d->products && d->reduce != REDUCE_NONE && (!d->running || d->reduce != REDUCE_LAST));
+	for (int v = 0; v < d->rank; v++) {
+		if (!d->place[v])
+			continue;
+		assert(d->place[v]->type == DTYPE_I64 && !expr_uses(d->body, v) && !(d->running && d->start && expr_uses(d->start, v)));
+		for (int p = 0; p < d->rank; p++)
+			assert(!d->place[p] || !expr_uses(d->place[p], v));
+		check_expr(c, d->place[v], NULL);
+	}
+}
+
 static void check_computed(struct checking *c)
 {
 	const struct definition *d = c->definition;
+	bool places = definition_has_places(d);
 	assert(d->body && d->body->type == d->type);
 	assert(d->reduce ? d->reduced >= 0 && d->reduced <= MAX_RANK : d->reduced == 0 && !d->start);
 	assert(!d->reduce || d->order == definition_order(d));
@@ -127,6 +143,9 @@ static void check_computed(struct checking *c)
 	}
 	c->vars = d->rank + d->reduced;
 	check_expr(c, d->body, NULL);
+	assert(places || (d->reduce != REDUCE_LAST && !d->running));
+	if (places)
+		check_places(c);
 }
 
 void program_check(const struct program *program)

@@ -103,7 +103,7 @@ int  expr_cost(const struct expr *);                               /* vector ins
 void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
 
 /* ---- definitions ---- */
-enum reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD };
+enum reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_LAST };      /* LAST: the last term that comes; of places alone */
 enum order {                              /* of a reduction's terms; part of the meaning (docs/architecture.md) */
 	ORDER_CHAIN,                      /* ascending, row-major over the reduced variables, from `start` */
 	ORDER_LANES,                      /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
@@ -129,6 +129,12 @@ struct definition {
 	int64_t reduced_extents[MAX_RANK];
 	const struct expr *start;         /* over output variables; NULL: +0 for a sum, -inf for a maximum, 1 for a product */
 	const struct expr *body;
+	/* Where terms go.  All NULL: each element adds all terms of its own.  place[v], an integer over reduced variables and the other output variables: a
+	 * term goes to the elements whose index v it is, in a chain over all terms; one whose place lies outside the extents goes nowhere.  Neither places nor body
+	 * use an output variable that has a place; elements that no term goes to stay as `start` says. */
+	const struct expr *place[MAX_RANK];
+	bool running;                     /* of places: what is stored there is the result so far, of this term and all before it, from `start`; not the element and the
+	                                   * term.  `start` uses no variable that has a place */
 
 	const struct node *node;          /* where it came from, for messages and comments; NULL: made by a rewrite */
 	bool is_output;
@@ -167,9 +173,17 @@ void mark_batch(struct definition *, uint32_t axes);
  * their own sums: at 16 outputs of 512 terms lanes are twice as fast, at 24 a sixth, at 32 no more.) */
 enum { LANE_TERMS = 64, FEW_OUTPUTS = 24 };
 enum order definition_order(const struct definition *);
+/* A reduction whose terms have places: place[v] for each output variable, NULL where it is the variable itself. */
+struct definition *define_places(struct program *, const char *name, int rank, const int64_t *extents, enum reduce, bool running,
+	const struct expr *const *place, int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
+bool definition_has_places(const struct definition *);
+/* All expressions of a definition: body, start, places.  Every load of them; each becomes what `map` says of it. */
+void definition_loads(const struct definition *, void (*visit)(void *user, const struct expr *load), void *user);
+void definition_map(struct definition *, const struct expr *(*map)(void *user, const struct expr *), void *user);
 int64_t definition_elements(const struct definition *);
 int64_t definition_outputs(const struct definition *);                /* elements of one round of the batch axes */
 int64_t definition_terms(const struct definition *);                  /* of its reduction; 1 where there is none */
+double  definition_work(const struct definition *);                   /* how often its body is computed; with places, how many elements begin besides */
 
 void program_check(const struct program *);                           /* asserts: order, ranges of indices, types */
 void program_print(const struct program *, struct text *out);         /* one line a definition */

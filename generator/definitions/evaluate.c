@@ -435,6 +435,9 @@ static void accumulate(enum reduce reduce, enum system system, enum dtype type, 
 	case REDUCE_MIN:
 		EACH_SYSTEM(fresh < old ? fresh : old, (int64_t)((uint64_t)fresh ^ turn) < (int64_t)((uint64_t)old ^ turn) ? fresh : old);
 		break;
+	case REDUCE_LAST:
+		EACH_SYSTEM(((void)old, fresh), ((void)old, fresh));
+		break;
 	case REDUCE_NONE:
 		break;
 	}
@@ -456,7 +459,7 @@ static void accumulate_product(enum system system, void *acc, struct value a, st
 static void begin(enum reduce reduce, enum system system, enum dtype type, void *acc, int n)
 {
 	static const double first[] = {
-	        [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1};
+	        [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1, [REDUCE_LAST] = 0};
 	float f = (float)first[reduce];
 	int64_t k = reduce == REDUCE_PROD;
 	if (system == SYSTEM_INTEGER && (reduce == REDUCE_MAX || reduce == REDUCE_MIN))
@@ -540,9 +543,121 @@ static void place_lanes(struct machine *machine, int64_t from)
 	}
 }
 
+/* ---- terms that have places ---- */
+/* Each term is an element of a map over the variables without a place, then the reduced ones, in this order: its value and places, as steps. */
+struct scatter {
+	const struct definition *of;
+	struct definition terms;
+	struct step *value, *start, *place[MAX_RANK];
+	int var[MAX_RANK];                /* of the map; -1: it has a place */
+};
+
+static void compile_terms(struct scatter *s, struct machine *machine)
+{
+	const struct definition *d = s->of;
+	const struct index *with[MAX_VARS] = { 0 };
+	s->terms = (struct definition){ .name = d->name, .type = d->type };
+	for (int v = 0; v < d->rank + d->reduced; v++) {
+		bool has_place = v < d->rank && d->place[v];
+		int64_t extent = v < d->rank ? d->extents[v] : d->reduced_extents[v - d->rank];
+		with[v] = index_constant(machine->arena, 0);
+		if (v < d->rank)
+			s->var[v] = has_place ? -1 : s->terms.rank;
+		if (has_place || (extent == 1 && v >= d->rank))
+			continue;
+		with[v] = index_var(machine->arena, s->terms.rank, extent);
+		s->terms.extents[s->terms.rank++] = extent;
+	}
+	for (int v = 0; v < s->terms.rank; v++)
+		machine->lane[v] = new_array(machine->arena, int64_t, CHUNK);
+	s->value = compile(machine, expr_substitute(machine->arena, d->body, with));
+	if (d->running && d->start)
+		s->start = compile(machine, expr_substitute(machine->arena, d->start, with));
+	for (int v = 0; v < d->rank; v++)
+		if (d->place[v])
+			s->place[v] = compile(machine, expr_substitute(machine->arena, d->place[v], with));
+}
+
+/* The element that lane i goes to; -1: nowhere. */
+static int64_t element_of(const struct scatter *s, const struct machine *machine, const struct value *place, int i)
+{
+	const struct definition *d = s->of;
+	int64_t element = 0;
+	for (int v = 0; v < d->rank; v++) {
+		int64_t at = d->place[v] ? ((const int64_t *)place[v].at)[i * place[v].step] : machine->lane[s->var[v]][i];
+		if (at < 0 || at >= d->extents[v])
+			return -1;
+		element = element * d->extents[v] + at;
+	}
+	return element;
+}
+
+static void scatter_chunk(struct scatter *s, struct machine *machine, int64_t from, int64_t *result, struct memory into)
+{
+	const struct definition *d = s->of;
+	enum system system = system_of(d->type, machine->memories->math);
+	size_t bytes = system_bytes(system);
+	int64_t terms = definition_terms(d);
+	struct value value = run(machine, s->value), start = s->start ? run(machine, s->start) : (struct value){ NULL, 0 }, place[MAX_RANK];
+	for (int v = 0; v < d->rank; v++)
+		if (d->place[v])
+			place[v] = run(machine, s->place[v]);
+	for (int i = 0; i < machine->n; i++) {
+		int64_t element = element_of(s, machine, place, i);
+		if (d->running && (from + i) % terms == 0) {
+			begin(d->reduce, system, d->type, result, 1);
+			if (s->start)
+				memcpy(result, (const char *)start.at + (size_t)(i * start.step) * bytes, bytes);
+		}
+		if (!d->running && element < 0)
+			continue;
+		if (!d->running)
+			values_load(system, result, into.at, into.stored, element, 1);
+		accumulate(d->reduce, system, d->type, result, (struct value){ (const char *)value.at + (size_t)(i * value.step) * bytes, 0 }, 1);
+		if (element >= 0)
+			values_store(system, result, into.at, into.stored, element, 1);
+	}
+}
+
+/* Every element as it begins, then the terms in order. */
+static void evaluate_places(struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
+{
+	struct machine *machine = new(scratch, struct machine);
+	struct scatter s = { .of = definition };
+	struct definition first = *definition;
+	int64_t result[1] = { 0 };
+	double number;
+	memset(first.place, 0, sizeof first.place);
+	first.running = false;
+	first.reduce = REDUCE_NONE;
+	first.reduced = 0;
+	first.body = definition->start;
+	if (!first.body) {
+		enum system system = system_of(definition->type, memories->math);
+		begin(definition->reduce, system, definition->type, result, 1);
+		number = system == SYSTEM_FLOAT ? *(float *)result : *(double *)result;
+		first.body = system == SYSTEM_INTEGER ? expr_integer(scratch, definition->type, result[0]) : expr_number(scratch, definition->type, number);
+	}
+	first.start = NULL;
+	definition_evaluate(scratch, memories, &first, into);
+	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = &s.terms };
+	compile_terms(&s, machine);
+	int64_t terms = definition_elements(&s.terms);
+	for (int64_t from = 0; from < terms && definition_elements(definition); from += CHUNK) {
+		machine->n = terms - from < CHUNK ? (int)(terms - from) : CHUNK;
+		machine->chunk = machine->term = ++machine->stamps;
+		place_lanes(machine, from);
+		scatter_chunk(&s, machine, from, result, into);
+	}
+}
+
 void definition_evaluate(struct arena *scratch, const struct memories *memories, const struct definition *definition,
                          struct memory into)
 {
+	if (definition_has_places(definition)) {
+		evaluate_places(scratch, memories, definition, into);
+		return;
+	}
 	struct machine *machine = new(scratch, struct machine);
 	struct body body = { NULL, { NULL, NULL }, NULL };
 	enum system system = system_of(definition->type, memories->math);

@@ -26,11 +26,9 @@ static bool is_worth_folding(const struct definition *definition)
 	struct reads reads = { .constant = true };
 	if (definition->source != SOURCE_COMPUTED || definition->is_output)
 		return false;
-	expr_loads(definition->body, read, &reads);
-	if (definition->start)
-		expr_loads(definition->start, read, &reads);
+	definition_loads(definition, read, &reads);
 	return reads.constant && reads.count &&
-	       (double)definition_elements(definition) * (double)definition_terms(definition) <= fold_terms &&
+	       definition_work(definition) <= fold_terms &&
 	       (bytes_of(definition) <= FOLD_BYTES || bytes_of(definition) <= reads.bytes);
 }
 
@@ -52,6 +50,8 @@ void program_fold(struct program *program)
 		definition->order = ORDER_CHAIN;
 		definition->reduced = 0;
 		definition->start = definition->body = NULL;
+		definition->running = false;
+		memset(definition->place, 0, sizeof definition->place);
 		definition->original = original;
 	}
 }

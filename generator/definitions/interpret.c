@@ -91,9 +91,7 @@ static void count_readers(struct run *run)
 		if (!run->needed[i] || definition->source != SOURCE_COMPUTED)
 			continue;
 		run->reader = (int)i;
-		expr_loads(definition->body, count_reader, run);
-		if (definition->start)
-			expr_loads(definition->start, count_reader, run);
+		definition_loads(definition, count_reader, run);
 	}
 }
 
@@ -196,9 +194,7 @@ static void run_one(struct run *run, const struct definition *definition, void *
 {
 	for (size_t i = 0; i < run->memories.program->all.count; i++)
 		run->memories.program->all.at[i]->number = (int)i;
-	expr_loads(definition->body, place_constant, run);
-	if (definition->start)
-		expr_loads(definition->start, place_constant, run);
+	definition_loads(definition, place_constant, run);
 	definition_evaluate(&run->scratch, &run->memories, definition, (struct memory){ output, definition->type });
 }
 

@@ -18,7 +18,7 @@ const char *program_numbers(const struct program *program, enum algorithms algor
 {
 	bool libm = false;
 	for (size_t i = 0; i < program->all.count; i++)
-		libm |= calls_libm(program->all.at[i]->body) || calls_libm(program->all.at[i]->start);
+		libm |= calls_libm(program->all.at[i]->body) || calls_libm(program->all.at[i]->start);       /* places are integers */
 	return arena_printf(program->arena, "numbers=%d math=strict algorithms=%s%s", NUMBERS, algorithms == ALGORITHMS_FAST ? "fast" : "direct",
 		libm ? " libm" : "");
 }

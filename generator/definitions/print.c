@@ -141,9 +141,24 @@ static void print_type(const struct definition *definition, struct text *out)
 	text_addc(out, ']');
 }
 
+static void print_places(const struct printing *p, const struct definition *definition)
+{
+	text_adds(p->out, " to [");
+	for (int v = 0; v < definition->rank; v++) {
+		text_adds(p->out, v ? ", " : "");
+		if (definition->place[v] && definition->place[v]->kind == EXPR_INDEX)
+			print_index(p, definition->place[v]->index, 0);
+		else if (definition->place[v])
+			print_expr(p, definition->place[v], 0);
+		else
+			text_adds(p->out, p->names[v]);
+	}
+	text_addc(p->out, ']');
+}
+
 static void print_computed(const struct definition *definition, struct text *out)
 {
-	static const char *const words[] = { "", "sum", "max", "min", "product" };
+	static const char *const words[] = { "", "sum", "max", "min", "product", "last" };
 	struct printing p = { .out = out };
 	for (int v = 0; v < definition->rank; v++)
 		p.names[v] = output_variables[v];
@@ -151,11 +166,13 @@ static void print_computed(const struct definition *definition, struct text *out
 		p.names[definition->rank + v] = reduced_variables[v];
 	text_adds(out, " = ");
 	if (definition->reduce) {
-		text_printf(out, "%s(", words[definition->reduce]);
+		text_printf(out, "%s%s(", definition->running ? "running " : "", words[definition->reduce]);
 		for (int d = 0; d < definition->reduced; d++)
 			text_printf(out, "%sk%d < %" PRId64, d ? ", " : "", d, definition->reduced_extents[d]);
 		if (definition->order == ORDER_LANES)
 			text_adds(out, " by 64");
+		if (definition_has_places(definition))
+			print_places(&p, definition);
 		if (definition->start) {
 			text_adds(out, " from ");
 			print_expr(&p, definition->start, 0);

@@ -53,6 +53,8 @@ static void note_common(struct emitting *e, const struct block *block)
 		const struct definition *owner = cell ? e->loops->owners.at[cell->of.number] : NULL;
 		for (size_t r = 0; stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner && r < placed(owner)->readers.count; r++)
 			e->common[cell->of.number] |= placed(placed(owner)->readers.at[r])->kernel == e->loops->kernel;
+		if (stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner && definition_has_places(owner))       /* what begins is stored to again */
+			e->common[cell->of.number] = true;
 		note_common(e, &stmt->body);
 		note_common(e, &stmt->other);
 	}
@@ -83,19 +85,25 @@ static void emit_square(struct emitting *e, const struct stmt *stmt, struct valu
 	value_dict_set(square, "from_row", value_int(index_factor(stmt->value->at[0], stmt->lane)));
 }
 
+/* What the printer wants said first. */
+static void emit_let_list(struct emitting *e, struct value list)
+{
+	for (size_t i = 0; i < e->printer.lets.count; i++) {
+		struct value let = entry(e, list, "let");
+		put(let, "type", e->printer.lets.at[i].type);
+		put(let, "name", e->printer.lets.at[i].name);
+		put(let, "value", e->printer.lets.at[i].value);
+	}
+	e->printer.lets.count = 0;
+}
+
 static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value list)
 {
 	struct printer *p = &e->printer;
 	const char *value = printer_value(p, stmt->value);
 	if (dtypes[stmt->cell->of.type].class != CLASS_FLOAT && stmt->cell->of.type != DTYPE_I64)
 		value = arena_printf(e->arena, "(%s)(%s)", dtypes[stmt->cell->of.type].c, value);
-	for (size_t i = 0; i < p->lets.count; i++) {
-		struct value let = entry(e, list, "let");
-		put(let, "type", p->lets.at[i].type);
-		put(let, "name", p->lets.at[i].name);
-		put(let, "value", p->lets.at[i].value);
-	}
-	p->lets.count = 0;
+	emit_let_list(e, list);
 	struct cell *cell = stmt->cell;
 	if (stmt->kind == STMT_SET) {
 		struct value set = entry(e, list, !stmt->declare ? "set" : e->changes[cell->of.number] ? "begin" : "let");
@@ -175,6 +183,7 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 		[REDUCE_SUM] = "vec_sum", [REDUCE_MAX] = "vec_largest", [REDUCE_MIN] = "vec_smallest", [REDUCE_PROD] = "vec_product",
 	};
 	const struct stmt *stmt = block->at[i];
+	const char *text;
 	struct value made;
 	e->printer.lane = -1;
 	e->printer.left = NULL;
@@ -199,10 +208,12 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 	case STMT_INDEX:
 		if (!is_used(block, i + 1, stmt->var))
 			break;
+		text = printer_index(&e->printer, stmt->at);
+		emit_let_list(e, list);
 		made = entry(e, list, "let");
 		put(made, "type", "long");
 		put(made, "name", e->names[stmt->var]);
-		put(made, "value", printer_index(&e->printer, stmt->at));
+		put(made, "value", text);
 		break;
 	case STMT_ARRAY:
 		made = entry(e, list, "array");

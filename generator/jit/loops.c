@@ -213,6 +213,11 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 				if (lane < 0 || cost <= least)
 					lane = k, least = cost;
 			}
+	for (size_t i = 0; i < nest.body->count && leaf && lane < 0; i++)
+		if (stmt_finds(nest.body->at[i])) {
+			blocks_cannot(b, "each element has a place of its own");
+			return;
+		}
 	if (leaf && lane >= 0 && !rows_given) {
 		for (int k = 0; k < nest.count; k++)
 			if (k != lane && may_lie(nest.body, nest.loop[k]->var, nest.loop[k]->extent) && (row < 0 || nest.loop[k]->extent >= nest.loop[row]->extent))
@@ -515,6 +520,16 @@ static void emit_if(struct walking *w, const struct stmt *stmt, const struct dim
 	blocks_close(w->b, outer);
 }
 
+/* Does a round of a chain store outside of maps?  A call for each is worth it from so many lanes on. */
+enum { CHAIN_LANES_LEAST = 16 };
+static bool stores_one(const struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if (block->at[i]->kind == STMT_STORE || (!is_inner(block->at[i]) && (stores_one(&block->at[i]->body) || stores_one(&block->at[i]->other))))
+			return true;
+	return false;
+}
+
 static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
 {
 	struct value outer;
@@ -528,6 +543,10 @@ static void emit_for(struct walking *w, struct stmt *stmt, const struct dims *d)
 	}
 	if (emit_chain(w, stmt, d))
 		return;
+	if (d->n_most < CHAIN_LANES_LEAST && stores_one(&stmt->body)) {
+		blocks_cannot(w->b, "a chain stores each of its terms");
+		return;
+	}
 	open_loop(w, stmt->var, stmt->extent, stmt->step, &outer);
 	emit_block(w, &stmt->body, d);
 	blocks_close(w->b, outer);

@@ -74,6 +74,8 @@ static bool find_result(struct finding *f)
 {
 	const struct kernel *kernel = f->b->kernel;
 	f->root = f->result = kernel->members.at[0];
+	if (definition_has_places(f->root))
+		return false;
 	if (kernel->members.count == 1)
 		return placed(f->root)->mode != MODE_LOCAL;
 	f->result = kernel->members.at[1];

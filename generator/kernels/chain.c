@@ -213,9 +213,8 @@ static bool find_links(const struct lowered *lowered, struct kernel *first, stru
 	const struct contraction *c = last->detail;
 	struct reading order = { l->scores, rows->outer, true };
 	for (size_t m = 0; m < rows->members.count; m++) {
-		expr_loads(rows->members.at[m]->body, see_order, &order);
-		if (rows->members.at[m]->start)
-			expr_loads(rows->members.at[m]->start, see_order, &order);
+		definition_loads(rows->members.at[m], see_order, &order);
+		order.same &= !definition_has_places(rows->members.at[m]);
 	}
 	return order.same && c->a->of == l->weights && placed(l->weights)->readers.count == 1;
 }

@@ -39,9 +39,7 @@ void placed_check(const struct lowered *lowered)
 		assert(definition_elements(d) == 0 || (int64_t)dtype_bytes(d->type, (size_t)last + 1) <= placed(d)->bytes);
 		if (d->source != SOURCE_COMPUTED)
 			continue;
-		expr_loads(d->body, check_readable, d);
-		if (d->start)
-			expr_loads(d->start, check_readable, d);
+		definition_loads(d, check_readable, d);
 	}
 }
 
@@ -54,9 +52,7 @@ void fused_check(const struct lowered *lowered)
 		for (size_t m = 0; m < c.kernel->members.count; m++) {
 			const struct definition *d = c.kernel->members.at[m];
 			assert(placed(d)->kernel == c.kernel);
-			expr_loads(d->body, check_load, &c);
-			if (d->start)
-				expr_loads(d->start, check_load, &c);
+			definition_loads(d, check_load, &c);
 		}
 	}
 	for (size_t i = 0; i < lowered->program->all.count; i++) {

@@ -103,8 +103,8 @@ void kernel_add_reads(struct lowered *lowered, struct kernel *kernel, const stru
 void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	for (size_t m = 0; m < kernel->members.count; m++) {
-		kernel_add_reads(lowered, kernel, kernel->members.at[m]->body);
-		kernel_add_reads(lowered, kernel, kernel->members.at[m]->start);
+		struct listing l = { lowered, kernel };
+		definition_loads(kernel->members.at[m], list_load, &l);
 	}
 	for (size_t m = 0; m < kernel->members.count; m++)
 		if (placed(kernel->members.at[m])->mode != MODE_LOCAL)
@@ -119,7 +119,7 @@ static void count_cost(struct kernel *kernel)
 		if (rewrite && rewrite->result != d)
 			continue;
 		d = rewrite ? d->original : d;                /* counted as the sum that it stands for */
-		kernel->flops += (double)definition_elements(d) * (double)definition_terms(d)
+		kernel->flops += definition_work(d)
 			* (d->reduce == REDUCE_SUM ? 2 : d->reduce != REDUCE_NONE ? 1 : expr_cost(d->body));
 	}
 	for (size_t p = 0; p < kernel->params.count; p++)
@@ -128,7 +128,7 @@ static void count_cost(struct kernel *kernel)
 
 const char *generic_word(const struct kernel *kernel)
 {
-	return kernel->members.count > 1 ? "rows" : kernel->root->reduce == REDUCE_MAX ? "maximum"
+	return kernel->members.count > 1 ? "rows" : kernel->root->running ? "running" : definition_has_places(kernel->root) ? "places" : kernel->root->reduce == REDUCE_MAX ? "maximum"
 		: kernel->root->reduce == REDUCE_SUM ? "sum" : kernel->root->body->kind == EXPR_LOAD ? "copy" : "map";
 }
 

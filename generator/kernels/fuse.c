@@ -159,7 +159,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	struct definition *reader = placed(d)->readers.count == 1 ? placed(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
 	struct uses uses = { .of = d, .same = true };
-	if (d->reduce == REDUCE_NONE || d->is_output || placed(d)->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || placed(reader)->rewrite
+	if (d->reduce == REDUCE_NONE || definition_has_places(d) || d->is_output || placed(d)->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || placed(reader)->rewrite
 		|| reader->original)
 		return;
 	expr_loads(reader->body, see_use, &uses);
@@ -188,9 +188,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	} else
 		take_space(arena, reader, d, reader, uses.first);
 	struct replacing r = { d, now };
-	expr_loads(now->body, see_replace, &r);
-	if (now->start)
-		expr_loads(now->start, see_replace, &r);
+	definition_loads(now, see_replace, &r);
 	placed(now)->generic = true;
 	placed(d)->mode = MODE_VIRTUAL;
 	placed(d)->readers.count = 0;
@@ -247,9 +245,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	struct joining j = { .kernel = kernel, .outer = kernel->outer };
 	if (d->rank < j.outer)
 		j.outer = d->rank;
-	expr_loads(d->body, see_join, &j);
-	if (d->start)
-		expr_loads(d->start, see_join, &j);
+	definition_loads(d, see_join, &j);
 	if (!j.reads || costs_too_much(kernel, d))
 		return -1;
 	for (size_t i = 0; i < kernel->members.count; i++)
@@ -320,8 +316,9 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;
 		}
-		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own. */
-		bool alone = lowered->target->log || (lowered->target->winograd_apart && (placed(d)->rewrite || (open && placed(open->root)->rewrite)));
+		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own, and so has what terms
+		 * find their places in: it is whole when the last of them is there. */
+		bool alone = lowered->target->log || definition_has_places(d) || (open && definition_has_places(open->root)) || (lowered->target->winograd_apart && (placed(d)->rewrite || (open && placed(open->root)->rewrite)));
 		int outer = open && !alone ? shared_outer(lowered->target, open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;

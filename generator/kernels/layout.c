@@ -67,7 +67,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 		w.reader = reader;
 		w.product = rc && rc->root == reader && !rc->rewrite;
 		w.term = w.product && reader->reduced ? reader->rank + reader->reduced - 1 : -1;
-		w.reads = (double)definition_elements(reader) * (double)definition_terms(reader);
+		w.reads = definition_work(reader);
 		w.reads = w.product ? elements : w.reads;     /* packed or cached: each element counts once */
 		w.column = -1;
 		if (rc && rc->rewrite && rc->root != reader && rc->result != reader)
@@ -78,9 +78,7 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 					w.column = v;
 		} else if (placed(reader)->mode == MODE_HOSTED)
 			w.column = unit_variable(reader);
-		expr_loads(reader->body, weigh_load, &w);
-		if (reader->start)
-			expr_loads(reader->start, weigh_load, &w);
+		definition_loads(reader, weigh_load, &w);
 	}
 	return w.cost;
 }
@@ -218,9 +216,7 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 			const struct definition *reader = placed(d)->readers.at[i];
 			if ((l.lane = lane_of(reader)) < 0)
 				continue;
-			expr_loads(reader->body, weigh_lanes, &l);
-			if (reader->start)
-				expr_loads(reader->start, weigh_lanes, &l);
+			definition_loads(reader, weigh_lanes, &l);
 		}
 		if (least < 0 || l.cost < least) {
 			least = l.cost;

@@ -38,9 +38,7 @@ static void note_readers(struct arena *arena, struct definition *reader, bool ag
 	struct counting c = { .arena = arena, .reader = reader, .again = again };
 	if (reader->source != SOURCE_COMPUTED)
 		return;
-	expr_loads(reader->body, note_reader, &c);
-	if (reader->start)
-		expr_loads(reader->start, note_reader, &c);
+	definition_loads(reader, note_reader, &c);
 }
 
 static double sites(const struct expr *expr, const struct definition *of)
@@ -58,7 +56,10 @@ static double reads_of(const struct definition *of)
 	for (size_t i = 0; i < placed(of)->readers.count; i++) {
 		const struct definition *reader = placed(of)->readers.at[i];
 		double elements = (double)definition_elements(reader);
-		reads += sites(reader->body, of) * elements * (double)definition_terms(reader) + sites(reader->start, of) * elements;
+		double work = definition_work(reader);
+		reads += sites(reader->body, of) * work + sites(reader->start, of) * elements;
+		for (int v = 0; v < reader->rank; v++)
+			reads += sites(reader->place[v], of) * work;
 	}
 	return reads / (double)definition_elements(of);
 }
@@ -102,10 +103,10 @@ static void count_tensor(void *user, const struct expr *load)
 static bool crowds(const struct definition *d)
 {
 	struct tensors own = { .count = 0 };
-	expr_loads(d->body, count_tensor, &own);
+	definition_loads(d, count_tensor, &own);
 	for (size_t i = 0; own.count > 1 && i < placed(d)->readers.count; i++) {
 		struct tensors all = own;
-		expr_loads(placed(d)->readers.at[i]->body, count_tensor, &all);
+		definition_loads(placed(d)->readers.at[i], count_tensor, &all);
 		if (all.count - 1 > TENSORS_MOST)             /* d itself goes */
 			return true;
 	}
@@ -182,13 +183,19 @@ static struct ingot_mode_state decide(const struct lowered *lowered, const struc
 	return state;
 }
 
+struct inlining { struct arena *arena; const struct definition *of; };
+static const struct expr *inline_load(void *user, const struct expr *expr)
+{
+	const struct inlining *i = user;
+	return expr_inline(i->arena, expr, i->of);
+}
+
 static void inline_into_readers(struct arena *arena, struct definition *d)
 {
+	struct inlining inlining = { arena, d };
 	for (size_t i = 0; i < placed(d)->readers.count; i++) {
 		struct definition *reader = placed(d)->readers.at[i];
-		reader->body = expr_inline(arena, reader->body, d);
-		if (reader->start)
-			reader->start = expr_inline(arena, reader->start, d);
+		definition_map(reader, inline_load, &inlining);
 		note_readers(arena, reader, true);
 	}
 }

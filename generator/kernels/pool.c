@@ -99,7 +99,7 @@ void fuse_pools(struct lowered *lowered)
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i], *x;
 		struct pool pool;
-		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX || d->order != ORDER_CHAIN || d->start
+		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || d->reduce != REDUCE_MAX || d->order != ORDER_CHAIN || d->start || definition_has_places(d)
 			|| d->type != DTYPE_F32 || d->body->kind != EXPR_LOAD)
 			continue;
 		x = d->body->of;

@@ -89,7 +89,10 @@ static bool same_member(const struct pair *p, const struct definition *x, const 
 	const struct rewrite *of_x = placed(x)->rewrite, *of_y = placed(y)->rewrite;
 	if (of_x && (of_x->m != of_y->m || of_x->pad_top != of_y->pad_top || of_x->pad_left != of_y->pad_left))
 		return false;
-	return same_expr(p, x->start, y->start) && same_expr(p, x->body, y->body);
+	for (int v = 0; v < x->rank; v++)
+		if (!same_expr(p, x->place[v], y->place[v]))
+			return false;
+	return x->running == y->running && same_expr(p, x->start, y->start) && same_expr(p, x->body, y->body);
 }
 
 bool contraction_same(const struct kernel *a, const struct kernel *b)

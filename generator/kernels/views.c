@@ -66,8 +66,9 @@ static const struct expr *from_view(void *user, const struct expr *load)
 	return load;
 }
 
-static const struct expr *through(struct viewing *v, const struct expr *expr)
+static const struct expr *through(void *user, const struct expr *expr)
 {
+	struct viewing *v = user;
 	return expr_map_loads(v->lowered->arena, expr, from_view, v);
 }
 
@@ -77,9 +78,7 @@ static void view_kernel(struct lowered *lowered, struct kernel *kernel)
 	struct contraction *c = kernel->detail;       /* before there are chains */
 	bool any = false;
 	for (size_t m = 0; m < kernel->members.count; m++) {
-		expr_loads(kernel->members.at[m]->body, see_load, &v);
-		if (kernel->members.at[m]->start)
-			expr_loads(kernel->members.at[m]->start, see_load, &v);
+		definition_loads(kernel->members.at[m], see_load, &v);
 	}
 	for (size_t i = 0; i < v.bases.count; i++) {
 		/* the factors of a contraction are found already; what it writes is not a slice */
@@ -93,8 +92,9 @@ static void view_kernel(struct lowered *lowered, struct kernel *kernel)
 		return;
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		struct definition *d = kernel->members.at[m];
-		d->body = c && d == c->root ? d->body : through(&v, d->body);
-		d->start = d->start ? through(&v, d->start) : NULL;
+		const struct expr *body = d->body;
+		definition_map(d, through, &v);
+		d->body = c && d == c->root ? body : d->body;
 	}
 	if (c) {
 		c->epilogue = c->epilogue ? through(&v, c->epilogue) : NULL;

@@ -12,6 +12,9 @@ struct building {
 	const struct kernel *kernel;
 	const struct index **outer_at;    /* of a kernel with common loops: variable -> index */
 	int outer;
+	int shared;                       /* of terms with places: this variable's loops have `share` rounds, from `share_from` on; share 0: none */
+	int64_t share;
+	const struct index *share_from;
 };
 
 static const char *const output_names[] = { "i", "j", "k", "l", "m" };
@@ -236,11 +239,159 @@ static int by_stride(const struct definition *d, int from, int to, int *order)
 /* A map over variable v of d; what comes next stands in the block returned. */
 static struct block *add_map(struct building *b, const struct definition *d, int v, const struct index **with, struct block *out)
 {
-	int var = var_new(b->loops, output_names[v % 5], d->extents[v]);
-	with[v] = index_var(b->loops->arena, var, d->extents[v]);
-	struct stmt *loop = for_new(b->loops, var, d->extents[v], ROLE_MAP);
+	bool shared = b->share && v == b->shared;
+	int64_t extent = shared ? b->share : d->extents[v];
+	int var = var_new(b->loops, output_names[v % 5], extent);
+	with[v] = index_var(b->loops->arena, var, extent);
+	if (shared)
+		with[v] = index_add(b->loops->arena, b->share_from, with[v]);
+	struct stmt *loop = for_new(b->loops, var, extent, ROLE_MAP);
 	block_add(b->loops, out, loop);
 	return &loop->body;
+}
+
+/* ---- terms that have places ---- */
+/* Where a term goes along output variable v, as an index; what it takes to say so, and the range that it must lie in, go to `out` and `ranges`. */
+static const struct index *place_of(struct building *b, const struct definition *d, int v, const struct index **with, struct block *out,
+	struct range *ranges, int *count)
+{
+	struct loops *loops = b->loops;
+	const struct expr *place = whole(b, d->place[v], with);
+	int64_t low, high, extent = d->extents[v];
+	const struct index *at = place->kind == EXPR_INDEX ? place->index : place->kind == EXPR_NUMBER ? index_constant(loops->arena, place->integer) : NULL;
+	if (at && index_is_affine(at)) {
+		index_range(at, &low, &high);
+		if (low < 0 || high >= extent)
+			ranges[(*count)++] = (struct range){ at, 0, extent };
+		return at;
+	}
+	/* One more, so that 0 and extent + 1 are what lies outside. */
+	struct stmt *is = stmt_new(loops, STMT_INDEX);
+	is->var = var_new(loops, "p", extent + 2);
+	is->at = index_value(loops->arena, expr_scalar(loops->arena, SCALAR_add, place, expr_integer(loops->arena, DTYPE_I64, 1), NULL), 0, extent + 1);
+	block_add(loops, out, is);
+	at = index_var(loops->arena, is->var, extent + 2);
+	ranges[(*count)++] = (struct range){ at, 1, extent + 1 };
+	return index_plus(loops->arena, at, -1);
+}
+
+/* The loops over terms; what is done for each stands in the block returned. */
+static struct block *add_terms(struct building *b, const struct definition *d, const struct index **with, struct block *out)
+{
+	struct loops *loops = b->loops;
+	for (int r = 0; r < d->reduced; r++) {
+		int64_t extent = d->reduced_extents[r];
+		with[d->rank + r] = index_constant(loops->arena, 0);
+		if (extent == 1)
+			continue;
+		int var = var_new(loops, term_names[r % 4], extent);
+		with[d->rank + r] = index_var(loops->arena, var, extent);
+		struct stmt *loop = for_new(loops, var, extent, ROLE_CHAIN);
+		block_add(loops, out, loop);
+		out = &loop->body;
+	}
+	return out;
+}
+
+/* Inside the ranges. */
+static struct block *add_if(struct building *b, const struct range *ranges, int count, struct block *out)
+{
+	if (!count)
+		return out;
+	struct stmt *is = stmt_new(b->loops, STMT_IF);
+	struct range *kept = new_array(b->loops->arena, struct range, (size_t)count);
+	memcpy(kept, ranges, (size_t)count * sizeof *ranges);
+	is->ranges = kept;
+	is->range_count = count;
+	block_add(b->loops, out, is);
+	return &is->body;
+}
+
+/* Does some term go to each element?  Then none needs to begin. */
+static bool places_cover(const struct definition *d)
+{
+	for (int v = 0; v < d->rank; v++) {
+		int64_t low, high;
+		if (!d->place[v] || d->extents[v] == 1)
+			continue;
+		if (d->reduced != 1 || d->reduced_extents[0] != d->extents[v] || d->place[v]->kind != EXPR_INDEX || !index_is_affine(d->place[v]->index))
+			return false;
+		int64_t factor = index_factor(d->place[v]->index, d->rank);
+		index_range(d->place[v]->index, &low, &high);
+		if ((factor != 1 && factor != -1) || low || high != d->extents[v] - 1)
+			return false;
+	}
+	return true;
+}
+
+static bool places_use(const struct definition *d, int v)
+{
+	for (int p = 0; p < d->rank; p++)
+		if (d->place[p] && expr_uses(d->place[p], v))
+			return true;
+	return false;
+}
+
+/* Elements begin, then each term goes to its own.  Variables that lie closer than any with a place run inside the terms, side by side; the others are
+ * given, or get a loop around. */
+static void scatter(struct building *b, struct definition *d, const struct index **with, struct block *out)
+{
+	struct loops *loops = b->loops;
+	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order), inner = count;
+	while (!d->running && inner > 0 && !d->place[order[inner - 1]])
+		inner--;
+	for (int n = 0; n < inner; n++)
+		if (!with[order[n]] && !d->place[order[n]])
+			out = add_map(b, d, order[n], with, out);
+	const struct index *at[MAX_RANK], *own[MAX_VARS];
+	struct range ranges[MAX_RANK];
+	int range_count = 0;
+	const struct expr *first = d->start ? d->start : reduce_start(loops, d->reduce, d->type);
+	if (!d->running || !places_cover(d)) {
+		struct block *begins = out;
+		memcpy(own, with, sizeof own);
+		for (int n = 0; n < count; n++)
+			if (!own[order[n]])
+				begins = add_map(b, d, order[n], own, begins);
+		for (int v = 0; v < d->rank; v++)
+			at[v] = own[v] ? own[v] : index_constant(loops->arena, 0);
+		store(b, d, at, whole(b, first, own), begins);
+	}
+	if (!definition_terms(d))
+		return;
+	struct cell *sum = NULL;
+	if (d->running) {
+		struct stmt *begin = stmt_new(loops, STMT_SET);
+		begin->cell = sum = cell_new(loops, CELL_REGISTER, "sum", d->type, 1);
+		begin->declare = true;
+		begin->value = whole(b, first, with);
+		block_add(loops, out, begin);
+	}
+	out = add_terms(b, d, with, out);
+	if (d->running) {
+		struct stmt *step = stmt_new(loops, STMT_SET);
+		step->cell = sum;
+		step->value = reduce_step(loops, d, cell_load(loops, sum, NULL), whole(b, d->body, with));
+		block_add(loops, out, step);
+	}
+	bool each = false;                        /* of the inner elements has a place of its own */
+	for (int n = inner; n < count; n++)
+		each |= places_use(d, order[n]);
+	for (int n = inner; n < count && each; n++)
+		out = add_map(b, d, order[n], with, out);
+	for (int v = 0; v < d->rank; v++)
+		if (d->place[v])
+			at[v] = place_of(b, d, v, with, out, ranges, &range_count);
+	out = add_if(b, ranges, range_count, out);
+	for (int n = inner; n < count && !each; n++)
+		out = add_map(b, d, order[n], with, out);
+	for (int v = 0; v < d->rank; v++)
+		if (!d->place[v])
+			at[v] = with[v];
+	const struct expr *value = sum ? cell_load(loops, sum, NULL) : NULL;
+	if (!value)
+		value = reduce_step(loops, d, cell_load(loops, cell_for(b, d), address_of(b, d, at)), whole(b, d->body, with));
+	store(b, d, at, value, out);
 }
 
 /* Adds the loops of one definition whose variables with[v] != NULL are given. */
@@ -253,6 +404,10 @@ static void define(struct building *b, struct definition *d, const struct index 
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] == 1 && !with[v])
 			with[v] = index_constant(loops->arena, 0);             /* others are given, or get a loop */
+	if (definition_has_places(d)) {
+		scatter(b, d, with, out);
+		return;
+	}
 	for (int n = 0; n < count; n++) {
 		if (!with[order[n]])
 			out = add_map(b, d, order[n], with, out);
@@ -308,7 +463,7 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 	const struct index **with)
 {
 	struct loops *loops = b->loops;
-	int64_t extents[MAX_RANK], blocks = 1;
+	int64_t extents[MAX_RANK] = { 0 }, blocks = 1;
 	const struct index *at[MAX_RANK];
 	for (int n = 0; n < count; n++) {
 		extents[n] = d->extents[order[n]];
@@ -536,11 +691,71 @@ static struct loops *build_crossed(struct building *b, int across, const int *or
 	return loops;
 }
 
+/* Rounds of one variable that a block has, where its loop is shared out: a divisor, best of whole vectors. */
+static int64_t places_share(const struct loops *loops, int64_t extent, double work)
+{
+	int64_t unit = loops->target->lanes > 1 && extent % loops->target->lanes == 0 ? loops->target->lanes : 1;
+	int64_t share = unit;
+	while (share < extent && (extent % share || work / (double)extent * (double)share < (double)block_work(loops)))
+		share += unit;
+	return share;
+}
+
+static int64_t divisor_below(int64_t n, int64_t most)
+{
+	while (n % most)
+		most--;
+	return most;
+}
+
+/* Terms with places: blocks are rounds of the variables that have none, the outermost first; of one that runs inside the terms, or along lanes, shares.
+ * Rows that each run along themselves do so side by side: each waits for its own sum. */
+static struct loops *build_places(struct building *b, bool named)
+{
+	struct definition *d = b->kernel->members.at[0];
+	struct loops *loops = b->loops;
+	const struct index *with[MAX_VARS] = { 0 };
+	int order[MAX_RANK], own[MAX_RANK], count = by_stride(d, 0, d->rank, order), free = 0, inner = 0;
+	add_cells(b);
+	for (int n = 0; n < count; n++) {
+		inner = d->place[order[n]] ? 0 : inner + 1;
+		if (!d->place[order[n]])
+			own[free++] = order[n];
+	}
+	double work = definition_work(d);
+	bool rows = d->running && free && !inner && !loops->target->lanes_are_threads;
+	int inside = d->running ? free && !rows : inner, taken = outer_count(loops, d, work, own, free, inside);
+	for (int n = 0; n < taken; n++)
+		work /= (double)d->extents[own[n]];
+	int64_t share = inside && taken == free - inside ? places_share(loops, d->extents[own[taken]], work) : 0;
+	if (!share || share == d->extents[own[taken]]) {
+		int64_t together = rows && taken == free && !loops->target->small ? divisor_below(d->extents[own[taken - 1]], CHAINS_TOGETHER) : 1;
+		define(b, d, with, outer_loops(b, d, own, taken, together, named, with));
+		return loops;
+	}
+	int64_t extents[MAX_RANK], blocks = 1;
+	const struct index *at[MAX_RANK];
+	for (int n = 0; n <= taken; n++)
+		blocks *= extents[n] = n < taken ? d->extents[own[n]] : d->extents[own[n]] / share;
+	struct stmt *loop = block_loop(loops, blocks);
+	loops->blocks_of = names_of(loops, d, own, taken + 1);
+	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), taken + 1, extents, at);
+	for (int n = 0; n < taken; n++)
+		with[own[n]] = at[n];
+	b->shared = own[taken];
+	b->share = share;
+	b->share_from = index_scale(loops->arena, at[taken], share);
+	define(b, d, with, &loop->body);
+	return loops;
+}
+
 static struct loops *build_alone(struct building *b, bool named)
 {
 	struct definition *d = b->kernel->members.at[0];
 	const struct index *with[MAX_VARS] = { 0 };
 	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
+	if (definition_has_places(d))
+		return build_places(b, named);
 	add_cells(b);
 	int across = crossed(b, d, order, count);
 	if (across >= 0 && !named)

@@ -120,6 +120,7 @@ void loops_vectorise(struct loops *);
 void loops_tile(struct loops *);
 
 /* ---- walk.c: statements made, copied, looked through ---- */
+bool stmt_finds(const struct stmt *);                          /* is it an INDEX that data say? */
 struct stmt *stmt_new(struct loops *, enum stmt_kind);
 int          var_new(struct loops *, const char *like, int64_t extent);
 struct cell *cell_new(struct loops *, enum cell_kind, const char *like, enum dtype, int64_t size);

@@ -198,7 +198,7 @@ static void split_block(struct loops *loops, struct block *block)
 		block_add(loops, block, stmt);
 		if (stmt->kind == STMT_FOR && stmt->role == ROLE_BLOCKS && find_cuts(&c, &stmt->body, 0))
 			cut_by_if(loops, &stmt->body, 0, &c);
-		else if (stmt->kind == STMT_INDEX && find_cuts(&c, &old, i + 1)) {
+		else if (stmt->kind == STMT_INDEX && !stmt_finds(stmt) && find_cuts(&c, &old, i + 1)) {
 			for (size_t k = i + 1; k < old.count; k++)
 				block_add(loops, block, old.at[k]);
 			cut_by_if(loops, block, block->count - (old.count - i - 1), &c);

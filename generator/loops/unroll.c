@@ -267,9 +267,23 @@ static struct stmt *square_of(struct loops *loops, const struct stmt *loop)
 	return whole;
 }
 
+/* A place that data say stands where its round stands. */
+static bool finds(const struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if (stmt_finds(block->at[i]) || finds(&block->at[i]->body) || finds(&block->at[i]->other))
+			return true;
+	return false;
+}
+
 static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 {
 	const struct target *target = loops->target;
+	if (finds(&loop->body)) {
+		tile_block(loops, &loop->body);
+		block_add(loops, out, loop);
+		return;
+	}
 	struct stmt *inner = loop->body.count >= 1 && loop->body.at[0]->kind == STMT_FOR && loop->body.at[0]->role == ROLE_MAP ? loop->body.at[0] : NULL;
 	if (inner && has_map(&inner->body)) {
 		tile_block(loops, &loop->body);

@@ -288,6 +288,23 @@ static bool has(const struct block *block, enum role role)
 	return false;
 }
 
+static bool has_store(const struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if (block->at[i]->kind == STMT_STORE || has_store(&block->at[i]->body) || has_store(&block->at[i]->other))
+			return true;
+	return false;
+}
+
+/* Does a chain store each of its partial results?  Rows of them that run side by side would be gathered and scattered. */
+static bool stores_in_chain(const struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++)
+		if (block->at[i]->kind == STMT_FOR && block->at[i]->role == ROLE_CHAIN && has_store(&block->at[i]->body))
+			return true;
+	return false;
+}
+
 /* The least cost of the sums inside along their own terms; < 0: one of them cannot. */
 static double judge_terms(const struct loops *loops, const struct block *block)
 {
@@ -415,6 +432,8 @@ static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block 
 	}
 	if (loops->target->lanes > 1 && !has(body, ROLE_MAP))
 		for (int k = 0; k < count; k++) {
+			if (loop[k]->together && count == 1 && stores_in_chain(body))
+				continue;
 			double cost = judge(loops, body, loop[k]->var, loop[k]->extent);
 			if (cost >= 0 && (least < 0 || cost <= least))
 				least = cost, best = k;

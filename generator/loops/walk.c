@@ -13,6 +13,18 @@ struct stmt *stmt_new(struct loops *loops, enum stmt_kind kind)
 	return stmt;
 }
 
+static bool has_values(const struct index *index)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE || (atom->kind != ATOM_VAR && has_values(atom->of)))
+			return true;
+	}
+	return false;
+}
+
+bool stmt_finds(const struct stmt *stmt) { return stmt->kind == STMT_INDEX && has_values(stmt->at); }
+
 int var_new(struct loops *loops, const char *like, int64_t extent)
 {
 	struct variable var = { like, extent };
@@ -235,6 +247,8 @@ const struct expr *reduce_step(struct loops *loops, const struct definition *d, 
 		return expr_scalar(arena, d->reduce == REDUCE_MAX ? SCALAR_max : SCALAR_min, term, sum, NULL);
 	if (d->reduce == REDUCE_PROD)
 		return expr_scalar(arena, SCALAR_mul, sum, term, NULL);
+	if (d->reduce == REDUCE_LAST)
+		return term;
 	if (d->products && term->kind == EXPR_SCALAR && term->row == SCALAR_mul && term->type == DTYPE_F32)
 		return expr_scalar(arena, SCALAR_fma, term->arg[0], term->arg[1], sum);
 	return expr_scalar(arena, SCALAR_add, sum, term, NULL);

@@ -146,16 +146,48 @@ struct definition *definer_map(struct definer *definer, const char *name, int ra
 	return definition;
 }
 
+/* A reduction of no terms is what it would have begun with; NULL: it has some. */
+static struct definition *no_terms(struct definer *definer, const char *name, int rank, const int64_t *extents, enum reduce reduce,
+                                   int reduced, const int64_t *reduced_extents, const struct expr *start, enum dtype type)
+{
+	static const double nothing[] = {
+	        [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1, [REDUCE_LAST] = 0};
+	for (int d = 0; d < reduced; d++)
+		if (reduced_extents[d] == 0)
+			return definer_map(definer, name, rank, extents, start ? start : expr_number(definer->arena, type, nothing[reduce]));
+	return NULL;
+}
+
+struct definition *definer_places(struct definer *definer, const char *name, int rank, const int64_t *extents, enum reduce reduce, bool running,
+                                  const struct expr *const *place, int reduced, const int64_t *reduced_extents,
+                                  const struct expr *start, const struct expr *body)
+{
+	struct definition *none = no_terms(definer, name, rank, extents, reduce, reduced, reduced_extents, start, body->type);
+	for (int d = 0; !none && d < rank; d++)
+		if (extents[d] == 0)
+			none = definer_map(definer, name, rank, extents, body);
+	if (none)
+		return none;
+	struct definition *definition = define_places(definer->program, name, rank, extents, reduce, running, place, reduced, reduced_extents, start, body);
+	definition->node = definer->node;
+	return definition;
+}
+
+void definer_out_places(struct definer *definer, int i, enum reduce reduce, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
+                        const struct expr *start, const struct expr *body)
+{
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, i, extents, NULL);
+	definer_out(definer, i, definer_places(definer, definer->node->out[i]->name, rank, extents, reduce, false, place, reduced, reduced_extents, start, body));
+}
+
 struct definition *definer_reduction(struct definer *definer, const char *name, int rank, const int64_t *extents,
                                      enum reduce reduce, int reduced, const int64_t *reduced_extents,
                                      const struct expr *start, const struct expr *body)
 {
-	static const double nothing[] = {
-	        [REDUCE_SUM] = 0, [REDUCE_MAX] = -INFINITY, [REDUCE_MIN] = INFINITY, [REDUCE_PROD] = 1};
-	for (int d = 0; d < reduced; d++)
-		if (reduced_extents[d] == 0)                              /* of no terms: where it would have begun */
-			return definer_map(definer, name, rank, extents, start ? start
-				: expr_number(definer->arena, body->type, nothing[reduce]));
+	struct definition *none = no_terms(definer, name, rank, extents, reduce, reduced, reduced_extents, start, body->type);
+	if (none)
+		return none;
 	body = body_or_zero(definer, rank, extents, body);
 	struct definition *definition =
 	        define_reduction(definer->program, name, rank, extents, reduce, reduced, reduced_extents, start, body);

@@ -8,32 +8,6 @@ static int gather_axis(const struct node *node)
 	return (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
 }
 
-static int64_t constant_at(const struct tensor *tensor, int64_t i)
-{
-	int64_t wide;
-	int32_t narrow;
-	if (tensor->type == DTYPE_I64)
-		return memcpy(&wide, (const char *)tensor->data + i * 8, 8), wide;
-	return memcpy(&narrow, (const char *)tensor->data + i * 4, 4), narrow;
-}
-
-static void infer_index_type(const struct node *node, bool narrow_too)
-{
-	enum dtype type = node->in[1]->type;
-	if (type != DTYPE_NONE && type != DTYPE_I64 && !(narrow_too && type == DTYPE_I32))
-		node_fail(node, EXIT_INVALID, "%s: indices are %s, int64%s is right", node->type, dtypes[type].text, narrow_too ? " or int32" : "");
-}
-
-/* Indices that are constant, each `step`th from `first` on: inside a dimension of this extent, -1: not known. */
-static void check_constants(const struct node *node, int64_t first, int64_t step, int64_t extent)
-{
-	const struct tensor *at = node->in[1];
-	int64_t count = at->data && extent >= 0 ? tensor_elements(node->graph->build, at) : 0;
-	for (int64_t i = first; i < count; i += step)
-		if (constant_at(at, i) < -extent || constant_at(at, i) >= extent)
-			node_fail(node, EXIT_INVALID, "%s: index %" PRId64 " of %" PRId64, node->type, constant_at(at, i), extent);
-}
-
 /* A place in a dimension: an index below 0 counts from the end, one outside is cut. */
 static const struct index *place(struct definer *definer, const struct expr *index, int64_t extent)
 {
@@ -60,7 +34,7 @@ void infer_gather(struct node *node, const struct op *op)
 	}
 	int axis = gather_axis(node);
 	int64_t extent = x->dims[axis].extent;
-	check_constants(node, 0, 1, extent);
+	infer_constant_indices(node, 0, 1, extent);
 	for (int d = 0; d < x->rank; d++)
 		if (d != axis)
 			dims[n++] = x->dims[d];
@@ -112,7 +86,7 @@ void infer_gather_elements(struct node *node, const struct op *op)
 		if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d]) && at->dims[d].extent > x->dims[d].extent)
 			node_fail(node, EXIT_INVALID, "%s: dimension %d of the indices is %" PRId64 ", data has %" PRId64, node->type, d, at->dims[d].extent,
 				x->dims[d].extent);
-	check_constants(node, 0, 1, x->dims[axis].extent);
+	infer_constant_indices(node, 0, 1, x->dims[axis].extent);
 	infer_output(node, 0, x->type, at->rank, at->dims);
 }
 
@@ -167,7 +141,7 @@ void infer_gather_nd(struct node *node, const struct op *op)
 			node_fail(node, EXIT_INVALID, "%s: dimension %d of the batch is %" PRId64 " in data and %" PRId64 " in the indices", node->type, d,
 				x->dims[d].extent, at->dims[d].extent);
 	for (int i = 0; i < places.count; i++)
-		check_constants(node, i, places.count, x->dims[places.batch + i].extent);
+		infer_constant_indices(node, i, places.count, x->dims[places.batch + i].extent);
 	for (int d = 0; d < at->rank - 1; d++)
 		dims[n++] = at->dims[d];
 	for (int d = places.batch + places.count; d < x->rank; d++)
@@ -230,8 +204,8 @@ void infer_reverse_sequence(struct node *node, const struct op *op)
 			node_fail(node, EXIT_INVALID, "%s: the lengths have %d dimensions of %" PRId64 ", one of %" PRId64 " is right", node->type, lengths->rank,
 				lengths->rank ? lengths->dims[0].extent : 0, x->dims[s.batch].extent);
 		for (int64_t i = 0, n = lengths->data && dim_is_known(x->dims[s.time]) ? tensor_elements(node->graph->build, lengths) : 0; i < n; i++)
-			if (constant_at(lengths, i) < 0 || constant_at(lengths, i) > x->dims[s.time].extent)
-				node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 " of %" PRId64, node->type, constant_at(lengths, i), x->dims[s.time].extent);
+			if (infer_constant_at(lengths, i) < 0 || infer_constant_at(lengths, i) > x->dims[s.time].extent)
+				node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 " of %" PRId64, node->type, infer_constant_at(lengths, i), x->dims[s.time].extent);
 	}
 	infer_output_like(node, 0, x);
 }

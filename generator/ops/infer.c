@@ -128,6 +128,33 @@ void infer_output_like(struct node *node, int i, const struct tensor *tensor)
 		infer_output(node, i, tensor->type, tensor->rank, tensor->dims);
 }
 
+/* ---- indices ---- */
+int64_t infer_constant_at(const struct tensor *tensor, int64_t i)
+{
+	int64_t wide;
+	int32_t narrow;
+	if (tensor->type == DTYPE_I64)
+		return memcpy(&wide, (const char *)tensor->data + i * 8, 8), wide;
+	return memcpy(&narrow, (const char *)tensor->data + i * 4, 4), narrow;
+}
+
+void infer_index_type(const struct node *node, bool narrow_too)
+{
+	enum dtype type = node->in[1]->type;
+	if (type != DTYPE_NONE && type != DTYPE_I64 && !(narrow_too && type == DTYPE_I32))
+		node_fail(node, EXIT_INVALID, "%s: indices are %s, int64%s is right", node->type, dtypes[type].text, narrow_too ? " or int32" : "");
+}
+
+/* Indices that are constant, each `step`th from `first` on: inside a dimension of this extent, -1: not known. */
+void infer_constant_indices(const struct node *node, int64_t first, int64_t step, int64_t extent)
+{
+	const struct tensor *at = node->in[1];
+	int64_t count = at->data && extent >= 0 ? tensor_elements(node->graph->build, at) : 0;
+	for (int64_t i = first; i < count; i += step)
+		if (infer_constant_at(at, i) < -extent || infer_constant_at(at, i) >= extent)
+			node_fail(node, EXIT_INVALID, "%s: index %" PRId64 " of %" PRId64, node->type, infer_constant_at(at, i), extent);
+}
+
 const int64_t *node_in_ints(const struct node *node, int i, int64_t *count)
 {
 	const struct tensor *tensor = node_in(node, i);

@@ -59,6 +59,10 @@ void infer_output_unknown(struct node *, int i, enum dtype);             /* rank
 void infer_output_like(struct node *, int i, const struct tensor *);
 /* Elements of a constant integer input; NULL where it is absent or not constant. */
 const int64_t *node_in_ints(const struct node *, int i, int64_t *count);
+void infer_index_type(const struct node *, bool narrow_too);             /* input 1 is int64, or int32 */
+/* Of input 1 where it is constant: element i; each `step`th from `first` on lies inside a dimension of this extent (-1: not known). */
+int64_t infer_constant_at(const struct tensor *, int64_t i);
+void infer_constant_indices(const struct node *, int64_t first, int64_t step, int64_t extent);
 int64_t node_axis(const struct node *, int64_t axis, int rank);          /* from [-rank, rank) to [0, rank) */
 /* The dims that `count` tensors broadcast to; -1: a rank is not known. */
 int  infer_broadcast(const struct node *, int count, struct tensor *const *, struct dim *);
@@ -105,6 +109,13 @@ struct definition *definer_map(struct definer *, const char *name, int rank, con
 struct definition *definer_reduction(struct definer *, const char *name, int rank, const int64_t *extents, enum reduce,
                                      int reduced, const int64_t *reduced_extents, const struct expr *start,
                                      const struct expr *body);
+/* Of no terms: a map of `start`, or of what the reduction begins with. */
+struct definition *definer_places(struct definer *, const char *name, int rank, const int64_t *extents, enum reduce reduce, bool running,
+                                  const struct expr *const *place, int reduced, const int64_t *reduced_extents,
+                                  const struct expr *start, const struct expr *body);
+/* Output i so, of its own shape. */
+void definer_out_places(struct definer *, int i, enum reduce, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
+                        const struct expr *start, const struct expr *body);
 /* Output i as a map of this body; where the output has no elements the body is not kept. */
 void definer_out_map(struct definer *, int i, const struct expr *body);
 /* `of` at the last of `rank` indices, index 0 where its extent is 1: broadcasting. */

@@ -156,6 +156,13 @@ O("", "GridSample", 16, grid_sample, NONE, INT("align_corners", ALL, 0) STRING("
 	STRING("padding_mode", ALL, "zeros"))
 O("", "ReverseSequence", 10, reverse_sequence, NONE, INT("batch_axis", ALL, 1) INT("time_axis", ALL, 0))
 O("", "GatherND",  11, gather_nd, NONE, INT("batch_dims", FROM(12), 0))
+O("", "Scatter",    9, scatter_elements, NONE, INT("axis", ALL, 0))
+O("", "ScatterElements", 11, scatter_elements, NONE, INT("axis", ALL, 0) STRING("reduction", FROM(16), "none"))
+O("", "ScatterND",  11, scatter_nd, NONE, STRING("reduction", FROM(16), "none"))
+O("", "TensorScatter", 24, tensor_scatter, NONE, INT("axis", ALL, -2) STRING("mode", ALL, "linear"))
+O("", "MaxUnpool",  9, max_unpool, NONE, A(INTS, "kernel_shape", ALL) A(INTS, "pads", ALL) A(INTS, "strides", ALL))
+O("", "CumSum",    11, running,   add, INT("exclusive", ALL, 0) INT("reverse", ALL, 0))
+O("", "CumProd",   26, running,   mul, INT("exclusive", ALL, 0) INT("reverse", ALL, 0))
 
 /* numbers out of nothing */
 O("", "Constant",   1, constant_node, NONE, A(TENSOR, "value", ALL) A(SPARSE_TENSOR, "sparse_value", FROM(11))

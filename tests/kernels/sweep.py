@@ -231,6 +231,27 @@ def pick(g, value, dims):
     return g.node("Gather", value, g.integers(*at), axis=axis), [len(at) if i == axis else n for i, n in enumerate(dims)]
 
 
+def run_along(g, value, dims):
+    return g.node("CumSum", value, g.integers(g.draw.randrange(-len(dims), len(dims))), exclusive=g.draw.choice([0, 0, 1]), reverse=g.draw.choice([0, 1])), dims
+
+
+def indices(g, dims, most):
+    """As many in [-most, most): some are there twice."""
+    return g.node("Reshape", g.integers(*[g.draw.randrange(-most, most) for _ in range(numpy.prod(dims))]), g.integers(*dims))
+
+
+def scatter(g, value, dims):
+    reduction = g.draw.choice(['"none"', '"add"', '"mul"'])
+    axis = g.draw.randrange(len(dims))
+    if g.draw.random() < 0.5:                             # whole rows
+        count = g.draw.randint(1, 40)
+        return g.node("ScatterND", value, indices(g, [count, 1], dims[0]), g.input([count, *dims[1:]]), reduction=reduction), dims
+    at = [g.draw.choice([n, n, g.draw.randint(1, n)]) for n in dims]
+    while numpy.prod(at) > 400:
+        at[g.draw.randrange(len(at))] = 1
+    return g.node("ScatterElements", value, indices(g, at, dims[axis]), g.input(at), axis=axis, reduction=reduction), dims
+
+
 def regroup(g, value, dims):
     """A reshape: neighbouring dims become one, or one becomes two."""
     dims, axis = list(dims), g.draw.randrange(len(dims))
@@ -258,7 +279,7 @@ def generic(g):
     for _ in range(draw.randint(2, 9)):
         if numpy.prod(dims) > 400000:
             break
-        value, dims = draw.choice([unary, binary, binary, turn, turn, softmax, layer_norm, mean, pool, join, cut, pick, regroup, regroup, weigh])(g, value, dims)
+        value, dims = draw.choice([unary, binary, binary, turn, turn, softmax, layer_norm, mean, pool, join, cut, pick, run_along, scatter, regroup, regroup, weigh])(g, value, dims)
         again = [name for name, d in on_the_way if d == dims]
         if again and draw.random() < 0.4:
             value = g.node("Add", value, draw.choice(again))

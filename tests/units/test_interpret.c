@@ -358,6 +358,51 @@ static void prints_as_read(void **state)
 	build_release(&f.build);
 }
 
+/* A histogram of each row, by values: terms in order, nothing outside; then its running sum from the end. */
+static void terms_that_have_places(void **state)
+{
+	enum { ROWS = 3, TERMS = 700, BINS = 5 };
+	struct fixture f;
+	struct text text;
+	int64_t shape[2] = { ROWS, TERMS }, bins[2] = { ROWS, BINS }, n = TERMS, m = BINS;
+	static int32_t at[ROWS * TERMS];
+	float got[2][ROWS * BINS], want[ROWS][BINS];
+	(void)state;
+	begin(&f);
+	text_init(&text, &f.build);
+	float *w = random_array(&f, ROWS * TERMS);
+	for (int i = 0; i < ROWS * TERMS; i++)
+		at[i] = i * 7 % 11 - 3;
+	struct definition *places = define_input(f.program, "at", DTYPE_I32, 2, shape), *weights = define_input(f.program, "w", DTYPE_F32, 2, shape);
+	const struct index *i = var(&f, 0, ROWS), *k = var(&f, 2, TERMS);
+	const struct expr *to[2] = { NULL, expr_cast(f.arena, DTYPE_I64, load(&f, places, i, k)) };
+	struct definition *h = define_places(f.program, "h", 2, bins, REDUCE_SUM, false, to, 1, &n, expr_number(f.arena, DTYPE_F32, 0.5), load(&f, weights, i, k));
+	const struct index *term = var(&f, 2, BINS), *back = index_plus(f.arena, index_scale(f.arena, term, -1), BINS - 1);
+	to[1] = expr_index(f.arena, back);
+	struct definition *r = define_places(f.program, "r", 2, bins, REDUCE_SUM, true, to, 1, &m, NULL, load(&f, h, i, back));
+	assert_int_equal(h->order, ORDER_CHAIN);
+	assert_true(definition_work(h) == ROWS * TERMS + ROWS * BINS);
+	output(&f, h), output(&f, r);
+	program_check(f.program);
+	program_print(f.program, &text);
+	assert_non_null(strstr(text.at, "h float[3,5] = sum(k0 < 700 to [i0, int64(at[i0, k0])] from 0.5) w[i0, k0]\n"));
+	assert_non_null(strstr(text.at, "r float[3,5] = running sum(k0 < 5 to [i0, -k0 + 4]) h[i0, -k0 + 4]\n"));
+	interpret(f.program, MATH_STRICT, (const void *[]){ at, w }, (void *[]){ got[0], got[1] });
+	for (int row = 0; row < ROWS; row++) {
+		for (int b = 0; b < BINS; b++)
+			want[row][b] = 0.5f;
+		for (int t = 0; t < TERMS; t++)
+			if (at[row * TERMS + t] >= 0 && at[row * TERMS + t] < BINS)
+				want[row][at[row * TERMS + t]] += w[row * TERMS + t];
+		assert_memory_equal(got[0] + row * BINS, want[row], sizeof want[row]);
+		float sum = 0;
+		for (int b = BINS - 1; b >= 0; b--)
+			assert_true(got[1][row * BINS + b] == (sum += want[row][b]));
+	}
+	text_release(&text);
+	build_release(&f.build);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,7 +410,7 @@ int main(void)
 		cmocka_unit_test(squares),                 cmocka_unit_test(window_with_pads),
 		cmocka_unit_test(values_as_indices),       cmocka_unit_test(chain_in_double),
 		cmocka_unit_test(folds_what_is_constant),  cmocka_unit_test(every_failed_allocation_is_survived),
-		cmocka_unit_test(prints_as_read),
+		cmocka_unit_test(prints_as_read),          cmocka_unit_test(terms_that_have_places),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

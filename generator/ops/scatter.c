@@ -1,0 +1,301 @@
+/* scatter.c: elements at indices that are data: ScatterElements (Scatter), ScatterND, TensorScatter, MaxUnpool.  A negative index counts from the end.  One
+ * outside the data is refused where it is constant; else what it stands for goes nowhere, so that nothing outside is ever written. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+/* What becomes of an element and what comes to it. */
+static enum reduce reduction_of(const struct node *node, const struct op *op)
+{
+	static const struct { const char *name; enum reduce reduce; int since; } words[] = {
+		{ "none", REDUCE_LAST, 0 }, { "add", REDUCE_SUM, 0 }, { "mul", REDUCE_PROD, 0 }, { "max", REDUCE_MAX, 18 }, { "min", REDUCE_MIN, 18 },
+	};
+	const char *name = "none";
+	for (const struct attribute_row *row = op->attributes; row->name; row++)
+		if (!strcmp(row->name, "reduction"))
+			name = attribute_string(node, row->name);
+	for (size_t i = 0; i < COUNT(words); i++) {
+		if (strcmp(words[i].name, name) || node->since < words[i].since)
+			continue;
+		if (node->in[0]->type == DTYPE_BOOL && words[i].reduce != REDUCE_LAST)
+			node_fail(node, EXIT_UNSUPPORTED, "%s of bool with reduction %s is not supported", node->type, name);
+		return words[i].reduce;
+	}
+	node_fail(node, EXIT_INVALID, "%s: reduction is %s, none, add, mul%s is right", node->type, name, node->since >= 18 ? ", max or min" : "");
+}
+
+static void same_dims(const struct node *node, int i, int rank, const struct dim *dims)
+{
+	const struct tensor *x = node_in(node, i);
+	if (x->rank >= 0 && x->rank != rank)
+		node_fail(node, EXIT_INVALID, "%s: input %d has %d dimensions, %d are right", node->type, i, x->rank, rank);
+	for (int d = 0; d < x->rank; d++)
+		if (dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && x->dims[d].extent != dims[d].extent)
+			node_fail(node, EXIT_INVALID, "%s: dimension %d of input %d is %" PRId64 ", %" PRId64 " is right", node->type, d, i, x->dims[d].extent,
+				dims[d].extent);
+}
+
+/* The place that an index names: below 0 it counts from the end. */
+static const struct expr *place(struct definer *definer, const struct expr *index, int64_t extent)
+{
+	struct arena *arena = definer->arena;
+	index = expr_cast(arena, DTYPE_I64, index);
+	return expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)),
+		expr_integer(arena, DTYPE_I64, extent)));
+}
+
+/* ---- ScatterElements: y[at[i, j], j] = updates[i, j] ---- */
+void infer_scatter_elements(struct node *node, const struct op *op)
+{
+	infer_counts(node, 3, 3, 1);
+	const struct tensor *x = node->in[0], *at = node->in[1];
+	infer_number_type(node, 0);
+	infer_same_type(node, 2, x->type);
+	infer_index_type(node, true);
+	reduction_of(node, op);
+	if (x->rank >= 0 && at->rank >= 0) {
+		if (x->rank < 1 || x->rank != at->rank)
+			node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, as many and at least 1 are right", node->type, x->rank, at->rank);
+		int axis = (int)node_axis(node, attribute_int(node, "axis"), x->rank);
+		for (int d = 0; d < x->rank; d++)
+			if (d != axis && dim_is_known(x->dims[d]) && dim_is_known(at->dims[d]) && at->dims[d].extent > x->dims[d].extent)
+				node_fail(node, EXIT_INVALID, "%s: dimension %d of the indices is %" PRId64 ", data has %" PRId64, node->type, d, at->dims[d].extent,
+					x->dims[d].extent);
+		same_dims(node, 2, at->rank, at->dims);
+		infer_constant_indices(node, 0, 1, x->dims[axis].extent);
+	}
+	infer_output_like(node, 0, x);
+}
+
+void define_scatter_elements(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1), *updates = definer_in(definer, 2);
+	const struct index *at[MAX_RANK], *term[MAX_RANK];
+	const struct expr *to[MAX_RANK] = { NULL };
+	int64_t extents[MAX_RANK], terms[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at), count = 0, axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
+	for (int d = 0; d < rank; d++) {                      /* along a dimension that all of the data have, elements know nothing of each other */
+		bool whole = d != axis && indices->extents[d] == extents[d];
+		term[d] = whole ? at[d] : index_var(arena, rank + count, indices->extents[d]);
+		if (whole)
+			continue;
+		terms[count++] = indices->extents[d];
+		to[d] = expr_index(arena, term[d]);
+	}
+	to[axis] = place(definer, expr_load(arena, indices, term), extents[axis]);
+	definer_out_places(definer, 0, reduction_of(definer->node, op), to, count, terms, expr_load(arena, x, at), expr_load(arena, updates, term));
+}
+
+/* ---- ScatterND: the last dimension of the indices is a place in the first `count` dimensions of data ---- */
+static int count_of(const struct node *node)
+{
+	const struct tensor *x = node->in[0], *at = node->in[1];
+	int64_t count = at->dims[at->rank - 1].extent;
+	if (count < 1 || count > x->rank)
+		node_fail(node, EXIT_INVALID, "%s: the indices name %" PRId64 " dimensions, 1 to %d are right", node->type, count, x->rank);
+	return (int)count;
+}
+
+void infer_scatter_nd(struct node *node, const struct op *op)
+{
+	struct dim dims[2 * MAX_RANK];
+	int n = 0;
+	infer_counts(node, 3, 3, 1);
+	const struct tensor *x = node->in[0], *at = node->in[1];
+	infer_number_type(node, 0);
+	infer_same_type(node, 2, x->type);
+	infer_index_type(node, false);
+	reduction_of(node, op);
+	if (!x->rank || !at->rank)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the indices have %d, at least 1 are right", node->type, x->rank, at->rank);
+	if (x->rank > 0 && at->rank > 0 && dim_is_known(at->dims[at->rank - 1])) {
+		int count = count_of(node);
+		for (int d = 0; d < at->rank - 1; d++)
+			dims[n++] = at->dims[d];
+		for (int d = count; d < x->rank; d++)
+			dims[n++] = x->dims[d];
+		if (n > MAX_RANK)
+			node_fail(node, EXIT_UNSUPPORTED, "%s: updates of %d dimensions, %d at most are supported", node->type, n, MAX_RANK);
+		same_dims(node, 2, n, dims);
+		for (int i = 0; i < count; i++)
+			infer_constant_indices(node, i, count, x->dims[i].extent);
+	}
+	infer_output_like(node, 0, x);
+}
+
+void define_scatter_nd(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *indices = definer_in(definer, 1), *updates = definer_in(definer, 2);
+	const struct index *at[MAX_RANK], *index_at[MAX_RANK], *update_at[MAX_RANK];
+	const struct expr *to[MAX_RANK] = { NULL };
+	int64_t extents[MAX_RANK], terms[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at), rows = indices->rank - 1, count = count_of(definer->node);
+	for (int r = 0; r < rows; r++) {
+		terms[r] = indices->extents[r];
+		index_at[r] = update_at[r] = index_var(arena, rank + r, terms[r]);
+	}
+	for (int d = count; d < rank; d++)
+		update_at[rows + d - count] = at[d];
+	for (int d = 0; d < count; d++) {
+		index_at[rows] = index_constant(arena, d);
+		to[d] = place(definer, expr_load(arena, indices, index_at), extents[d]);
+	}
+	definer_out_places(definer, 0, reduction_of(definer->node, op), to, rows, terms, expr_load(arena, x, at), expr_load(arena, updates, update_at));
+}
+
+/* ---- TensorScatter: the rows of a cache from write_indices[batch] on ---- */
+static int cache_axis(const struct node *node)
+{
+	int axis = (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
+	if (!axis)
+		node_fail(node, EXIT_INVALID, "%s: axis is 0, the batch; another is right", node->type);
+	return axis;
+}
+
+static bool is_circular(const struct node *node)
+{
+	const char *mode = attribute_string(node, "mode");
+	if (strcmp(mode, "linear") && strcmp(mode, "circular"))
+		node_fail(node, EXIT_INVALID, "%s: mode is %s, linear or circular is right", node->type, mode);
+	return !strcmp(mode, "circular");
+}
+
+void infer_tensor_scatter(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 2, 3, 1);
+	const struct tensor *x = node->in[0], *update = node->in[1], *from = node_in(node, 2);
+	infer_number_type(node, 0);
+	infer_same_type(node, 1, x->type);
+	infer_same_type(node, 2, DTYPE_I64);
+	is_circular(node);
+	if (x->rank >= 0) {
+		int axis = cache_axis(node);
+		memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
+		if (update->rank == x->rank) {
+			dims[axis] = update->dims[axis];
+			if (dim_is_known(x->dims[axis]) && dim_is_known(dims[axis]) && dims[axis].extent > x->dims[axis].extent)
+				node_fail(node, EXIT_INVALID, "%s: %" PRId64 " rows for a cache of %" PRId64, node->type, dims[axis].extent, x->dims[axis].extent);
+		}
+		same_dims(node, 1, x->rank, dims);
+		if (from)
+			same_dims(node, 2, 1, x->dims);
+	}
+	infer_output_like(node, 0, x);
+}
+
+void define_tensor_scatter(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *update = definer_in(definer, 1), *from = definer_in(definer, 2);
+	const struct index *at[MAX_RANK], *term[MAX_RANK];
+	const struct expr *to[MAX_RANK] = { NULL };
+	int64_t extents[MAX_RANK], terms[1];
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, at), axis = cache_axis(definer->node);
+	memcpy(term, at, (size_t)rank * sizeof *at);
+	terms[0] = update->extents[axis];
+	term[axis] = index_var(arena, rank, terms[0]);
+	to[axis] = expr_index(arena, term[axis]);
+	if (from)
+		to[axis] = expr2(definer, SCALAR_add, expr_load(arena, from, at), to[axis]);
+	if (from && is_circular(definer->node) && extents[axis])
+		to[axis] = expr2(definer, SCALAR_mod, to[axis], expr_integer(arena, DTYPE_I64, extents[axis]));
+	definer_out_places(definer, 0, REDUCE_LAST, to, 1, terms, expr_load(arena, x, at), expr_load(arena, update, term));
+}
+
+/* ---- MaxUnpool: what MaxPool left, back at the offsets that it told; elsewhere 0 ---- */
+/* The extents that the offsets are of; false where one is not known. */
+static bool unpooled(const struct node *node, struct dim *dims)
+{
+	const struct tensor *x = node->in[0];
+	int64_t axes = x->rank - 2, count;
+	const struct attribute *kernel = node_attribute(node, "kernel_shape"), *strides = node_attribute(node, "strides"), *pads = node_attribute(node, "pads");
+	bool known = true;
+	count = kernel ? (int64_t)kernel->count : 0;
+	if (count != axes || (strides && (int64_t)strides->count != axes) || (pads && (int64_t)pads->count != 2 * axes))
+		node_fail(node, EXIT_INVALID, "%s: kernel_shape has %" PRId64 " numbers, one for each of %" PRId64 " axes is right, as of strides and twice of pads",
+			node->type, count, axes);
+	for (int d = 0; d < x->rank; d++) {
+		dims[d] = x->dims[d];
+		known &= dim_is_known(dims[d]);
+		if (d < 2 || !dim_is_known(dims[d]))
+			continue;
+		int64_t stride = strides ? strides->ints[d - 2] : 1, size = kernel->ints[d - 2], pad = pads ? pads->ints[d - 2] + pads->ints[d - 2 + axes] : 0;
+		if (stride < 1 || size < 1 || stride > INT32_MAX || size > INT32_MAX || pad < 0 || pad > INT32_MAX)
+			node_fail(node, EXIT_INVALID, "%s: kernel %" PRId64 ", stride %" PRId64 ", pads %" PRId64 " of axis %d", node->type, size, stride, pad, d - 2);
+		int64_t extent = (dims[d].extent - 1) * stride + size - pad;
+		if (dims[d].extent > INT32_MAX || extent < 0)
+			node_fail(node, EXIT_INVALID, "%s: axis %d would have %" PRId64 " elements", node->type, d - 2, extent);
+		dims[d] = dim_of(extent);
+	}
+	return known;
+}
+
+void infer_max_unpool(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	int64_t count;
+	(void)op;
+	infer_counts(node, 2, 3, 1);
+	const struct tensor *x = node->in[0], *shape = node_in(node, 2);
+	infer_float_type(node, 0);
+	infer_same_type(node, 1, DTYPE_I64);
+	infer_same_type(node, 2, DTYPE_I64);
+	if (x->rank < 0) {
+		infer_output_unknown(node, 0, x->type);
+		return;
+	}
+	if (x->rank < 3)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 3 are right", node->type, x->rank);
+	same_dims(node, 1, x->rank, x->dims);
+	unpooled(node, dims);
+	const int64_t *extents = node_in_ints(node, 2, &count);
+	if (shape && !extents)
+		for (int d = 2; d < x->rank; d++)
+			dims[d] = dim_unknown;
+	if (extents && count != x->rank)
+		node_fail(node, EXIT_INVALID, "%s: output_shape has %" PRId64 " numbers, %d are right", node->type, count, x->rank);
+	for (int d = 0; extents && d < x->rank; d++) {
+		if (extents[d] < 0 || (dim_is_known(dims[d]) && (d < 2 ? extents[d] != dims[d].extent : extents[d] < dims[d].extent)))
+			node_fail(node, EXIT_INVALID, "%s: output_shape has %" PRId64 " at %d, %s%" PRId64 " is right", node->type, extents[d], d,
+				d < 2 ? "" : "at least ", dims[d].extent);
+		dims[d] = dim_of(extents[d]);
+	}
+	infer_output(node, 0, x->type, x->rank, dims);
+}
+
+void define_max_unpool(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *offsets = definer_in(definer, 1);
+	struct dim dims[MAX_RANK];
+	const struct index *term[MAX_RANK], *told[MAX_RANK];
+	const struct expr *to[MAX_RANK] = { NULL };
+	int64_t extents[MAX_RANK], from[MAX_RANK], total = 1;
+	(void)op;
+	int rank = definer_shape(definer, 0, extents, NULL);
+	unpooled(definer->node, dims);
+	for (int d = 0; d < rank; d++) {
+		from[d] = dims[d].extent;
+		total *= from[d];
+		term[d] = index_var(arena, rank + d, x->extents[d]);
+	}
+	if (!total) {
+		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+		return;
+	}
+	/* Outside in all is outside in the first dimension. */
+	const struct expr *offset = expr_load(arena, offsets, term);
+	offset = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, offset, expr_integer(arena, DTYPE_I64, -1)), expr_integer(arena, DTYPE_I64, total));
+	const struct index *flat = index_value(arena, offset, -1, total);
+	int64_t step = total;
+	for (int d = 0; d < rank; d++) {
+		step /= from[d];
+		told[d] = index_div(arena, flat, step);
+		to[d] = expr_index(arena, d ? index_mod(arena, told[d], from[d]) : told[d]);
+	}
+	definer_out_places(definer, 0, REDUCE_LAST, to, rank, x->extents, expr_number(arena, x->type, 0), expr_load(arena, x, term));
+}
