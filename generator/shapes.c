@@ -8,8 +8,9 @@ const struct shape_row shapes[SHAPE_COUNT] = {
 		.parameters = contraction_parameters, .same = contraction_same, .tiles = contraction_tiles, .emit = contraction_emit },
 	[SHAPE_WINOGRAD] = { .name = "winograd", .word = winograd_word, .arrange = winograd_arrange, .choose = winograd_choose,
 		.parameters = winograd_parameters, .same = contraction_same, .emit = winograd_emit },
-	[SHAPE_LOOPS] = { .name = "loops", .word = generic_word, .viewed = true, .parameters = generic_parameters, .finish = loops_finish,
+	[SHAPE_LOOPS] = { .name = "loops", .word = generic_word, .viewed = true, .parameters = generic_parameters, .finish = loops_finish, .plain = true,
 		.loops = loops_print_kernel, .emit = loops_emit },
 	[SHAPE_CHAIN] = { .name = "chain", .word = chain_word, .choose = chain_choose, .parameters = generic_parameters, .inside = chain_inside,
 		.viewed = true, .emit = chain_emit },
+	[SHAPE_ORDER] = { .name = "order", .word = order_word, .choose = order_choose, .parameters = order_parameters, .plain = true, .emit = order_emit },
 };

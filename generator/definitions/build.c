@@ -119,6 +119,24 @@ struct definition *define_places(struct program *program, const char *name, int 
 	return definition;
 }
 
+struct definition *define_order(struct program *program, const char *name, int rank, const int64_t *extents, bool down,
+                                int64_t terms, const struct expr *key)
+{
+	struct definition *definition = define_reduction(program, name, rank, extents, down ? REDUCE_DOWN : REDUCE_UP, 1, &terms, NULL, key);
+	definition->type = DTYPE_I64;
+	definition->products = false;
+	definition->batch = (1u << rank) - 1;
+	definition->order = ORDER_CHAIN;
+	return definition;
+}
+
+bool definition_is_order(const struct definition *definition) { return definition->reduce == REDUCE_UP || definition->reduce == REDUCE_DOWN; }
+
+bool definition_stands_alone(const struct definition *definition)
+{
+	return definition_has_places(definition) || definition_is_order(definition);
+}
+
 bool definition_has_places(const struct definition *definition)
 {
 	for (int d = 0; d < definition->rank; d++)
@@ -182,6 +200,8 @@ int64_t definition_terms(const struct definition *definition)
 double definition_work(const struct definition *definition)
 {
 	double rounds = (double)definition_terms(definition);
+	if (definition_is_order(definition))
+		return rounds * (double)definition_elements(definition) / (double)(definition->extents[definition->rank - 1] ? definition->extents[definition->rank - 1] : 1);
 	if (!definition_has_places(definition))
 		return rounds * (double)definition_elements(definition);
 	for (int d = 0; d < definition->rank; d++)
@@ -201,7 +221,7 @@ static bool factors_depend_on_all(const struct definition *definition)
 
 enum order definition_order(const struct definition *definition)
 {
-	if (definition_terms(definition) < LANE_TERMS || definition_has_places(definition))
+	if (definition_terms(definition) < LANE_TERMS || definition_stands_alone(definition))
 		return ORDER_CHAIN;
 	if (definition->products && definition_outputs(definition) > FEW_OUTPUTS && !factors_depend_on_all(definition))
 		return ORDER_CHAIN;

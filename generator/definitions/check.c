@@ -133,7 +133,7 @@ static void check_computed(struct checking *c)
 {
 	const struct definition *d = c->definition;
 	bool places = definition_has_places(d);
-	assert(d->body && d->body->type == d->type);
+	assert(d->body && d->body->type == d->type ? !definition_is_order(d) || d->type == DTYPE_I64 : definition_is_order(d) && d->type == DTYPE_I64);
 	assert(d->reduce ? d->reduced >= 0 && d->reduced <= MAX_RANK : d->reduced == 0 && !d->start);
 	assert(!d->reduce || d->order == definition_order(d));
 	c->vars = d->rank;
@@ -146,6 +146,8 @@ static void check_computed(struct checking *c)
 	assert(places || (d->reduce != REDUCE_LAST && !d->running));
 	if (places)
 		check_places(c);
+	if (definition_is_order(d))
+		assert(!places && !d->start && d->reduced == 1 && d->rank > 0 && d->extents[d->rank - 1] <= d->reduced_extents[0] && !expr_uses(d->body, d->rank - 1));
 }
 
 void program_check(const struct program *program)

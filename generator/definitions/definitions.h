@@ -103,7 +103,9 @@ int  expr_cost(const struct expr *);                               /* vector ins
 void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
 
 /* ---- definitions ---- */
-enum reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_LAST };      /* LAST: the last term that comes; of places alone */
+enum reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_LAST, REDUCE_UP, REDUCE_DOWN };
+/* LAST: the last term that comes; of places alone.  UP, DOWN: the positions that sort a row of terms, stably: the last output variable counts them, element t is the
+ * position (I64) of the t-th term from below or above; a NaN is above every number.  The one reduced variable is the position, the body, of any type, the key. */
 enum order {                              /* of a reduction's terms; part of the meaning (docs/architecture.md) */
 	ORDER_CHAIN,                      /* ascending, row-major over the reduced variables, from `start` */
 	ORDER_LANES,                      /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
@@ -177,6 +179,11 @@ enum order definition_order(const struct definition *);
 struct definition *define_places(struct program *, const char *name, int rank, const int64_t *extents, enum reduce, bool running,
 	const struct expr *const *place, int reduced, const int64_t *reduced_extents, const struct expr *start, const struct expr *body);
 bool definition_has_places(const struct definition *);
+/* The first extents[rank-1] positions of each row of `terms` keys. */
+struct definition *define_order(struct program *, const char *name, int rank, const int64_t *extents, bool down, int64_t terms, const struct expr *key);
+bool definition_is_order(const struct definition *);
+/* A kernel of its own: what it computes is there when its last term is. */
+bool definition_stands_alone(const struct definition *);
 /* All expressions of a definition: body, start, places.  Every load of them; each becomes what `map` says of it. */
 void definition_loads(const struct definition *, void (*visit)(void *user, const struct expr *load), void *user);
 void definition_map(struct definition *, const struct expr *(*map)(void *user, const struct expr *), void *user);

@@ -9,6 +9,7 @@
 #include "definitions/rows.h"
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 struct value { const void *at; int step; };
 
@@ -439,6 +440,8 @@ static void accumulate(enum reduce reduce, enum system system, enum dtype type, 
 		EACH_SYSTEM(((void)old, fresh), ((void)old, fresh));
 		break;
 	case REDUCE_NONE:
+	case REDUCE_UP:
+	case REDUCE_DOWN:
 		break;
 	}
 }
@@ -651,11 +654,74 @@ static void evaluate_places(struct arena *scratch, const struct memories *memori
 	}
 }
 
+/* ---- orders ---- */
+struct sorted { int64_t key, at; };
+
+/* Equal keys stay in the order of their positions, so there is one result, however it is found. */
+static int by_key(const void *a, const void *b)
+{
+	const struct sorted *x = a, *y = b;
+	return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->at > y->at) - (x->at < y->at);
+}
+
+/* A number as an integer of the same order: 0 and -0 are one, a NaN is above all. */
+static int64_t key_of(enum system system, enum dtype type, const void *value)
+{
+	int64_t bits;
+	if (system == SYSTEM_INTEGER)
+		return *(const int64_t *)value ^ (type == DTYPE_U64 ? INT64_MIN : 0);
+	double number = system == SYSTEM_FLOAT ? *(const float *)value : *(const double *)value;
+	if (isnan(number))
+		return INT64_MAX;
+	number = number == 0 ? 0 : number;
+	memcpy(&bits, &number, sizeof bits);
+	return bits < 0 ? bits ^ INT64_MAX : bits;
+}
+
+/* Keys are elements of a map whose last variable is the position. */
+static void evaluate_order(struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
+{
+	struct machine *machine = new(scratch, struct machine);
+	struct definition keys = { .name = definition->name, .rank = definition->rank };
+	const struct index *with[MAX_VARS] = { 0 };
+	int64_t n = definition->reduced_extents[0], kept = definition->extents[definition->rank - 1];
+	enum dtype type = definition->body->type;
+	enum system system = system_of(type, memories->math);
+	struct sorted *row = new_array(scratch, struct sorted, (size_t)n);
+	memcpy(keys.extents, definition->extents, sizeof keys.extents);
+	keys.extents[keys.rank - 1] = n;
+	with[keys.rank] = index_var(scratch, keys.rank - 1, n);
+	*machine = (struct machine){ .arena = scratch, .memories = memories, .definition = &keys };
+	for (int d = 0; d < keys.rank; d++)
+		machine->lane[d] = new_array(scratch, int64_t, CHUNK);
+	struct step *key = compile(machine, expr_substitute(scratch, definition->body, with));
+	int64_t elements = definition_elements(definition) ? definition_elements(&keys) : 0;
+	for (int64_t from = 0; from < elements; from += CHUNK) {
+		machine->n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
+		machine->chunk = machine->term = ++machine->stamps;
+		place_lanes(machine, from);
+		struct value value = run(machine, key);
+		for (int i = 0; i < machine->n; i++) {
+			int64_t at = (from + i) % n, number = key_of(system, type, (const char *)value.at + (size_t)(i * value.step) * system_bytes(system));
+			row[at] = (struct sorted){ definition->reduce == REDUCE_DOWN ? ~number : number, at };
+			if (at + 1 < n)
+				continue;
+			qsort(row, (size_t)n, sizeof *row, by_key);
+			for (int64_t t = 0; t < kept; t++)
+				values_store(SYSTEM_INTEGER, &row[t].at, into.at, into.stored, (from + i) / n * kept + t, 1);
+		}
+	}
+}
+
 void definition_evaluate(struct arena *scratch, const struct memories *memories, const struct definition *definition,
                          struct memory into)
 {
 	if (definition_has_places(definition)) {
 		evaluate_places(scratch, memories, definition, into);
+		return;
+	}
+	if (definition_is_order(definition)) {
+		evaluate_order(scratch, memories, definition, into);
 		return;
 	}
 	struct machine *machine = new(scratch, struct machine);

@@ -158,7 +158,7 @@ static void print_places(const struct printing *p, const struct definition *defi
 
 static void print_computed(const struct definition *definition, struct text *out)
 {
-	static const char *const words[] = { "", "sum", "max", "min", "product", "last" };
+	static const char *const words[] = { "", "sum", "max", "min", "product", "last", "order up", "order down" };
 	struct printing p = { .out = out };
 	for (int v = 0; v < definition->rank; v++)
 		p.names[v] = output_variables[v];

@@ -77,6 +77,7 @@ void contraction_emit(struct emit *, const struct kernel *, struct text *out);
 void winograd_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/winograd.jinja, without the kernel and what it calls: sizes, addresses, tile. */
 struct value winograd_values(struct emit *, const struct kernel *);
+void order_emit(struct emit *, const struct kernel *, struct text *out);
 void chain_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/chain.jinja; more: what each step is called with at last, NULL: all of its blocks. */
 struct value chain_values(struct emit *, const struct kernel *, const char *const *more);

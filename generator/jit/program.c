@@ -123,13 +123,12 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 static int64_t add_scalar(struct writing *w, const struct kernel *kernel, const char *why)
 {
 	struct emit emit = { .build = w->build, .arena = &w->arena, .target = &w->plain, .templates = w->templates, .name = w->name };
-	if (kernel->detail)
+	if (!shapes[kernel->shape].plain)
 		fail(w->build, EXIT_UNSUPPORTED, place_of(w->build->arena, kernel), "the JIT cannot run it: %s", why);
 	size_t from = w->kernels.count;
-	struct loops *loops = loops_lower(w->build, &w->arena, &w->plain, kernel);
-	loops_emit(&emit, kernel, &w->kernels);
+	shapes[kernel->shape].emit(&emit, kernel, &w->kernels);
 	text_add(&w->words, w->kernels.at + from, w->kernels.count - from);
-	return loops->blocks;
+	return kernel->shape == SHAPE_LOOPS ? loops_lower(w->build, &w->arena, &w->plain, kernel)->blocks : kernel->blocks;
 }
 
 /* Steps over blocks of rows: their functions, and one that calls them.  True: one of them is scalar loops. */

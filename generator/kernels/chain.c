@@ -214,7 +214,7 @@ static bool find_links(const struct lowered *lowered, struct kernel *first, stru
 	struct reading order = { l->scores, rows->outer, true };
 	for (size_t m = 0; m < rows->members.count; m++) {
 		definition_loads(rows->members.at[m], see_order, &order);
-		order.same &= !definition_has_places(rows->members.at[m]);
+		order.same &= !definition_stands_alone(rows->members.at[m]);
 	}
 	return order.same && c->a->of == l->weights && placed(l->weights)->readers.count == 1;
 }

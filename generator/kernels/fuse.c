@@ -159,7 +159,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	struct definition *reader = placed(d)->readers.count == 1 ? placed(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
 	struct uses uses = { .of = d, .same = true };
-	if (d->reduce == REDUCE_NONE || definition_has_places(d) || d->is_output || placed(d)->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || placed(reader)->rewrite
+	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output || placed(d)->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || placed(reader)->rewrite
 		|| reader->original)
 		return;
 	expr_loads(reader->body, see_use, &uses);
@@ -318,7 +318,7 @@ static void make_kernels(struct lowered *lowered)
 		}
 		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own, and so has what terms
 		 * find their places in: it is whole when the last of them is there. */
-		bool alone = lowered->target->log || definition_has_places(d) || (open && definition_has_places(open->root)) || (lowered->target->winograd_apart && (placed(d)->rewrite || (open && placed(open->root)->rewrite)));
+		bool alone = lowered->target->log || definition_stands_alone(d) || (open && definition_stands_alone(open->root)) || (lowered->target->winograd_apart && (placed(d)->rewrite || (open && placed(open->root)->rewrite)));
 		int outer = open && !alone ? shared_outer(lowered->target, open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;
@@ -330,7 +330,7 @@ static void make_kernels(struct lowered *lowered)
 			memmove(lowered->kernels.at + at, lowered->kernels.at + at + 1, (lowered->kernels.count - at - 1) * sizeof *lowered->kernels.at);
 			lowered->kernels.at[lowered->kernels.count - 1] = open;
 		} else {
-			open = kernel_new(lowered, d, SHAPE_LOOPS);
+			open = kernel_new(lowered, d, definition_is_order(d) ? SHAPE_ORDER : SHAPE_LOOPS);
 			open->outer = d->rank;
 			push(lowered->arena, &open->members, d);
 			push(lowered->arena, &lowered->kernels, open);

@@ -39,7 +39,7 @@ struct placed {
 static inline struct placed *placed(const struct definition *definition) { return (struct placed *)(uintptr_t)definition; }
 
 /* ---- kernels ---- */
-enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_CHAIN, SHAPE_COUNT };
+enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_CHAIN, SHAPE_ORDER, SHAPE_COUNT };
 
 /* What is different about a shape, from the layouts on: a row in generator/shapes.c.  NULL: there is nothing to do. */
 struct kernel;
@@ -55,6 +55,7 @@ struct shape_row {
 	void (*parameters)(struct lowered *, struct kernel *);                /* what it reads and writes */
 	void (*finish)(struct lowered *, struct kernel *);                    /* what needs the parameters: blocks of generic loops */
 	bool (*same)(const struct kernel *, const struct kernel *);           /* beside members and parameters: what else its code depends on */
+	bool plain;                       /* what `emit` prints is C that libtcc takes */
 	const struct lowered *(*inside)(const struct kernel *);               /* the kernels that it holds */
 	int64_t (*tiles)(const struct kernel *);                              /* what a grid runs side by side; NULL: its blocks */
 	void (*loops)(const struct lowered *, const struct kernel *, struct text *out);           /* --stage loops */
@@ -166,6 +167,18 @@ const struct lowered *kernel_inside(const struct kernel *);           /* the ker
 int64_t kernel_tiles(const struct kernel *);
 struct definition *lowered_constant(struct lowered *, const char *name, int64_t floats,
 	size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail);
+
+/* ---- order.c: the positions that sort each row ---- */
+struct row_order {
+	int64_t n, kept;                  /* keys of a row; positions of it that are stored */
+	int run;                          /* keys that are sorted by insertion, before runs are merged */
+	bool few;                         /* those kept so far stand in order; what comes is turned away by the last, or inserted */
+	bool local;                       /* the scratch is the function's own … */
+	struct definition *keys, *positions;      /* … or lies in the workspace: two halves for each row; NULL: it does not */
+};
+const char *order_word(const struct kernel *);
+void order_choose(struct lowered *, struct kernel *);
+void order_parameters(struct lowered *, struct kernel *);
 
 /* ---- contraction.c: a sum of products over indices: matrix multiply and convolution alike ----
  * Variables of the root by their role: batch (in both factors), rows (in a only), columns (in b only), terms (reduced).

@@ -112,7 +112,8 @@ static double follow(struct lowered *lowered, const struct definition *d, const 
 	/* Of a rewrite that runs in parts each tile and point is another sum: vectors run along channels, the second variable of all parts. */
 	if (placed(d)->rewrite && d->extents[1] >= lowered->target->lanes && unit_variable(d) != 1)
 		f.cost += f.elements;
-	expr_loads(d->body, follow_load, &f);
+	if (!definition_is_order(d))
+		expr_loads(d->body, follow_load, &f);
 	return f.cost;
 }
 

@@ -173,6 +173,17 @@ struct definition *definer_places(struct definer *definer, const char *name, int
 	return definition;
 }
 
+struct definition *definer_order(struct definer *definer, const char *name, int rank, const int64_t *extents, bool down, int64_t terms, const struct expr *key)
+{
+	struct definition *definition;
+	for (int d = 0; d < rank; d++)
+		if (extents[d] == 0 || terms == 0)
+			return definer_map(definer, name, rank, extents, expr_integer(definer->arena, DTYPE_I64, 0));
+	definition = define_order(definer->program, name, rank, extents, down, terms, key);
+	definition->node = definer->node;
+	return definition;
+}
+
 void definer_out_places(struct definer *definer, int i, enum reduce reduce, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
                         const struct expr *start, const struct expr *body)
 {

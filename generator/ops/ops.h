@@ -113,6 +113,8 @@ struct definition *definer_reduction(struct definer *, const char *name, int ran
 struct definition *definer_places(struct definer *, const char *name, int rank, const int64_t *extents, enum reduce reduce, bool running,
                                   const struct expr *const *place, int reduced, const int64_t *reduced_extents,
                                   const struct expr *start, const struct expr *body);
+/* The first extents[rank-1] positions of each row of `terms` keys, sorted; where the keys are none, or no position is wanted, a map of 0 (`key` may be NULL then). */
+struct definition *definer_order(struct definer *, const char *name, int rank, const int64_t *extents, bool down, int64_t terms, const struct expr *key);
 /* Output i so, of its own shape. */
 void definer_out_places(struct definer *, int i, enum reduce, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
                         const struct expr *start, const struct expr *body);

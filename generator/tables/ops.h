@@ -163,6 +163,7 @@ O("", "TensorScatter", 24, tensor_scatter, NONE, INT("axis", ALL, -2) STRING("mo
 O("", "MaxUnpool",  9, max_unpool, NONE, A(INTS, "kernel_shape", ALL) A(INTS, "pads", ALL) A(INTS, "strides", ALL))
 O("", "CumSum",    11, running,   add, INT("exclusive", ALL, 0) INT("reverse", ALL, 0))
 O("", "CumProd",   26, running,   mul, INT("exclusive", ALL, 0) INT("reverse", ALL, 0))
+O("", "TopK",       1, top_k,     NONE, A(INT, "k", TO(9)) INT("axis", ALL, -1) INT("largest", FROM(11), 1) INT("sorted", FROM(11), 1))
 
 /* numbers out of nothing */
 O("", "Constant",   1, constant_node, NONE, A(TENSOR, "value", ALL) A(SPARSE_TENSOR, "sparse_value", FROM(11))

@@ -252,6 +252,17 @@ def scatter(g, value, dims):
     return g.node("ScatterElements", value, indices(g, at, dims[axis]), g.input(at), axis=axis, reduction=reduction), dims
 
 
+def top(g, value, dims):
+    axis = g.draw.randrange(len(dims))
+    k = g.draw.choice([1, dims[axis], g.draw.randint(1, dims[axis])])
+    g.made += 1
+    g.nodes.append(f"t{g.made}, p{g.made} = TopK <axis = {axis}, largest = {g.draw.choice([0, 1])}> ({value}, {g.integers(k)})")
+    name, dims = f"t{g.made}", [k if i == axis else n for i, n in enumerate(dims)]
+    if g.draw.random() < 0.5:
+        name = g.node("Add", name, g.node("Cast", f"p{g.made}", to=1))
+    return name, dims
+
+
 def regroup(g, value, dims):
     """A reshape: neighbouring dims become one, or one becomes two."""
     dims, axis = list(dims), g.draw.randrange(len(dims))
@@ -279,7 +290,7 @@ def generic(g):
     for _ in range(draw.randint(2, 9)):
         if numpy.prod(dims) > 400000:
             break
-        value, dims = draw.choice([unary, binary, binary, turn, turn, softmax, layer_norm, mean, pool, join, cut, pick, run_along, scatter, regroup, regroup, weigh])(g, value, dims)
+        value, dims = draw.choice([unary, binary, binary, turn, turn, softmax, layer_norm, mean, pool, join, cut, pick, run_along, scatter, top, regroup, regroup, weigh])(g, value, dims)
         again = [name for name, d in on_the_way if d == dims]
         if again and draw.random() < 0.4:
             value = g.node("Add", value, draw.choice(again))

@@ -1,0 +1,45 @@
+/* order.c: the positions that sort rows -> the values of c/order.jinja and cuda/order.jinja. */
+#include "emit/emit.h"
+#include "ingot/template.h"
+
+/* Variables of what is printed: the block, the key, the position; then those of a row. */
+enum { VAR_BLOCK, VAR_KEY, VAR_AT };
+
+void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	static const char *const names[MAX_VARS] = { "b", "k", "t" };
+	const struct row_order *order = kernel->detail;
+	const struct definition *d = kernel->root;
+	struct arena *arena = emit->arena;
+	struct value values = value_dict(arena), key = value_dict(arena);
+	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
+	struct printer printer = { .arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = emit_buffer, .user = (void *)(uintptr_t)kernel };
+	const struct { const char *name; int64_t value; } sizes[] = { { "n", order->n }, { "kept", order->kept }, { "run", order->run } };
+	index_unflatten(arena, index_var(arena, VAR_BLOCK, kernel->blocks), d->rank - 1, d->extents, with);
+	for (int v = 0; v + 1 < d->rank; v++)
+		at[v] = with[v];
+	at[d->rank - 1] = index_var(arena, VAR_AT, order->kept);
+	with[d->rank - 1] = index_constant(arena, 0);
+	with[d->rank] = index_var(arena, VAR_KEY, order->n);
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		value_dict_set(values, sizes[i].name, value_int(sizes[i].value));
+	const struct expr *body = expr_substitute(arena, d->body, with);
+	const char *text = printer_value(&printer, body);
+	if (dtypes[body->type].class != CLASS_FLOAT && body->type != DTYPE_I64)
+		text = arena_printf(arena, "(%s)(%s)", dtypes[body->type].c, text);
+	value_dict_set(key, "type", value_string(dtypes[body->type].c));
+	value_dict_set(key, "lets", emit_lets(arena, &printer));
+	value_dict_set(key, "value", value_string(text));
+	printer.lets.count = 0;
+	value_dict_set(values, "to", value_string(printer_element(&printer, d, placed_address(arena, d, at))));
+	value_dict_set(values, "key", key);
+	value_dict_set(values, "down", value_bool(d->reduce == REDUCE_DOWN));
+	value_dict_set(values, "floats", value_bool(dtypes[body->type].class == CLASS_FLOAT));
+	value_dict_set(values, "few", value_bool(order->few));
+	value_dict_set(values, "local", value_bool(order->local));
+	value_dict_set(values, "keys", value_string(order->keys ? emit_buffer((void *)(uintptr_t)kernel, order->keys) : ""));
+	value_dict_set(values, "positions", value_string(order->positions ? emit_buffer((void *)(uintptr_t)kernel, order->positions) : ""));
+	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(values, "target", emit_target_value(emit));
+	template_render(emit->templates, kernel->template_name, values, out);
+}

@@ -1,0 +1,53 @@
+/* order.c: the positions that sort each row: a kernel of their own.  Scratch is the function's where it is small, else in the workspace, a part for each row. */
+#include "kernels/kernels.h"
+#include "ingot/mode.h"
+
+enum { FEW_MOST = 64, RUN = 8 };
+
+const char *order_word(const struct kernel *kernel) { (void)kernel; return "order"; }
+
+static struct definition *scratch_new(struct lowered *lowered, struct kernel *kernel, const char *name, enum dtype type, int64_t rows, int64_t n)
+{
+	const int64_t extents[3] = { rows, 2, n };
+	struct definition *of = define_map(lowered->program, arena_printf(lowered->arena, "%s_%s", kernel->root->name, name), 3, extents,
+		expr_number(lowered->arena, type, 0));
+	placed(of)->mode = MODE_DEVICE;
+	placed(of)->provenance = INGOT_BY_FACTOR;
+	placed(of)->kernel = kernel;
+	placed(of)->first = placed(of)->last = -1;
+	place_row_major(of);
+	return of;
+}
+
+/* A few of many are kept as they come; of threads each would keep its own. */
+void order_choose(struct lowered *lowered, struct kernel *kernel)
+{
+	const struct definition *d = kernel->root;
+	struct row_order *order = new(lowered->arena, struct row_order);
+	const struct target *target = lowered->target;
+	enum dtype type = d->body->type;
+	order->n = d->reduced_extents[0];
+	order->kept = d->extents[d->rank - 1];
+	order->run = RUN;
+	order->few = order->kept <= FEW_MOST && !target->lanes_are_threads;
+	order->local = !target->lanes_are_threads && 2 * order->n * (dtypes[type].bits / 8 + 4) <= INGOT_LOCAL_BYTES;
+	kernel->detail = order;
+	kernel->blocks = definition_elements(d) / order->kept;
+	if (!order->few && !order->local) {
+		order->keys = scratch_new(lowered, kernel, "keys", type, kernel->blocks, order->n);
+		order->positions = scratch_new(lowered, kernel, "positions", DTYPE_I32, kernel->blocks, order->n);
+	}
+	kernel->blocks_of = "rows";
+	kernel->tile = order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept) : arena_printf(lowered->arena, "runs of %d", RUN);
+	kernel->template_name = arena_printf(lowered->arena, "%s/order.jinja", target->family);
+}
+
+void order_parameters(struct lowered *lowered, struct kernel *kernel)
+{
+	const struct row_order *order = kernel->detail;
+	generic_parameters(lowered, kernel);
+	if (order->keys) {
+		kernel_add_param(lowered->arena, kernel, order->keys, true);
+		kernel_add_param(lowered->arena, kernel, order->positions, true);
+	}
+}

@@ -1,0 +1,85 @@
+/* order.c: TopK: the first positions of the order of each row, and what stands there. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+static int order_axis(const struct node *node) { return (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank); }
+
+void infer_top_k(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	int64_t count, k = -1;
+	bool old = node->since < 10;
+	(void)op;
+	infer_counts(node, old ? 1 : 2, old ? 1 : 2, 2);
+	enum dtype type = infer_number_type(node, 0);
+	if (type == DTYPE_BOOL)
+		node_fail(node, EXIT_INVALID, "%s: input 0 is bool, a number is right", node->type);
+	const struct tensor *x = node->in[0];
+	if (!x->rank)
+		node_fail(node, EXIT_INVALID, "%s: data has 0 dimensions, at least 1 is right", node->type);
+	if (old) {
+		const struct attribute *told = node_attribute(node, "k");
+		if (!told)
+			node_fail(node, EXIT_INVALID, "%s: attribute k is missing", node->type);
+		k = told->i;
+	} else {
+		infer_same_type(node, 1, DTYPE_I64);
+		infer_scalar(node, 1);
+		const int64_t *told = node_in_ints(node, 1, &count);
+		k = told ? *told : -1;
+		if (told && k < 0)
+			node_fail(node, EXIT_INVALID, "%s: k is %" PRId64 ", 0 or more is right", node->type, k);
+	}
+	if (x->rank < 0) {
+		infer_output_unknown(node, 0, x->type);
+		infer_output_unknown(node, 1, DTYPE_I64);
+		return;
+	}
+	int axis = order_axis(node);
+	int64_t n = x->dims[axis].extent;
+	for (int o = 0; k < 0 && o < node->outs; o++)         /* one that comes at run time: as the outputs are declared */
+		if (node_has_out(node, o) && node->out[o]->rank == x->rank)
+			k = node->out[o]->dims[axis].extent;
+	if (n >= 0 && k > n)
+		node_fail(node, EXIT_INVALID, "%s: k is %" PRId64 " of %" PRId64, node->type, k, n);
+	memcpy(dims, x->dims, (size_t)x->rank * sizeof *dims);
+	dims[axis] = k < 0 ? dim_unknown : dim_of(k);
+	infer_output(node, 0, x->type, x->rank, dims);
+	infer_output(node, 1, DTYPE_I64, x->rank, dims);
+}
+
+void define_top_k(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	const struct node *node = definer->node;
+	const struct index *at[MAX_RANK], *key_at[MAX_RANK], *order_at[MAX_RANK];
+	int64_t extents[MAX_RANK], rows[MAX_RANK];
+	(void)op;
+	int rank = definer_shape(definer, node_has_out(node, 0) ? 0 : 1, extents, at), axis = order_axis(node), row = 0;
+	int64_t n = x->extents[axis];
+	bool largest = node->since < 11 || attribute_int(node, "largest");
+	if (extents[axis] > n)
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " of %" PRId64 " are declared", node->type, extents[axis], n);
+	if (n > INT32_MAX)
+		node_fail(node, EXIT_LIMIT, "%s: rows of %" PRId64 ", %d at most", node->type, n, INT32_MAX);
+	for (int d = 0; d < rank; d++)
+		if (d != axis) {
+			order_at[row] = at[d];
+			key_at[d] = index_var(arena, row, extents[d]);
+			rows[row++] = extents[d];
+		}
+	order_at[row] = at[axis];
+	rows[row] = extents[axis];
+	key_at[axis] = index_var(arena, rank, n);
+	bool own = axis == rank - 1 && node_has_out(node, 1);
+	struct definition *order = definer_order(definer, own ? node->out[1]->name : definer_name(definer, "order"), rank, rows, largest, n,
+		definition_elements(x) ? expr_load(arena, x, key_at) : NULL);
+	const struct expr *position = expr_load(arena, order, order_at);
+	if (own)
+		definer_out(definer, 1, order);
+	else
+		definer_out_map(definer, 1, position);
+	at[axis] = index_value(arena, position, 0, n > 0 ? n - 1 : 0);
+	definer_out_map(definer, 0, definition_elements(x) ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
+}
