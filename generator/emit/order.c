@@ -5,6 +5,16 @@
 /* Variables of what is printed: the block, the key, the position; then those of a row. */
 enum { VAR_BLOCK, VAR_KEY, VAR_AT };
 
+/* A number of a type as an unsigned one of the same order, or of the opposite. */
+static const char *key_text(struct arena *arena, enum dtype type, enum dtype key, bool down, const char *text)
+{
+	const char *made = type == DTYPE_F32 ? arena_printf(arena, "s_order(%s)", text) : type == DTYPE_F64 ? arena_printf(arena, "d_order(%s)", text)
+		: arena_printf(arena, "(%s)(%s)", dtypes[key].c, text);
+	if (dtypes[type].class == CLASS_INT)
+		made = arena_printf(arena, "%s ^ %s", made, key == DTYPE_U64 ? "0x8000000000000000ull" : "0x80000000u");
+	return down ? arena_printf(arena, "~(%s)", made) : made;
+}
+
 void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	static const char *const names[MAX_VARS] = { "b", "k", "t" };
@@ -25,16 +35,13 @@ void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out
 		value_dict_set(values, sizes[i].name, value_int(sizes[i].value));
 	const struct expr *body = expr_substitute(arena, d->body, with);
 	const char *text = printer_value(&printer, body);
-	if (dtypes[body->type].class != CLASS_FLOAT && body->type != DTYPE_I64)
-		text = arena_printf(arena, "(%s)(%s)", dtypes[body->type].c, text);
-	value_dict_set(key, "type", value_string(dtypes[body->type].c));
+	value_dict_set(key, "type", value_string(dtypes[order->type].c));
+	value_dict_set(key, "bytes", value_int(dtypes[order->type].bits / 8));
 	value_dict_set(key, "lets", emit_lets(arena, &printer));
-	value_dict_set(key, "value", value_string(text));
+	value_dict_set(key, "value", value_string(key_text(arena, body->type, order->type, d->reduce == REDUCE_DOWN, text)));
 	printer.lets.count = 0;
 	value_dict_set(values, "to", value_string(printer_element(&printer, d, placed_address(arena, d, at))));
 	value_dict_set(values, "key", key);
-	value_dict_set(values, "down", value_bool(d->reduce == REDUCE_DOWN));
-	value_dict_set(values, "floats", value_bool(dtypes[body->type].class == CLASS_FLOAT));
 	value_dict_set(values, "few", value_bool(order->few));
 	value_dict_set(values, "local", value_bool(order->local));
 	value_dict_set(values, "keys", value_string(order->keys ? emit_buffer((void *)(uintptr_t)kernel, order->keys) : ""));

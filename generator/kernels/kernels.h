@@ -171,8 +171,9 @@ struct definition *lowered_constant(struct lowered *, const char *name, int64_t 
 /* ---- order.c: the positions that sort each row ---- */
 struct row_order {
 	int64_t n, kept;                  /* keys of a row; positions of it that are stored */
-	int run;                          /* keys that are sorted by insertion, before runs are merged */
-	bool few;                         /* those kept so far stand in order; what comes is turned away by the last, or inserted */
+	enum dtype type;                  /* of the keys: U32 or U64, in the order that is wanted */
+	int run;                          /* keys that a thread sorts by insertion, before runs are merged */
+	bool few;                         /* those kept so far stand in order; what comes is turned away by the last, or inserted; else keys are sorted by their bytes */
 	bool local;                       /* the scratch is the function's own … */
 	struct definition *keys, *positions;      /* … or lies in the workspace: two halves for each row; NULL: it does not */
 };

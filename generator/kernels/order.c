@@ -25,7 +25,7 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 	const struct definition *d = kernel->root;
 	struct row_order *order = new(lowered->arena, struct row_order);
 	const struct target *target = lowered->target;
-	enum dtype type = d->body->type;
+	enum dtype type = order->type = dtypes[d->body->type].bits > 32 ? DTYPE_U64 : DTYPE_U32;
 	order->n = d->reduced_extents[0];
 	order->kept = d->extents[d->rank - 1];
 	order->run = RUN;
@@ -38,7 +38,7 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 		order->positions = scratch_new(lowered, kernel, "positions", DTYPE_I32, kernel->blocks, order->n);
 	}
 	kernel->blocks_of = "rows";
-	kernel->tile = order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept) : arena_printf(lowered->arena, "runs of %d", RUN);
+	kernel->tile = order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept) : arena_printf(lowered->arena, target->lanes_are_threads ? "runs of %d" : "bytes", RUN);
 	kernel->template_name = arena_printf(lowered->arena, "%s/order.jinja", target->family);
 }
 

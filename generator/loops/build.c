@@ -692,9 +692,12 @@ static struct loops *build_crossed(struct building *b, int across, const int *or
 }
 
 /* Rounds of one variable that a block has, where its loop is shared out: a divisor, best of whole vectors. */
+enum { VECS_TOGETHER = 4 };
 static int64_t places_share(const struct loops *loops, int64_t extent, double work)
 {
-	int64_t unit = loops->target->lanes > 1 && extent % loops->target->lanes == 0 ? loops->target->lanes : 1;
+	int64_t unit = 1;
+	for (int64_t lanes = loops->target->lanes; unit == 1 && lanes > 1; lanes /= 2)      /* rows are apart: some vectors of each together */
+		unit = extent % (lanes * VECS_TOGETHER) == 0 ? lanes * VECS_TOGETHER : 1;
 	int64_t share = unit;
 	while (share < extent && (extent % share || work / (double)extent * (double)share < (double)block_work(loops)))
 		share += unit;
