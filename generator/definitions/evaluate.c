@@ -638,7 +638,10 @@ static void evaluate_places(struct arena *scratch, const struct memories *memori
 	if (!first.body) {
 		enum system system = system_of(definition->type, memories->math);
 		begin(definition->reduce, system, definition->type, result, 1);
-		number = system == SYSTEM_FLOAT ? *(float *)result : *(double *)result;
+		float narrow;
+		memcpy(&narrow, result, sizeof narrow);
+		memcpy(&number, result, sizeof number);
+		number = system == SYSTEM_FLOAT ? (double)narrow : number;
 		first.body = system == SYSTEM_INTEGER ? expr_integer(scratch, definition->type, result[0]) : expr_number(scratch, definition->type, number);
 	}
 	first.start = NULL;
