@@ -1,6 +1,6 @@
 /* pipeline.c: file -> graph -> definitions -> kernels: the stages in their order. */
 #include "pipeline.h"
-#include "emit/embedded.h"
+#include "base/embedded.h"
 #include "emit/emit.h"
 #include "frontends/frontends.h"
 #include "ops/ops.h"
@@ -53,6 +53,7 @@ static struct model *read_model(struct build *build, const struct options *optio
 	model->name = options->name ? options->name : model_stem(build->arena, options->model);
 	model->graph = bytes ? graph_read_memory(build, options->model, bytes, count, &read) : graph_read(build, options->model, &read);
 	graph_check(model->graph);
+	model->graph->templates = options->templates;
 	VECTOR(struct binding) dims = { 0 };
 	for (size_t i = 0; i < options->dims.count; i++)
 		if (!options->some || graph_has_dim(model->graph, options->dims.at[i].name))

@@ -39,11 +39,11 @@ static void run(struct cli *cli)
 	for (int i = 0; i < op_count; i++) {
 		const char *domain = *ops[i].domain ? ops[i].domain : "ai.onnx";
 		if (!cli->json) {
-			printf("%-24s %s since version %d\n", ops[i].name, domain, ops[i].since);
+			printf("%-24s %s since version %d%s%s\n", ops[i].name, domain, ops[i].since, ops[i].text ? ", by the text " : "", ops[i].text ? ops[i].text : "");
 			print_attributes(cli->build, &ops[i]);
 		}
 		json_t *one = json_pack("{s:s,s:s,s:i,s:s}", "name", ops[i].name, "domain", domain, "since", ops[i].since,
-			"by", ops[i].scalar >= 0 ? "row" : "function");
+			"by", ops[i].scalar >= 0 ? "row" : ops[i].text ? "text" : "function");
 		if (ops[i].scalar >= 0)
 			json_object_set_new(one, "ulp", json_string(scalars[ops[i].scalar].error));
 		json_object_set_new(one, "attributes", attribute_list(&ops[i]));

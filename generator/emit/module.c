@@ -1,7 +1,7 @@
 /* module.c: the parts of a package -> the values of its module descriptor (runtime/include/ingot/abi.h): nodes by name,
  * tensors, kernels, routines; and the runtime's sources beside it. */
 #include "emit/package.h"
-#include "emit/embedded.h"
+#include "base/embedded.h"
 #include "ingot/abi.h"
 #include "ingot/mode.h"
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* package_cuda.c: kernels -> one .cu text, and the table of its launches: in NAME.h for hosts in C, in the manifest
  * for any other. */
 #include "emit/package.h"
-#include "emit/embedded.h"
+#include "base/embedded.h"
 #include <inttypes.h>
 
 enum { WARP = 32 };

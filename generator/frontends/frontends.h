@@ -16,6 +16,11 @@ struct graph *graph_read(struct build *, const char *path, const struct read_opt
 struct graph *graph_read_memory(struct build *, const char *file, const void *at, size_t count,
                                 const struct read_options *);
 
+/* `text` is a function in ONNX text, without a header and of the newest opset; its body takes the place of the node: its nodes, which name the node in
+ * messages, are put behind those of the node's graph.  Nodes `graph.NAME (…)` stand for the body of the node's attribute NAME.  The text must live as long as
+ * the build; `file` is for messages.  `copied` adds up over calls: EXIT_LIMIT where all of them together have no sane size. */
+void function_place(struct node *, const char *file, const char *text, size_t count, size_t *copied);
+
 /* One TensorProto in a file (ONNX's test data, input_0.pb). */
 struct tensor *tensor_read_proto(struct build *, const char *path);
 #endif

@@ -8,11 +8,12 @@
 enum { EXPANSION_LIMIT = 1 << 20 };                   /* nodes, operands and attributes copied in all */
 
 struct inliner {
-	struct reader *reader;
+	struct build *build;
 	struct graph *main;
 	struct function **index;                      /* chained by `next`; by the pointers of the names */
 	size_t room, copied;
 	int depth;
+	const struct node *owner;                     /* whose text is being put in its place; NULL: calls of model functions */
 };
 
 /* Where the tensors of a copied graph went; those of graphs that are not in the chain stay what they are. */
@@ -26,6 +27,8 @@ static size_t slot_of(const struct inliner *inliner, const char *domain, const c
 
 static struct function *find(const struct inliner *inliner, const char *domain, const char *name, const char *overload)
 {
+	if (!inliner->room)
+		return NULL;
 	struct function *function = inliner->index[slot_of(inliner, domain, name, overload)];
 	while (function && (function->name != name || function->domain != domain || function->overload != overload))
 		function = function->next;
@@ -53,7 +56,7 @@ static struct tensor *mapped(const struct scope *scope, struct tensor *tensor)
 
 static struct scope scope_of(struct inliner *inliner, struct graph *from, const struct scope *outer)
 {
-	struct scope scope = { from, new_array(inliner->reader->build->arena, struct tensor *, from->tensors.count),
+	struct scope scope = { from, new_array(inliner->build->arena, struct tensor *, from->tensors.count),
 	                       outer };
 	for (size_t i = 0; i < from->tensors.count; i++)
 		from->tensors.at[i]->mark = (int)i;
@@ -88,7 +91,7 @@ static struct node *copy_node(struct inliner *, struct graph *, const struct nod
 static struct graph *copy_graph(struct inliner *inliner, struct graph *from, struct graph *outer,
                                 const struct scope *around, const struct function *function, const struct node *call)
 {
-	struct build *build = inliner->reader->build;
+	struct build *build = inliner->build;
 	struct graph *graph = graph_new(build, from->name, from->file, outer);
 	struct scope scope = scope_of(inliner, from, around);
 	for (size_t i = 0; i < from->tensors.count; i++) {
@@ -110,7 +113,7 @@ static struct graph *copy_graph(struct inliner *inliner, struct graph *from, str
 static void copy_attribute(struct inliner *inliner, struct node *node, const struct attribute *from,
                            const struct scope *scope, const struct function *function, const struct node *call)
 {
-	struct build *build = inliner->reader->build;
+	struct build *build = inliner->build;
 	struct attribute a = *from;
 	if (a.ref && call) {
 		const struct attribute *given = passed(function, call, a.ref);
@@ -133,23 +136,25 @@ static void copy_attribute(struct inliner *inliner, struct node *node, const str
 	node->attributes[node->attribute_count++] = a;
 }
 
-/* The copy stands at the end of the graph's nodes. */
+/* The copy stands at the end of the graph's nodes.  `call` is NULL in a graph that is an attribute. */
 static struct node *copy_node(struct inliner *inliner, struct graph *graph, const struct node *from,
                               const struct scope *scope, const struct function *function, const struct node *call)
 {
-	struct build *build = inliner->reader->build;
-	const char *name = from->name;
-	if (*name && *call->name)
-		name = arena_printf(build->arena, "%.200s/%.200s", call->name, name);
-	else if (*call->name)
-		name = call->name;
+	struct build *build = inliner->build;
+	const char *name = from->name, *outer = call ? call->name : inliner->owner->name, *where = (call ? call : inliner->owner)->where;
+	if (*name && *outer)
+		name = arena_printf(build->arena, "%.200s/%.200s", outer, name);
+	else if (*outer)
+		name = outer;
 	struct node *node = graph_node_new(graph, from->domain, from->type, name, from->ins, from->outs);
 	node->overload = from->overload;
 	node->since = from->since;
+	if (inliner->owner)
+		node->where = inliner->owner->where;          /* the node that the user wrote */
 	inliner->copied += 1 + (size_t)from->ins + (size_t)from->outs + (size_t)from->attribute_count;
 	if (inliner->copied > EXPANSION_LIMIT)
-		fail(build, EXIT_LIMIT, call->where, "model functions expand to more than %d nodes and operands",
-		     EXPANSION_LIMIT);
+		fail(build, EXIT_LIMIT, where, "%s expand to more than %d nodes and operands",
+		     inliner->owner ? "operators that are texts" : "model functions", EXPANSION_LIMIT);
 	for (int i = 0; i < from->ins; i++)
 		node->in[i] = mapped(scope, from->in[i]);
 	for (int i = 0; i < from->outs; i++)
@@ -186,26 +191,23 @@ static void merge_opsets(struct inliner *inliner, const struct graph *body)
 	}
 }
 
-static void expand(struct inliner *inliner, struct function *function, struct node *call)
+/* The nodes of a body, in the place of a call of it; what hands attributes on is the function's call, none where the body is an attribute's graph. */
+static void place_body(struct inliner *inliner, struct graph *body, struct node *call, const struct function *function)
 {
-	struct build *build = inliner->reader->build;
-	struct graph *graph = call->graph, *body = function->body;
-	if (function->open)
-		fail(build, EXIT_INVALID, call->where, "function %.60s calls itself", function->name);
+	struct graph *graph = call->graph;
+	const struct node *passing = function ? call : NULL;
 	if (++inliner->depth > MAX_DEPTH)
-		fail(build, EXIT_LIMIT, call->where, "functions call each other deeper than %d", MAX_DEPTH);
+		fail(inliner->build, EXIT_LIMIT, call->where, "functions call each other deeper than %d", MAX_DEPTH);
 	if ((size_t)call->ins > body->inputs.count || (size_t)call->outs > body->outputs.count)
-		fail(build, EXIT_INVALID, call->where, "function %.60s has %zu inputs and %zu outputs, not %d and %d",
-		     function->name, body->inputs.count, body->outputs.count, call->ins, call->outs);
-	function->open = true;
-	merge_opsets(inliner, body);
+		fail(inliner->build, EXIT_INVALID, call->where, "%s %.60s has %zu inputs and %zu outputs, not %d and %d",
+		     function ? "function" : "graph", function ? function->name : call->type, body->inputs.count, body->outputs.count, call->ins, call->outs);
 	struct scope scope = scope_of(inliner, body, NULL);
 	for (size_t i = 0; i < body->inputs.count; i++)
 		scope.to[body->inputs.at[i]->mark] = i < (size_t)call->ins ? call->in[i] : NULL;
-	bool *direct = new_array(build->arena, bool, body->outputs.count);
+	bool *direct = new_array(inliner->build->arena, bool, body->outputs.count);
 	for (size_t k = 0; k < body->outputs.count && k < (size_t)call->outs; k++) {
 		struct tensor *output = body->outputs.at[k];
-		if (call->out[k] && output->producer && !scope.to[output->mark]) {
+		if (call->out[k] && output->graph == body && output->producer && !scope.to[output->mark]) {
 			scope.to[output->mark] = call->out[k];
 			direct[k] = true;
 		}
@@ -214,7 +216,7 @@ static void expand(struct inliner *inliner, struct function *function, struct no
 		if (!scope.to[i] && !body->tensors.at[i]->is_input)
 			scope.to[i] = copy_tensor(graph, body->tensors.at[i], NULL);
 	for (size_t i = 0; i < body->nodes.count; i++) {
-		struct node *node = copy_node(inliner, graph, body->nodes.at[i], &scope, function, call);
+		struct node *node = copy_node(inliner, graph, body->nodes.at[i], &scope, function, passing);
 		graph->nodes.count--;                         /* process puts it, or what it expands to, in its place */
 		process(inliner, node);
 	}
@@ -222,8 +224,28 @@ static void expand(struct inliner *inliner, struct function *function, struct no
 	for (size_t k = 0; k < (size_t)call->outs; k++)
 		if (call->out[k] && !direct[k])
 			identity(graph, mapped(&scope, body->outputs.at[k]), call->out[k], call);
-	function->open = false;
 	inliner->depth--;
+}
+
+static void expand(struct inliner *inliner, struct function *function, struct node *call)
+{
+	if (function->open)
+		fail(inliner->build, EXIT_INVALID, call->where, "function %.60s calls itself", function->name);
+	function->open = true;
+	merge_opsets(inliner, function->body);
+	place_body(inliner, function->body, call, function);
+	function->open = false;
+}
+
+/* In a text, `graph.NAME` is a call of the graph that the operator's attribute NAME holds. */
+static struct graph *graph_called(const struct inliner *inliner, const struct node *node)
+{
+	if (!inliner->owner || strcmp(node->domain, "graph"))
+		return NULL;
+	const struct attribute *attribute = node_attribute(inliner->owner, node->type);
+	if (!attribute || !attribute->g)
+		fail(inliner->build, EXIT_INVALID, node->where, "has no attribute %.60s that holds a graph", node->type);
+	return attribute->g;
 }
 
 static void process(struct inliner *inliner, struct node *node)
@@ -233,7 +255,12 @@ static void process(struct inliner *inliner, struct node *node)
 		expand(inliner, function, node);
 		return;
 	}
-	push(inliner->reader->build->arena, &node->graph->nodes, node);
+	struct graph *called = graph_called(inliner, node);
+	if (called) {
+		place_body(inliner, called, node, NULL);
+		return;
+	}
+	push(inliner->build->arena, &node->graph->nodes, node);
 	for (int i = 0; i < node->attribute_count; i++) {
 		struct attribute *a = &node->attributes[i];
 		if (a->g)
@@ -245,7 +272,7 @@ static void process(struct inliner *inliner, struct node *node)
 
 void functions_inline(struct reader *reader, struct graph *graph)
 {
-	struct inliner inliner = { .reader = reader, .main = graph, .room = 16 };
+	struct inliner inliner = { .build = reader->build, .main = graph, .room = 16 };
 	if (!reader->functions.count)
 		return;
 	while (inliner.room < 2 * reader->functions.count)
@@ -261,4 +288,16 @@ void functions_inline(struct reader *reader, struct graph *graph)
 		*slot = function;
 	}
 	inline_graph(&inliner, graph);
+}
+
+void function_place(struct node *call, const char *file, const char *text, size_t count, size_t *copied)
+{
+	struct reader reader = reader_new(call->graph->build, file, NULL, NULL);
+	reader_opset(&reader, "", NEWEST_OPSET);
+	struct function *function = read_text_function(&reader, text, count);
+	struct inliner inliner = { .build = reader.build, .main = call->graph, .copied = *copied, .owner = call };
+	while (inliner.main->outer)
+		inliner.main = inliner.main->outer;
+	expand(&inliner, function, call);
+	*copied = inliner.copied;
 }

@@ -584,20 +584,15 @@ static void parse_parameters(struct scan *s, struct function *function)
 	scan_want(s, '>');
 }
 
-static struct function *parse_function(struct scan *s)
+/* From the name on; the reader's opsets are in force inside. */
+static struct function *parse_function(struct scan *s, const struct header *header)
 {
 	struct reader *reader = s->reader;
 	value_list outputs = { 0 }, hints = { 0 };
-	__typeof__(reader->opsets) outer = reader->opsets; /* the function's own are in force inside */
-	memset(&reader->opsets, 0, sizeof reader->opsets);
-	struct header header = parse_header(s);
-	if (!reader->opsets.count)
-		memcpy(&reader->opsets, &outer, sizeof outer);
 	const char *name = scan_name(s);
 	if (!name)
 		scan_fail(s, "the name of a function belongs here");
-	struct function *function = function_new(reader, header.domain, name, header.overload);
-	reader->opsets = outer;
+	struct function *function = function_new(reader, header->domain, name, header->overload);
 	parse_parameters(s, function);
 	scan_want(s, '(');
 	parse_values(s, ')', "input", function->body, true, NULL);
@@ -610,6 +605,28 @@ static struct function *parse_function(struct scan *s)
 	return function;
 }
 
+static struct function *parse_model_function(struct scan *s)
+{
+	struct reader *reader = s->reader;
+	__typeof__(reader->opsets) outer = reader->opsets; /* the function's own are in force inside */
+	memset(&reader->opsets, 0, sizeof reader->opsets);
+	struct header header = parse_header(s);
+	if (!reader->opsets.count)
+		memcpy(&reader->opsets, &outer, sizeof outer);
+	struct function *function = parse_function(s, &header);
+	reader->opsets = outer;
+	return function;
+}
+
+struct function *read_text_function(struct reader *reader, const char *text, size_t count)
+{
+	struct scan s = { reader, text, text, text + count };
+	struct function *function = parse_function(&s, &(struct header){ .domain = "", .overload = "" });
+	if (scan_peek(&s) || s.at < s.end)
+		scan_fail(&s, "the end of the text belongs here");
+	return function;
+}
+
 struct graph *read_text(struct reader *reader, const char *text, size_t count)
 {
 	struct scan s = { reader, text, text, text + count };
@@ -619,7 +636,7 @@ struct graph *read_text(struct reader *reader, const char *text, size_t count)
 	reader_opsets_done(reader);
 	struct graph *graph = parse_graph(&s, scan_name(&s), NULL);
 	while (scan_peek(&s) || s.at < s.end) {
-		struct function *function = parse_function(&s);
+		struct function *function = parse_model_function(&s);
 		push(reader->build->arena, &reader->functions, function);
 	}
 	return graph;

@@ -100,6 +100,8 @@ const char *opaque_text(struct build *, const char *domain, const char *name);
 /* ---- onnx.c, onnx_text.c: a model to a graph and the reader's functions ---- */
 struct graph *read_model(struct reader *, const void *at, size_t bytes);
 struct graph *read_text(struct reader *, const char *text, size_t count);
+/* One function without a header, of the opsets that the reader has. */
+struct function *read_text_function(struct reader *, const char *text, size_t count);
 
 /* ---- functions.c ---- */
 /* Replaces every call of a model function by its body, as often as needed, in subgraphs too.  EXIT_INVALID where

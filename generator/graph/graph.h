@@ -95,6 +95,7 @@ struct graph {
 	VECTOR(struct use) uses;          /* while the graph is read: names without a tensor yet */
 	struct tensor_index *index;       /* name -> tensor; of `tensors` alone */
 	int depth;                        /* 0: the main graph */
+	const char *templates;            /* of the main graph: folder whose texts of operators come before those in the program; NULL: none */
 };
 
 /* ---- build.c ---- */

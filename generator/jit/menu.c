@@ -1,6 +1,6 @@
 /* menu.c: tables/scalars.h and a target's registers -> the C source of its menu, printed from templates/c/jit_menu.jinja. */
 #include "jit/jit.h"
-#include "emit/embedded.h"
+#include "base/embedded.h"
 #include <ctype.h>
 #include <stdlib.h>
 

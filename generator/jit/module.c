@@ -1,7 +1,7 @@
 /* module.c: the parts of a package -> a module descriptor in memory: the JIT's kernels and the text of package/module.jinja in one
  * program of libtcc, with the weights beside it. */
 #include "jit/jit.h"
-#include "emit/embedded.h"
+#include "base/embedded.h"
 #include "emit/package.h"
 #include <stdlib.h>
 

@@ -17,9 +17,12 @@ enum { SCALAR_NONE = -1 };
 #define PLAIN
 const struct op ops[] = {
 #define O(domain, name, since, family, scalar, ...) \
-	{ domain, name, since, SCALAR_##scalar, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, infer_##family, define_##family },
+	{ domain, name, since, SCALAR_##scalar, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, infer_##family, define_##family, NULL, 0, 0, 0 },
+#define T(domain, name, since, least, most, outs, ...) \
+	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, NULL, define_text, "onnx/" name ".jinja", least, most, outs },
 #include "tables/ops.h"
 #undef O
+#undef T
 };
 const int op_count = COUNT(ops);
 

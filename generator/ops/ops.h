@@ -25,7 +25,10 @@ struct op {
 	const struct attribute_row *attributes;      /* as tables/ops.h says; the last has no name */
 	void (*infer)(struct node *, const struct op *);
 	void (*define)(struct definer *, const struct op *);
+	const char *text;                 /* of an op that is a text: its template; `infer` is NULL then.  Else NULL */
+	int least, most, outs;            /* of a text: its inputs and outputs; ANY: as many as a node has */
 };
+enum { ANY = 1 << 20 };
 extern const struct op ops[];
 extern const int op_count;
 
@@ -126,11 +129,25 @@ const struct expr *expr1(struct definer *, enum scalar, const struct expr *);
 const struct expr *expr2(struct definer *, enum scalar, const struct expr *, const struct expr *);
 const struct expr *expr3(struct definer *, enum scalar, const struct expr *, const struct expr *, const struct expr *);
 
+/* ---- text.c: ops that are texts ---- */
+struct environment;
+struct texts {
+	struct environment *environment;  /* made by the first text */
+	size_t copied;                    /* of all texts of a graph */
+	int depth;                        /* texts within texts that are open now */
+};
+/* Puts the text of a node in its place: its nodes stand behind those of the node's graph, not yet inferred.  False where a type or extent of its inputs is
+ * not known: the node stays.  EXIT_INVALID and EXIT_UNSUPPORTED where the text refuses the node, EXIT_LIMIT where texts expand without end. */
+bool text_place(struct texts *, struct node *, const struct op *);
+void define_text(struct definer *, const struct op *);                   /* of a node that stayed: refuses it */
+
 /* ---- the families ---- */
+#define T(...)
 #define O(domain, name, since, family, ...) \
 	void infer_##family(struct node *, const struct op *); \
 	void define_##family(struct definer *, const struct op *);
 #include "tables/ops.h"
 #undef O
+#undef T
 
 #endif

@@ -1,6 +1,8 @@
 /* softmax.c: Softmax: the largest of a row, e^(x - largest), their sum, its reciprocal, the product.  Up to opset 12 a
- * row is all dimensions from `axis` on; later it is the one dimension. */
+ * row is all dimensions from `axis` on; later it is the one dimension.  A row of -inf alone gives NaN, and 0 by ingot's own Softmax: of attention, whose
+ * masks may leave a row nothing. */
 #include "ops/ops.h"
+#include <float.h>
 
 static void row_of(const struct node *node, int *from, int *to)
 {
@@ -21,7 +23,7 @@ void infer_softmax(struct node *node, const struct op *op)
 	infer_output_like(node, 0, node->in[0]);
 }
 
-static void define_either(struct definer *definer, bool logarithm)
+static void define_either(struct definer *definer, bool logarithm, bool masked)
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
@@ -40,6 +42,9 @@ static void define_either(struct definer *definer, bool logarithm)
 	struct definition *largest =
 	        definer_reduction(definer, definer_name(definer, "max"), rank, row_extents, REDUCE_MAX, to - from,
 	                          terms, NULL, expr_load(arena, x, term_at));
+	if (masked)
+		largest = definer_map(definer, definer_name(definer, "least"), rank, row_extents, expr2(definer, SCALAR_max,
+			definer_load(definer, largest, rank, at), expr_number(arena, x->type, x->type == DTYPE_F64 ? -DBL_MAX : -FLT_MAX)));
 	struct definition *power = definer_map(
 	        definer, definer_name(definer, "exp"), rank, extents,
 	        expr1(definer, SCALAR_exp_below,
@@ -53,15 +58,16 @@ static void define_either(struct definer *definer, bool logarithm)
 			expr2(definer, SCALAR_sub, expr_load(arena, x, at), definer_load(definer, largest, rank, at)), definer_load(definer, off, rank, at)));
 		return;
 	}
-	struct definition *scale = definer_map(
-	        definer, definer_name(definer, "scale"), rank, row_extents,
-	        expr2(definer, SCALAR_div, expr_number(arena, x->type, 1), definer_load(definer, sum, rank, at)));
+	const struct expr *one = expr_number(arena, x->type, 1), *divisor = definer_load(definer, sum, rank, at);
+	if (masked)                                               /* from 1 up, or 0 */
+		divisor = expr2(definer, SCALAR_max, divisor, one);
+	struct definition *scale = definer_map(definer, definer_name(definer, "scale"), rank, row_extents, expr2(definer, SCALAR_div, one, divisor));
 	definer_out_map(
 	        definer, 0,
 	        expr2(definer, SCALAR_mul, expr_load(arena, power, at), definer_load(definer, scale, rank, at)));
 }
 
-void define_softmax(struct definer *definer, const struct op *op) { (void)op, define_either(definer, false); }
+void define_softmax(struct definer *definer, const struct op *op) { define_either(definer, false, *op->domain); }
 
 void infer_log_softmax(struct node *node, const struct op *op) { infer_softmax(node, op); }
-void define_log_softmax(struct definer *definer, const struct op *op) { (void)op, define_either(definer, true); }
+void define_log_softmax(struct definer *definer, const struct op *op) { (void)op, define_either(definer, true, false); }

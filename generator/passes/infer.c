@@ -1,6 +1,6 @@
 /* infer.c: graph -> graph.  One walk over the nodes in order: types and shapes of each node's outputs, then, where all
  * of its inputs are constant, their values at once, so that arithmetic on shapes is there when the next node asks for
- * it. Needs topological order.  Keeps it.  Leaves no node whose outputs are all constant, but for those too large to
+ * it. An op that is a text gives way to its nodes, which are walked in turn. Needs topological order.  Keeps it.  Leaves no node whose outputs are all constant, but for those too large to
  * keep. */
 #include "passes/passes.h"
 #include "ops/ops.h"
@@ -72,9 +72,9 @@ static bool is_constant(const struct node *node)
 	return true;
 }
 
-static bool infer_one(struct node *node)
+/* Whether it is constant. */
+static bool infer_one(struct node *node, const struct op *op)
 {
-	const struct op *op = op_of(node);
 	op->infer(node, op);
 	if (!is_constant(node) && !fold(node, op))
 		return false;
@@ -86,11 +86,32 @@ static bool infer_one(struct node *node)
 	return true;
 }
 
+static void infer(struct texts *texts, struct node *node)
+{
+	struct graph *graph = node->graph;
+	const struct op *op = op_of(node);
+	size_t before = graph->nodes.count;
+	if (!op->text ? !infer_one(node, op) : !text_place(texts, node, op)) {
+		push(graph->build->arena, &graph->nodes, node);
+		return;
+	}
+	/* The nodes of its text, each in turn; they may be texts too. */
+	size_t count = graph->nodes.count - before;
+	struct node **nodes = new_array(graph->build->arena, struct node *, count);
+	if (count)
+		memcpy(nodes, graph->nodes.at + before, count * sizeof *nodes);
+	graph->nodes.count = before;
+	texts->depth++;
+	for (size_t i = 0; i < count; i++)
+		infer(texts, nodes[i]);
+	texts->depth--;
+}
+
 void pass_infer(struct graph *graph)
 {
-	size_t kept = 0;
-	for (size_t i = 0; i < graph->nodes.count; i++)
-		if (!infer_one(graph->nodes.at[i]))
-			graph->nodes.at[kept++] = graph->nodes.at[i];
-	graph->nodes.count = kept;
+	struct texts texts = { 0 };
+	__typeof__(graph->nodes) nodes = graph->nodes;
+	memset(&graph->nodes, 0, sizeof graph->nodes);
+	for (size_t i = 0; i < nodes.count; i++)
+		infer(&texts, nodes.at[i]);
 }

@@ -6,6 +6,11 @@
  * link error.  scalar: for elementwise families, the row of scalars.h; else NONE.  attributes: PLAIN, or those that a node may
  * have, side by side, each with the versions that have it and its default there (one that changes has two):
  *
+ *     T(domain, name, since, least, most, outs, attributes)
+ *
+ * an op that is a text: templates/onnx/NAME.jinja says what it is in terms of others.  It has `least` to `most` inputs, the first `least` of them there, and
+ * up to `outs` outputs; ANY: as many as a node has.
+ *
  *     INT("axis", TO(12), 1) INT("axis", FROM(13), -1)    FLOAT("alpha", ALL, 0.01)    STRING("auto_pad", ALL, "NOTSET")
  *     A(INTS, "pads", ALL)                                of a kind without default: INT FLOAT STRING INTS FLOATS STRINGS TENSOR …
  *     OLD_BROADCAST    OLD_INPLACE                        `broadcast` and `axis` up to opset 6; `consumed_inputs` up to 5, which says nothing
@@ -179,6 +184,53 @@ O("", "QuantizeLinear", 10, quantise, NONE, INT("axis", FROM(13), 1) INT("satura
 	INT("output_dtype", FROM(21), 0) INT("precision", FROM(23), 0))
 O("", "DequantizeLinear", 10, dequantise, NONE, INT("axis", FROM(13), 1) INT("block_size", FROM(21), 0) INT("output_dtype", FROM(23), 0))
 
-/* our own: what simplification makes of several nodes */
+/* texts: normalisations */
+T("", "InstanceNormalization", 1, 3, 3, 1, FLOAT("epsilon", ALL, 1e-5) OLD_INPLACE)
+T("", "GroupNormalization",   18, 3, 3, 1, FLOAT("epsilon", ALL, 1e-5) A(INT, "num_groups", ALL) INT("stash_type", FROM(21), 1))
+T("", "RMSNormalization",     23, 2, 2, 1, FLOAT("epsilon", ALL, 1e-5) INT("axis", ALL, -1) INT("stash_type", ALL, 1))
+T("", "LpNormalization",       1, 1, 1, 1, INT("axis", ALL, -1) INT("p", ALL, 2))
+T("", "MeanVarianceNormalization", 9, 1, 1, 1, A(INTS, "axes", ALL))
+
+/* texts: attention */
+T("", "Attention", 23, 3, 7, 4, INT("is_causal", ALL, 0) A(INT, "kv_num_heads", ALL) A(INT, "q_num_heads", ALL) INT("qk_matmul_output_mode", ALL, 0)
+	A(FLOAT, "scale", ALL) FLOAT("softcap", ALL, 0) A(INT, "softmax_precision", ALL) INT("left_window_size", FROM(25), -1)
+	INT("right_window_size", FROM(25), -1))
+T("ai.onnx.preview", "FlexAttention", 1, 3, 3, 1, A(GRAPH, "score_mod", ALL) A(GRAPH, "prob_mod", ALL) A(FLOAT, "scale", ALL)
+	A(INT, "softmax_precision", ALL))
+T("", "RotaryEmbedding",     23, 3, 4, 1, INT("interleaved", ALL, 0) A(INT, "num_heads", ALL) INT("rotary_embedding_dim", ALL, 0))
+T("", "CausalConvWithState", 27, 2, 4, 2, STRING("activation", ALL, "none"))
+
+/* texts: elsewhere and otherwise arranged */
+T("", "DepthToSpace",  1, 1, 1, 1, A(INT, "blocksize", ALL) STRING("mode", FROM(11), "DCR"))
+T("", "SpaceToDepth",  1, 1, 1, 1, A(INT, "blocksize", ALL) STRING("mode", FROM(28), "DCR"))
+T("", "CenterCropPad", 18, 2, 2, 1, A(INTS, "axes", ALL))
+T("", "Upsample",      1, 1, 2, 1, STRING("mode", ALL, "nearest") A(FLOAT, "height_scale", TO(6)) A(FLOAT, "width_scale", TO(6)) A(FLOATS, "scales", SPAN(7, 8)))
+T("", "Hardmax",       1, 1, 1, 1, INT("axis", TO(12), 1) INT("axis", FROM(13), -1))
+T("", "AffineGrid",   20, 2, 2, 1, INT("align_corners", ALL, 0))
+
+/* texts: signals */
+T("", "BlackmanWindow",  17, 1, 1, 1, INT("output_datatype", ALL, 1) INT("periodic", ALL, 1))
+T("", "HammingWindow",   17, 1, 1, 1, INT("output_datatype", ALL, 1) INT("periodic", ALL, 1))
+T("", "HannWindow",      17, 1, 1, 1, INT("output_datatype", ALL, 1) INT("periodic", ALL, 1))
+T("", "MelWeightMatrix", 17, 5, 5, 1, INT("output_datatype", ALL, 1))
+T("", "STFT",            17, 2, 4, 1, INT("onesided", ALL, 1))
+
+/* texts: integers for floats */
+T("", "DynamicQuantizeLinear", 11, 1, 1, 3, PLAIN)
+T("", "QLinearConv",   10, 8, 9, 1, STRING("auto_pad", ALL, "NOTSET") A(INTS, "dilations", ALL) INT("group", ALL, 1) A(INTS, "kernel_shape", ALL)
+	A(INTS, "pads", ALL) A(INTS, "strides", ALL))
+T("", "QLinearMatMul", 10, 8, 8, 1, PLAIN)
+
+/* texts: losses and training; determinants */
+T("", "NegativeLogLikelihoodLoss", 12, 2, 3, 1, A(INT, "ignore_index", ALL) STRING("reduction", ALL, "mean"))
+T("", "SoftmaxCrossEntropyLoss",   12, 2, 3, 2, A(INT, "ignore_index", ALL) STRING("reduction", ALL, "mean"))
+T("ai.onnx.preview.training", "Adagrad", 1, 5, ANY, ANY, FLOAT("decay_factor", ALL, 0) FLOAT("epsilon", ALL, 1e-6) FLOAT("norm_coefficient", ALL, 0))
+T("ai.onnx.preview.training", "Adam",    1, 6, ANY, ANY, FLOAT("alpha", ALL, 0.9) FLOAT("beta", ALL, 0.999) FLOAT("epsilon", ALL, 1e-6)
+	FLOAT("norm_coefficient", ALL, 0) FLOAT("norm_coefficient_post", ALL, 0))
+T("ai.onnx.preview.training", "Momentum", 1, 5, ANY, ANY, A(FLOAT, "alpha", ALL) A(FLOAT, "beta", ALL) A(STRING, "mode", ALL) A(FLOAT, "norm_coefficient", ALL))
+T("", "Det", 11, 1, 1, 1, PLAIN)
+
+/* our own: what simplification makes of several nodes, and texts are made of */
 O("ingot", "Gelu",   1, gelu,   NONE, STRING("approximate", ALL, "none"))
 O("ingot", "MatMul", 1, matmul, NONE, PLAIN)          /* a third input: a bias for each column */
+O("ingot", "Softmax", 1, softmax, NONE, INT("axis", ALL, -1))   /* a row of -inf alone gives 0 */

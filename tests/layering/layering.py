@@ -11,7 +11,7 @@ SEES = {"template": {"base", "template"}, "base": {"base", "tables"}, "tables": 
 # ingot/NAME.h of the runtime: what is compiled into the generator too, or said by both sides; and from which folder on.
 SHARED, SHARED_FROM = {"abi", "mode", "names", "plan"}, "kernels"
 # ingot/NAME.h of the generator's own library.
-OWN = {"template": {"template", "emit", "jit", "cli", ""}, "ingot": {""}}
+OWN = {"template": {"template", "ops", "emit", "jit", "cli", ""}, "ingot": {""}}
 # What backends/ see: facts and base; the compilers' own headers.
 BACKENDS = {"tables", "base", "backends"}
 

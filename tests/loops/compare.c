@@ -5,7 +5,7 @@
  *
  * Inputs are plain numbers, then also NaN, inf, -0 and denormals; blocks are run one by one, from the last to the first. */
 #include "backends/backends.h"
-#include "emit/embedded.h"
+#include "base/embedded.h"
 #include "emit/emit.h"
 #include "kernels.h"
 #include "loops/loops.h"

@@ -3,7 +3,7 @@
  *     loops_speed [TARGET [COMPILER [ALSO.so]]]     best and median of many calls of all blocks, one thread, data where it stays
  *
  * ALSO.so may hold functions of the same kernels by another hand, `other_NAME(x0 … y)`, which take turns with ours. */
-#include "emit/embedded.h"
+#include "base/embedded.h"
 #include "emit/emit.h"
 #include "kernels.h"
 #include "loops/loops.h"

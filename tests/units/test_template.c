@@ -1,7 +1,7 @@
 /* test_template.c: the C side of templates: values, functions, filters, tests and objects in C; errors, limits. */
 #include "unit.h"
 #include "ingot/template.h"
-#include "emit/embedded.h"
+#include "base/embedded.h"
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-# embed.cmake: the files below FOLDER -> OUTPUT, a C file with the table TABLE that emit/embedded.h declares.  ALSO: a second folder, whose
+# embed.cmake: the files below FOLDER -> OUTPUT, a C file with the table TABLE that base/embedded.h declares.  ALSO: a second folder, whose
 # files get PREFIX before their names.
 file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*)
 set(also "")
@@ -23,5 +23,5 @@ foreach(file ${files})
   string(APPEND rows "\t{ \"${file}\", file_${number}, sizeof file_${number} - 1 },\n")
   math(EXPR number "${number} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "/* The files below ${TABLE}'s folder, by name. */\n#include \"emit/embedded.h\"\n\n${arrays}\n"
+file(WRITE ${OUTPUT} "/* The files below ${TABLE}'s folder, by name. */\n#include \"base/embedded.h\"\n\n${arrays}\n"
   "const struct embedded_file ${TABLE}_files[] = {\n${rows}\t{ 0, 0, 0 },\n};\nconst size_t ${TABLE}_count = ${number};\n")

@@ -1,5 +1,5 @@
 /* embedded.c: the name of a template -> its source, from the user's directory or from the library. */
-#include "emit/embedded.h"
+#include "base/embedded.h"
 #include <sys/stat.h>
 
 const struct embedded_file *embedded_find(const char *name)

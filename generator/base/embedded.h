@@ -6,8 +6,8 @@
  * A template is looked for below `directory` first, then among the built-in ones, by its name below templates/:
  * "c/convolution.jinja".  So a user overrides one by one; with "built-in/" before its name, a template that overrides
  * another can include it. */
-#ifndef EMIT_EMBEDDED_H
-#define EMIT_EMBEDDED_H
+#ifndef BASE_EMBEDDED_H
+#define BASE_EMBEDDED_H
 
 #include "base/base.h"
 

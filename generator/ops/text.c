@@ -1,0 +1,211 @@
+/* text.c: a node whose op is a text -> the nodes of that text.  templates/onnx/NAME.jinja is a function in ONNX text, in the newest opset, and is rendered
+ * anew for each node.  What a text is given:
+ *
+ *     opset               the version of the op's domain that the node is of
+ *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, size, value}: type as text has it, and ONNX's number of it;
+ *                         none where absent; size: of all elements; value: the elements of a constant of up to VALUES_MOST integers or floats, else none
+ *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether they are there
+ *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet (exit 4)
+ *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
+ */
+#include "ops/ops.h"
+#include "base/embedded.h"
+#include "frontends/frontends.h"
+#include "ingot/template.h"
+#include <inttypes.h>
+
+enum { VALUES_MOST = 4096, DEPTH_MOST = 16, TEXT_MOST = 4 << 20 };
+static const int64_t rounds_most = 1 << 20, memory_most = 64 << 20;
+
+/* ---- what a text sees ---- */
+static struct value elements_of(struct arena *arena, const struct tensor *tensor, size_t count)
+{
+	enum dtype_class class = dtypes[tensor->type].class;
+	bool is_float = tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64;
+	if (!tensor->data || count > VALUES_MOST || (!is_float && class != CLASS_INT && class != CLASS_UINT && class != CLASS_BOOL))
+		return value_none();
+	struct value list = value_list(arena);
+	for (size_t i = 0; i < count; i++)
+		value_list_add(list, is_float ? value_float(tensor_float(tensor, i)) : value_int(tensor_int(tensor, i)));
+	return list;
+}
+
+static struct value describe(struct arena *arena, const struct tensor *tensor)
+{
+	static const char *const members[] = { "type", "code", "rank", "dims", "size", "value" };
+	struct value dict = value_dict(arena);
+	value_dict_set(dict, "present", value_bool(tensor));
+	for (size_t i = 0; i < COUNT(members); i++)
+		value_dict_set(dict, members[i], value_none());
+	if (!tensor || !tensor_is_known(tensor))
+		return dict;
+	struct value dims = value_list(arena);
+	for (int d = 0; d < tensor->rank; d++)
+		value_list_add(dims, value_int(tensor->dims[d].extent));
+	int64_t size = tensor_elements(tensor->graph->build, tensor);
+	value_dict_set(dict, "type", value_string(dtypes[tensor->type].text));
+	value_dict_set(dict, "code", value_int(tensor->type));
+	value_dict_set(dict, "rank", value_int(tensor->rank));
+	value_dict_set(dict, "dims", dims);
+	value_dict_set(dict, "size", value_int(size));
+	value_dict_set(dict, "value", elements_of(arena, tensor, (size_t)size));
+	return dict;
+}
+
+static struct value tensors_of(struct arena *arena, int count, int there, struct tensor *const *at)
+{
+	struct value list = value_list(arena);
+	for (int i = 0; i < (count == ANY ? there : count); i++)
+		value_list_add(list, describe(arena, i < there ? at[i] : NULL));
+	return list;
+}
+
+static struct value attribute_value(struct arena *arena, const struct attribute *a)
+{
+	struct value list = value_list(arena);
+	switch (a->kind) {
+	case ATTRIBUTE_FLOAT:
+		return value_float(a->f);
+	case ATTRIBUTE_INT:
+		return value_int(a->i);
+	case ATTRIBUTE_STRING:
+		return value_copy(arena, a->s.at, a->s.count);
+	case ATTRIBUTE_FLOATS: case ATTRIBUTE_INTS:
+		for (size_t i = 0; i < a->count; i++)
+			value_list_add(list, a->floats ? value_float(a->floats[i]) : value_int(a->ints[i]));
+		return list;
+	case ATTRIBUTE_STRINGS:
+		for (size_t i = 0; i < a->count; i++)
+			value_list_add(list, value_copy(arena, a->strings[i].at, a->strings[i].count));
+		return list;
+	default:
+		return value_bool(true);
+	}
+}
+
+static struct value default_value(const struct attribute_row *row)
+{
+	if (!row->has_default)
+		return row->kind == ATTRIBUTE_GRAPH || row->kind == ATTRIBUTE_TENSOR ? value_bool(false) : value_none();
+	return row->string ? value_string(row->string) : row->kind == ATTRIBUTE_INT ? value_int((int64_t)row->number) : value_float((float)row->number);
+}
+
+/* Rows of the node's version come last, as what they say counts. */
+static void set_attributes(struct arena *arena, struct value globals, const struct node *node, const struct op *op)
+{
+	for (int ours = 0; ours < 2; ours++)
+		for (const struct attribute_row *row = op->attributes; row->name; row++)
+			if (ours == (row->from <= node->since && node->since <= row->to))
+				value_dict_set(globals, row->name, default_value(row));
+	for (int i = 0; i < node->attribute_count; i++)
+		value_dict_set(globals, node->attributes[i].name, attribute_value(arena, &node->attributes[i]));
+}
+
+/* ---- what a text may say ---- */
+struct rendering { const struct node *node; const char *refusal; };
+
+/* The message is the node's alone: where the text stands that says it is nothing to the user. */
+static void refuse(struct template_call *call, enum exit_code code, const char *message)
+{
+	struct rendering *rendering = call->user;
+	rendering->refusal = message;
+	node_fail(rendering->node, code, "%s", message);
+}
+
+static struct value refuse_unless(struct template_call *call, enum exit_code code)
+{
+	if (!call_bool(call, 0, false))
+		refuse(call, code, call_string(call, 1, ""));
+	return value_string("");
+}
+
+static struct value want(struct template_call *call) { return refuse_unless(call, EXIT_INVALID); }
+static struct value able(struct template_call *call) { return refuse_unless(call, EXIT_UNSUPPORTED); }
+
+static struct value axis_of(struct template_call *call)
+{
+	int64_t axis = call_int(call, 0, 0), rank = call_int(call, 1, 0);
+	if (axis < -rank || axis >= rank)
+		refuse(call, EXIT_INVALID, arena_printf(call->arena, "axis %" PRId64 " of %" PRId64 " dimensions, [%" PRId64 ", %" PRId64 ") is right", axis, rank, -rank, rank));
+	return value_int(axis < 0 ? axis + rank : axis);
+}
+
+/* ---- */
+static struct environment *environment_of(struct texts *texts, const struct node *node)
+{
+	struct build *build = node->graph->build;
+	const struct graph *main = node->graph;
+	while (main->outer)
+		main = main->outer;
+	if (!texts->environment) {
+		struct template_places *places = new(build->arena, struct template_places);
+		struct template_settings settings = template_settings_kernels;
+		places->directory = main->templates;
+		settings.output_limit = TEXT_MOST;
+		settings.memory_limit = (size_t)memory_most;
+		settings.loop_limit = (size_t)rounds_most;
+		texts->environment = environment_new(build, build->arena, &settings, load_embedded, places);
+	}
+	return texts->environment;
+}
+
+/* Whatever fails inside comes by here: texts are kept by malloc, and the message names the user's node. */
+static struct bytes rendered(struct environment *environment, const struct rendering *rendering, const char *name, struct value globals)
+{
+	struct build *build = rendering->node->graph->build;
+	jmp_buf *out = build->out, mine;
+	struct text *text = new(build->arena, struct text);
+	struct bytes bytes = { "", 0 };
+	text_init(text, build);
+	build->out = &mine;
+	if (setjmp(mine)) {
+		text_release(text);
+		build->out = out;
+		build->detailed = !rendering->refusal;
+		const char *message = rendering->refusal ? rendering->refusal : arena_copy(build->arena, build->message, strlen(build->message));
+		node_fail(rendering->node, build->code, "%s", message);
+	}
+	template_render(environment, name, globals, text);
+	if (text->count)
+		bytes = (struct bytes){ arena_copy(build->arena, text->at, text->count), text->count };
+	build->out = out;
+	text_release(text);
+	return bytes;
+}
+
+static bool all_known(const struct node *node)
+{
+	for (int i = 0; i < node->ins; i++)
+		if (node->in[i] && !tensor_is_known(node->in[i]))
+			return false;
+	return true;
+}
+
+bool text_place(struct texts *texts, struct node *node, const struct op *op)
+{
+	struct build *build = node->graph->build;
+	struct arena *arena = build->arena;
+	infer_counts(node, op->least, op->most, op->outs);
+	if (!all_known(node))
+		return false;
+	if (texts->depth > DEPTH_MOST)
+		node_fail(node, EXIT_LIMIT, "the texts of operators stand in each other deeper than %d: %s", DEPTH_MOST, op->text);
+	struct value globals = value_dict(arena);
+	set_attributes(arena, globals, node, op);
+	value_dict_set(globals, "opset", value_int(node->since));
+	value_dict_set(globals, "inputs", tensors_of(arena, op->most, node->ins, node->in));
+	value_dict_set(globals, "outputs", tensors_of(arena, op->outs, node->outs, node->out));
+	struct rendering *rendering = new(arena, struct rendering);
+	rendering->node = node;
+	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
+	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
+	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
+	struct bytes text = rendered(environment_of(texts, node), rendering, op->text, globals);
+	function_place(node, op->text, text.at, text.count, &texts->copied);
+	return true;
+}
+
+void define_text(struct definer *definer, const struct op *op)
+{
+	node_fail(definer->node, EXIT_UNSUPPORTED, "%s of an input whose type or shape depends on data", op->name);
+}
