@@ -260,6 +260,23 @@ static void restrict_product(struct restricting *r, const struct contraction *c,
 		restricted(r, c->result);
 }
 
+/* The last product's result, where it is its sums alone under other extents (heads of a group, side by side): the sums lie there themselves.  Their
+ * strides, by the root's variables. */
+static bool lies_as_root(const struct contraction *c, int64_t *stride)
+{
+	const struct expr *body = c->result->body;
+	if (c->result == c->root || c->result->reduce != REDUCE_NONE || body->kind != EXPR_LOAD || body->of != c->root)
+		return false;
+	memset(stride, 0, MAX_RANK * sizeof *stride);
+	for (int d = 0; d < c->result->rank; d++) {
+		if (!index_is_affine(c->store_at[d]))
+			return false;
+		for (int v = 0; v < c->root->rank; v++)
+			stride[v] += index_factor(c->store_at[d], v) * placed(c->result)->stride[d];
+	}
+	return true;
+}
+
 /* Rows of a block: as many as scratch in L2 has room for, and fewer where there would be too few blocks; balanced.  0: none. */
 static int64_t rows_of(const struct lowered *lowered, const struct links *l, const int64_t *extents, int axes)
 {
@@ -301,8 +318,16 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	memcpy(r.var, rows, sizeof r.var);
 	for (size_t m = 0; r.possible && m < l->step[1]->members.count; m++)
 		restricted(&r, l->step[1]->members.at[m]);
-	if (r.possible)
+	int stored[MAX_RANK];
+	int64_t strides[MAX_RANK];
+	bool as_root = r.possible && !find_stored(last, chain->axes, roots[1], stored) && lies_as_root(last, strides);
+	if (as_root) {
+		memcpy(r.var, roots[1], sizeof r.var);
+		restricted(&r, last->root);
+	} else if (r.possible) {
+		memcpy(strides, placed(last->result)->stride, sizeof strides);
 		restrict_product(&r, last, roots[1]);
+	}
 	if (!r.possible)
 		return NULL;
 
@@ -311,9 +336,9 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	struct chain_tensor out = { made, last->result, { 0 } };
 	made->is_output = true;
 	*placed(made) = (struct placed){ .of = *made, .mode = MODE_HOSTED, .bytes = placed(last->result)->bytes, .offset = -1, .first = -1, .last = -1 };
-	memcpy(placed(made)->stride, placed(last->result)->stride, sizeof placed(made)->stride);
+	memcpy(placed(made)->stride, strides, sizeof strides);
 	for (int x = 0; x < chain->axes; x++)
-		out.step[x] = placed(last->result)->stride[r.var[x]];
+		out.step[x] = strides[r.var[x]];
 	push(arena, &chain->tensors, out);
 	push(arena, &r.program->outputs, made);
 

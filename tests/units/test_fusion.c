@@ -3,7 +3,7 @@
 #include "pipeline.h"
 #include <string.h>
 
-#define HEADER "<\n\tir_version: 8,\n\topset_import: [\"\" : 17]\n>\n"
+#define HEADER "<\n\tir_version: 10,\n\topset_import: [\"\" : 24]\n>\n"
 
 static size_t kernels_of(const char *text, const char *cpu, int64_t *blocks)
 {
@@ -38,6 +38,16 @@ static const struct { const char *what, *text; } one[] = {
 	  "f = Squeeze (n)  y = Add (f, add) }" },
 	{ "the mean of an image, flattened",
 	  "g (float[2,16,5,5] x) => (float[2,16] y) { m = GlobalAveragePool (x)  f = Flatten (m)  y = Relu (f) }" },
+	{ "attention, written out",
+	  "g (float[1,4,64,32] q, float[1,4,32,64] k, float[1,4,64,32] v, float[64,64] m) => (float[1,4,64,32] y)\n"
+	  "{ s = MatMul (q, k)  t = Add (s, m)  p = Softmax (t)  y = MatMul (p, v) }" },
+	{ "attention", "g (float[1,4,64,32] q, float[1,4,64,32] k, float[1,4,64,32] v) => (float[1,4,64,32] y) { y = Attention (q, k, v) }" },
+	{ "attention with a mask added",
+	  "g (float[1,4,64,32] q, float[1,4,64,32] k, float[1,4,64,32] v, float[64,64] m) => (float[1,4,64,32] y) { y = Attention <softcap = 20.0> (q, k, v, m) }" },
+	{ "attention with a mask and causal",
+	  "g (float[1,4,64,32] q, float[1,4,64,32] k, float[1,4,64,32] v, bool[1,4,64,64] m) => (float[1,4,64,32] y) { y = Attention <is_causal = 1> (q, k, v, m) }" },
+	{ "attention of groups",
+	  "g (float[1,8,64,32] q, float[1,2,64,32] k, float[1,2,64,32] v, bool[1,1,64,64] m) => (float[1,8,64,32] y) { y = Attention (q, k, v, m) }" },
 	{ "softmax", "g (float[8,32] x) => (float[8,32] y) { y = Softmax (x) }" },
 };
 
