@@ -31,6 +31,11 @@ def heads(n, s, h, d, mask="", constants=""):
                  "float scale = {0.25}" + constants)
 
 
+def attention(q, k, more="", node="y = Attention (q, k, k)"):
+    """The operator, which is a text."""
+    return graph(f"float[{q}] q, float[{k}] k{more}", f"float[{q}] y", node).replace('"" : 17', '"" : 24')
+
+
 def wide(rows, terms, columns, ending="y = Identity (s)", more=""):
     """A product of so many terms that they are taken in passes; `w` and `b` are constants."""
     return graph(f"float[{rows},{terms}] x{more}", f"float[{rows},{columns}] y", f"s = MatMul (x, w) {ending}",
@@ -64,6 +69,11 @@ ATTENTIONS = {
                      "s = MatMul (q, k) w = Softmax (s) h = MatMul (w, v) a = Add (h, more) y = Relu (a)"), 1),
     "two": (graph("float[2,40,16] x, float[2,16,40] k", "float[2,40,16] y",
                   "s = MatMul (x, k) w = Softmax (s) h = MatMul (w, x) s2 = MatMul (h, k) w2 = Softmax (s2) y = MatMul (w2, h)"), 2),
+    "text": (attention("2,3,40,28", "2,3,50,28"), 1),
+    "text_causal": (attention("1,2,61,32", "1,2,61,32", node="y = Attention <is_causal = 1> (q, k, k)"), 1),
+    "text_masked": (attention("2,3,40,28", "2,3,50,28", ", float[2,1,40,50] m", "y = Attention <softcap = 2.0> (q, k, k, m)"), 1),
+    "text_groups": (attention("2,6,40,28", "2,2,50,28", ", float[1,6,40,50] m", "y = Attention (q, k, k, m)"), 1),
+    "text_groups_causal": (attention("1,8,33,16", "1,2,47,16", node="y = Attention <is_causal = 1> (q, k, k)"), 1),
     "mean": (graph("float[40,12] q, float[12,50] k, float[50,16] v", "float[40,16] y",       # rows that are no softmax
                    "s = MatMul (q, k) m = ReduceMean <axes = [1]> (s) c = Sub (s, m) e = Tanh (c) f = ReduceMean <axes = [1]> (e) w = Sub (e, f) y = MatMul (w, v)"), 1),
     # Where scores or weights are wanted, or read by somebody else, they have to be there.
