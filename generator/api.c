@@ -66,10 +66,11 @@ static void describe(struct ingot_model *m)
 
 static void fix(struct port *port, const struct definition *d, const char *name)
 {
-	port->tensor = (struct ingot_tensor){ .name = name, .type = (int)d->type, .rank = d->rank,
+	const struct shown shown = definition_shown(d);
+	port->tensor = (struct ingot_tensor){ .name = name, .type = (int)shown.type, .rank = shown.rank,
 		.bytes = dtype_bytes(d->type, (size_t)definition_elements(d)) };
-	for (int v = 0; v < d->rank; v++)
-		port->tensor.dims[v] = d->extents[v];
+	for (int v = 0; v < shown.rank; v++)
+		port->tensor.dims[v] = shown.extents[v];
 }
 
 static void fix_ports(struct ingot_model *m)

@@ -226,8 +226,8 @@ void npy_print(struct text *out, enum dtype type, int rank, const int64_t *exten
 {
 	const struct dtype_row *row = &dtypes[type];
 	char header[512], descr[32];
-	size_t bytes = (size_t)row->bits / 8;
-	if (row->bits < 8)
+	size_t bytes = (size_t)(row->bits + 7) / 8;
+	if (!row->bits)
 		fail(out->build, EXIT_UNSUPPORTED, NULL, ".npy has no elements of %s", row->text);
 	if (*row->numpy)
 		snprintf(descr, sizeof descr, "%s", row->numpy);

@@ -34,11 +34,12 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 	if (data->outputs.count != program->outputs.count)
 		fail(build, EXIT_DIFFERENT, data->path, "%zu outputs, the model has %zu", data->outputs.count, program->outputs.count);
 	for (size_t i = 0; i < program->outputs.count; i++) {
+		const struct shown shown = definition_shown(program->outputs.at[i]);
 		struct comparison c = data_compare(build, &data->outputs.at[i], program->outputs.at[i], outputs[i], data->backend);
 		if (!cli->json)
 			printf("%s %s: %s%s (largest difference %.3g%s)\n", c.right ? "ok" : "DIFFERENT", names[i], c.right ? "within tolerance" : c.why,
 				c.nonfinite ? ", non-finite values compared" : "", c.worst, c.worst > 0 ? arena_printf(build->arena, " of %.3g allowed", c.allowed) : "");
-		uint64_t hash = data_hash(build, program->outputs.at[i]->type, outputs[i], definition_elements(program->outputs.at[i]));
+		uint64_t hash = data_hash(build, shown.type, outputs[i], shown_elements(&shown));
 		json_array_append_new(report, json_pack("{s:s,s:b,s:f,s:f,s:s,s:s,s:s}", "output", names[i], "right", c.right, "worst", c.worst,
 			"allowed", c.allowed, "why", c.why, "data", data->path, "bits", arena_printf(build->arena, "%016llx", (unsigned long long)hash)));
 		right &= c.right;

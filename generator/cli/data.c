@@ -1,6 +1,7 @@
 /* data.c: reads a test's data and compares outputs with it. */
 #include "cli/data.h"
 #include "base/npz.h"
+#include "definitions/narrow.h"
 #include "frontends/frontends.h"
 #include <jansson.h>
 #include <math.h>
@@ -138,9 +139,24 @@ static const char *array_text(struct build *build, const struct array *array)
 	return tensor_text(build, array->type, &shape);
 }
 
+/* NumPy's byte for each element below 8 bits. */
+static void pack(struct build *build, struct array *array, int bits)
+{
+	const uint8_t *from = array->data;
+	uint8_t *to = arena_array(build->arena, (array->bytes * (size_t)bits + 7) / 8 + 1, 1);
+	for (size_t i = 0; i < array->bytes; i++)
+		for (size_t b = 0, at = i * (size_t)bits; b < (size_t)bits; b++)
+			to[(at + b) / 8] |= (uint8_t)((from[i] >> b & 1u) << ((at + b) % 8));
+	array->data = to;
+	array->bytes = (array->bytes * (size_t)bits + 7) / 8;
+}
+
 void data_fit(struct build *build, enum exit_code code, struct array *array, const struct tensor *input)
 {
-	bool raw = array->type == DTYPE_NONE && !*dtypes[input->type].numpy && (size_t)dtypes[input->type].bits == 8 * array->item;
+	const struct dtype_row *row = &dtypes[input->type];
+	bool raw = array->type == DTYPE_NONE && !*row->numpy && row->bits && (size_t)(row->bits + 7) / 8 == array->item;
+	if (raw && row->bits < 8)
+		pack(build, array, row->bits);
 	array->type = raw ? input->type : array->type;        /* NumPy has no word for it */
 	bool same = array->type == input->type && (input->rank < 0 || array->rank == input->rank);
 	for (int d = 0; same && d < array->rank && input->rank >= 0; d++)
@@ -157,34 +173,7 @@ void data_bind(struct graph *graph, const struct data *data)
 }
 
 /* ---- comparing ---- */
-/* A float of few bits: sign, exponent, mantissa, from the top.  With `finite` its largest exponent holds numbers too. */
-struct small { int exponent, mantissa, bias; bool has_sign, finite; };
-static const struct small smalls[DTYPE_COUNT] = {
-	[DTYPE_F16] = { 5, 10, 15, true, false }, [DTYPE_BF16] = { 8, 7, 127, true, false },
-	[DTYPE_F8E4M3FN] = { 4, 3, 7, true, true }, [DTYPE_F8E4M3FNUZ] = { 4, 3, 8, true, true },
-	[DTYPE_F8E5M2] = { 5, 2, 15, true, false }, [DTYPE_F8E5M2FNUZ] = { 5, 2, 16, true, true },
-	[DTYPE_F4E2M1] = { 2, 1, 1, true, true }, [DTYPE_F6E2M3] = { 2, 3, 1, true, true }, [DTYPE_F6E3M2] = { 3, 2, 3, true, true },
-	[DTYPE_F8E8M0] = { 8, 0, 127, false, true },
-};
-
-static double small_value(enum dtype type, unsigned bits)
-{
-	const struct small *s = &smalls[type];
-	int top = (1 << s->exponent) - 1, exponent = (int)(bits >> s->mantissa) & top, mantissa = (int)(bits & ((1u << s->mantissa) - 1));
-	bool negative = s->has_sign && bits >> (s->exponent + s->mantissa) & 1;
-	if (type == DTYPE_F8E8M0)
-		return bits == 255 ? NAN : ldexp(1, exponent - s->bias);
-	if ((type == DTYPE_F8E4M3FNUZ || type == DTYPE_F8E5M2FNUZ) && bits == 128)
-		return NAN;                                       /* where -0 would be */
-	if (type == DTYPE_F8E4M3FN && (bits & 127) == 127)
-		return NAN;
-	double value = !s->finite && exponent == top ? (mantissa ? NAN : INFINITY)
-		: exponent ? ldexp(mantissa + (1 << s->mantissa), exponent - s->bias - s->mantissa) : ldexp(mantissa, 1 - s->bias - s->mantissa);
-	return negative ? -value : value;
-}
-
-/* Element i of what has fewer than 8 bits: packed, low bits first. */
-static unsigned packed(const void *data, int64_t i, int bits)
+unsigned data_packed(const void *data, int64_t i, int bits)
 {
 	const uint8_t *at = data;
 	unsigned value = 0;
@@ -207,12 +196,12 @@ double data_element(enum dtype type, const void *data, int64_t i)
 	case DTYPE_U32: return ((const uint32_t *)data)[i];
 	case DTYPE_I64: return (double)((const int64_t *)data)[i];
 	case DTYPE_U64: return (double)((const uint64_t *)data)[i];
-	case DTYPE_U4:  case DTYPE_U2: return packed(data, i, bits);
-	case DTYPE_I4:  case DTYPE_I2: return (int)(packed(data, i, bits) << (32 - bits)) >> (32 - bits);
+	case DTYPE_U4:  case DTYPE_U2: return data_packed(data, i, bits);
+	case DTYPE_I4:  case DTYPE_I2: return (int)(data_packed(data, i, bits) << (32 - bits)) >> (32 - bits);
 	default: break;
 	}
-	if (smalls[type].exponent)
-		return small_value(type, bits == 16 ? ((const uint16_t *)data)[i] : bits == 8 ? ((const uint8_t *)data)[i] : packed(data, i, bits));
+	if (dtype_is_narrow(type))
+		return (double)narrow_value(type, bits == 16 ? ((const uint16_t *)data)[i] : bits == 8 ? ((const uint8_t *)data)[i] : data_packed(data, i, bits));
 	return NAN;
 }
 
@@ -221,7 +210,7 @@ uint64_t data_hash(struct build *build, enum dtype type, const void *elements, i
 	size_t bytes = dtype_bytes(type, (size_t)count);
 	uint8_t *copy = arena_alloc(build->arena, bytes + 1);
 	memcpy(copy, elements, bytes);
-	if (type == DTYPE_F32 || type == DTYPE_F64 || smalls[type].exponent)
+	if (type == DTYPE_F32 || type == DTYPE_F64 || dtype_is_narrow(type))
 		for (int64_t i = 0; i < count && dtypes[type].bits >= 8; i++)
 			if (isnan(data_element(type, elements, i)))
 				memset(copy + (size_t)i * (size_t)dtypes[type].bits / 8, 0xff, (size_t)dtypes[type].bits / 8);
@@ -255,18 +244,19 @@ const char *data_element_text(struct build *build, enum dtype type, const void *
 struct comparison data_compare(struct build *build, const struct array *want, const struct definition *made, const void *got, bool backend)
 {
 	struct comparison c = { .right = true, .why = "" };
-	int64_t count = definition_elements(made);
-	bool complex = want->type == DTYPE_C64 || want->type == DTYPE_C128, floats = complex || dtypes[made->type].class == CLASS_FLOAT;
+	const struct shown shown = definition_shown(made);
+	int64_t count = shown_elements(&shown);
+	bool complex = want->type == DTYPE_C64 || want->type == DTYPE_C128, floats = complex || dtypes[shown.type].class == CLASS_FLOAT;
 	if (want->type == DTYPE_STRING)
 		return (struct comparison){ .why = "strings are not compared" };
-	if (want->type != made->type) {
+	if (want->type != shown.type) {
 		c.right = false;
-		c.why = arena_printf(build->arena, "type %s, should be %s", dtypes[made->type].text, dtypes[want->type].text);
+		c.why = arena_printf(build->arena, "type %s, should be %s", dtypes[shown.type].text, dtypes[want->type].text);
 		return c;
 	}
-	bool same = want->rank == made->rank;
-	for (int d = 0; same && d < made->rank; d++)
-		same = want->extents[d] == made->extents[d];
+	bool same = want->rank == shown.rank;
+	for (int d = 0; same && d < shown.rank; d++)
+		same = want->extents[d] == shown.extents[d];
 	if (!same) {
 		c.right = false;
 		c.why = "its shape differs from the reference's";
@@ -291,9 +281,9 @@ struct comparison data_compare(struct build *build, const struct array *want, co
 	}
 	double flat = (want->type == DTYPE_F16 ? 1e-2 : 1e-4) * largest + (largest >= 1e-3 ? 1e-6 : 0);
 	for (int64_t i = 0; i < count; i++) {
-		double y = data_element(want->type, want->data, i), x = data_element(made->type, got, i), d = fabs(x - y);
-		double allowed = backend ? smalls[want->type].exponent && want->type != DTYPE_F16 && want->type != DTYPE_BF16 ? 0
-			: 1e-5 + (want->type == DTYPE_BF16 ? 0x1p-6 : 1e-3) * fabs(y) : want->atol >= 0 ? want->atol : flat;
+		double y = data_element(want->type, want->data, i), x = data_element(shown.type, got, i), d = fabs(x - y);
+		double allowed = backend ? dtype_is_narrow(want->type) && want->type != DTYPE_F16 && want->type != DTYPE_BF16 ? 0
+			: 1e-5 + (want->type == DTYPE_BF16 ? 0x1p-6 : want->type == DTYPE_F16 ? 0x1p-9 : 1e-3) * fabs(y) : want->atol >= 0 ? want->atol : flat;
 		if (!isfinite(y) || !isfinite(x)) {
 			if (isnan(y) ? !isnan(x) : x != y) {
 				c.right = false;

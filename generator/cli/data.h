@@ -24,6 +24,8 @@ void data_bind(struct graph *, const struct data *);
 
 /* Element i as a number, NaN where it is none; complex ones have two. */
 double data_element(enum dtype, const void *data, int64_t i);
+/* Bits of element i of what has fewer than 8: packed, low bits first. */
+unsigned data_packed(const void *data, int64_t i, int bits);
 /* One element with the digits that read back as the same number; "true", "false", "nan", "-inf". */
 const char *data_element_text(struct build *, enum dtype, const void *data, int64_t i);
 

@@ -66,18 +66,34 @@ static struct data data_of_files(struct build *build, const struct cli *cli, con
 }
 
 /* ---- what came out ---- */
+/* NumPy has a byte for each element below 8 bits, signed ones with their sign, as ml_dtypes does. */
+static struct npz_array array_for_file(struct build *build, const char *name, const struct shown *d, const void *data)
+{
+	int64_t *extents = new_array(build->arena, int64_t, MAX_RANK);
+	memcpy(extents, d->extents, sizeof d->extents);
+	struct npz_array array = { name, d->type, d->rank, extents, data };
+	int64_t count = shown_elements(d);
+	if (dtypes[d->type].bits >= 8)
+		return array;
+	uint8_t *bytes = arena_alloc(build->arena, (size_t)count + 1);
+	for (int64_t i = 0; i < count; i++)
+		bytes[i] = (uint8_t)(dtypes[d->type].class == CLASS_INT ? (int)data_element(d->type, data, i) : (int)data_packed(data, i, dtypes[d->type].bits));
+	array.data = bytes;
+	return array;
+}
+
 /* All that goes into one archive goes there at once. */
 static void write_archive(const struct cli *cli, const struct model *model, void *const *outputs, const char *path)
 {
 	struct build *build = model->build;
 	VECTOR(struct npz_array) arrays = { 0 };
 	for (size_t k = 0; k < model->program->outputs.count; k++) {
-		const struct definition *d = model->program->outputs.at[k];
+		const struct shown d = definition_shown(model->program->outputs.at[k]);
 		bool in = false;
 		for (size_t i = 0; i < cli->outputs.count; i++)
 			in |= !strcmp(cli->outputs.at[i].path, path) && (!cli->outputs.at[i].name || !strcmp(cli->outputs.at[i].name, model->output_names[k]));
 		if (in)
-			push(build->arena, &arrays, (struct npz_array){ model->output_names[k], d->type, d->rank, d->extents, outputs[k] });
+			push(build->arena, &arrays, array_for_file(build, model->output_names[k], &d, outputs[k]));
 	}
 	npz_write(build, path, arrays.at, arrays.count);
 }
@@ -95,9 +111,10 @@ static void write_outputs(const struct cli *cli, const struct model *model, void
 			continue;
 		}
 		for (k = 0; k < model->program->outputs.count; k++) {
-			const struct definition *d = model->program->outputs.at[k];
+			const struct shown d = definition_shown(model->program->outputs.at[k]);
+			const struct npz_array array = array_for_file(model->build, model->output_names[k], &d, outputs[k]);
 			if (!strcmp(model->output_names[k], file->name))
-				npy_write(model->build, file->path, d->type, d->rank, d->extents, outputs[k]);
+				npy_write(model->build, file->path, array.type, array.rank, array.extents, array.data);
 		}
 	}
 }
@@ -106,14 +123,14 @@ static void print_output(const struct model *model, size_t i, const void *data)
 {
 	enum { SHOWN = 8 };
 	struct build *build = model->build;
-	const struct definition *d = model->program->outputs.at[i];
-	struct tensor shape = { .type = d->type, .rank = d->rank };
-	for (int k = 0; k < d->rank; k++)
-		shape.dims[k].extent = d->extents[k];
+	const struct shown d = definition_shown(model->program->outputs.at[i]);
+	struct tensor shape = { .type = d.type, .rank = d.rank };
+	for (int k = 0; k < d.rank; k++)
+		shape.dims[k].extent = d.extents[k];
 	printf("%s %s:", text_clean(build->arena, model->output_names[i]), type_of_tensor(build, &shape));
-	for (int64_t e = 0; e < definition_elements(d) && e < SHOWN; e++)
-		printf(" %s", data_element_text(build, d->type, data, e));
-	printf("%s\n", definition_elements(d) > SHOWN ? " …" : "");
+	for (int64_t e = 0; e < shown_elements(&d) && e < SHOWN; e++)
+		printf(" %s", data_element_text(build, d.type, data, e));
+	printf("%s\n", shown_elements(&d) > SHOWN ? " …" : "");
 }
 
 /* Numbers as JSON has them; what it has no number for (nan, inf, more than its 63 bits) is a string. */
@@ -133,16 +150,16 @@ static json_t *outputs_json(const struct cli *cli, const struct model *model, vo
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < model->program->outputs.count; i++) {
-		const struct definition *d = model->program->outputs.at[i];
+		const struct shown d = definition_shown(model->program->outputs.at[i]);
 		const struct bound_file *file = file_for(cli->outputs.at, cli->outputs.count, model->output_names[i]);
 		json_t *dims = json_array();
-		for (int k = 0; k < d->rank; k++)
-			json_array_append_new(dims, json_integer(d->extents[k]));
-		json_t *one = json_pack("{s:s,s:s,s:o}", "name", text_clean(model->build->arena, model->output_names[i]), "type", dtypes[d->type].text, "dims", dims);
+		for (int k = 0; k < d.rank; k++)
+			json_array_append_new(dims, json_integer(d.extents[k]));
+		json_t *one = json_pack("{s:s,s:s,s:o}", "name", text_clean(model->build->arena, model->output_names[i]), "type", dtypes[d.type].text, "dims", dims);
 		if (file)
 			json_object_set_new(one, "file", json_string(text_clean(model->build->arena, file->path)));
 		else
-			json_object_set_new(one, "values", values_json(model->build, d->type, data[i], definition_elements(d)));
+			json_object_set_new(one, "values", values_json(model->build, d.type, data[i], shown_elements(&d)));
 		json_array_append_new(list, one);
 	}
 	return list;

@@ -184,6 +184,17 @@ int64_t definition_elements(const struct definition *definition)
 	return product(definition->rank, definition->extents);
 }
 
+struct shown definition_shown(const struct definition *definition)
+{
+	if (definition->shown)
+		return *definition->shown;
+	struct shown shown = { .type = definition->type, .rank = definition->rank };
+	memcpy(shown.extents, definition->extents, sizeof shown.extents);
+	return shown;
+}
+
+int64_t shown_elements(const struct shown *shown) { return product(shown->rank, shown->extents); }
+
 int64_t definition_outputs(const struct definition *definition)
 {
 	int64_t n = 1;

@@ -78,6 +78,8 @@ static void check_select(const struct checking *c, const struct expr *expr, cons
 
 static void check_expr(const struct checking *c, const struct expr *expr, const struct fact *facts)
 {
+	/* Floats below 32 bits are read, moved and made of floats: no more. */
+	assert(!dtype_is_narrow(expr->type) || expr->kind == EXPR_LOAD || expr->kind == EXPR_CAST || expr->kind == EXPR_SELECT);
 	switch (expr->kind) {
 	case EXPR_NUMBER:
 		break;
@@ -109,6 +111,10 @@ static void check_expr(const struct checking *c, const struct expr *expr, const 
 		check_index(c, expr->index, facts);
 		break;
 	case EXPR_CAST:
+		if (expr->cast & CAST_BITS)
+			assert(dtypes[expr->type].bits == dtypes[expr->arg[0]->type].bits);
+		else if (dtype_is_narrow(expr->arg[0]->type))
+			assert(expr->type == DTYPE_F32);
 		check_expr(c, expr->arg[0], facts);
 		break;
 	}
@@ -133,7 +139,7 @@ static void check_computed(struct checking *c)
 {
 	const struct definition *d = c->definition;
 	bool places = definition_has_places(d);
-	assert(d->body && d->body->type == d->type ? !definition_is_order(d) || d->type == DTYPE_I64 : definition_is_order(d) && d->type == DTYPE_I64);
+	assert(d->body && (definition_is_order(d) ? d->type == DTYPE_I64 : d->body->type == d->type) && !(d->reduce && dtype_is_narrow(d->type)));
 	assert(d->reduce ? d->reduced >= 0 && d->reduced <= MAX_RANK : d->reduced == 0 && !d->start);
 	assert(!d->reduce || d->order == definition_order(d));
 	c->vars = d->rank;

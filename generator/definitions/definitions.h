@@ -65,6 +65,11 @@ enum expr_kind {
 	EXPR_INDEX,                       /* an index as an integer (I64) */
 	EXPR_CAST,                        /* a, converted as C does; floats to integers truncate; to BOOL: != 0 */
 };
+enum {                                    /* how a CAST rounds, besides: to nearest, ties to even */
+	CAST_SATURATES = 1,               /* to a float below 32 bits: what is too large becomes the largest finite number */
+	CAST_UP = 2, CAST_DOWN = 4,       /* to float8e8m0: at or above, at or below */
+	CAST_BITS = 8,                    /* the same bits, of a type as wide */
+};
 struct range { const struct index *at; int64_t from, to; };       /* from <= at < to */
 struct expr {
 	enum expr_kind kind;
@@ -75,11 +80,12 @@ struct expr {
 	const struct index **at;          /* LOAD: one for each dimension of `of` */
 	enum scalar row;                  /* SCALAR */
 	const struct expr *arg[3];        /* SCALAR; SELECT: yes, no; CAST: one */
+	int cast;                         /* CAST: its bits */
 	const struct index *index;        /* INDEX */
 	const struct range *ranges;       /* SELECT */
 	int range_count;
 };
-const struct expr *expr_number(struct arena *, enum dtype, double);
+const struct expr *expr_number(struct arena *, enum dtype, double);      /* of a float below 32 bits: a cast of one */
 const struct expr *expr_integer(struct arena *, enum dtype, int64_t);
 const struct expr *expr_load(struct arena *, struct definition *, const struct index *const *at);
 const struct expr *expr_scalar(struct arena *, enum scalar, const struct expr *a, const struct expr *b, const struct expr *c);
@@ -87,6 +93,8 @@ const struct expr *expr_scalar(struct arena *, enum scalar, const struct expr *a
 const struct expr *expr_select(struct arena *, const struct range *, int count, const struct expr *yes, const struct expr *no);
 const struct expr *expr_index(struct arena *, const struct index *);
 const struct expr *expr_cast(struct arena *, enum dtype, const struct expr *);
+/* A float below 32 bits is widened to F32 alone, whatever comes then; what narrows such a number again is the number. */
+const struct expr *expr_cast_as(struct arena *, enum dtype, int cast, const struct expr *);
 const struct expr *expr_substitute(struct arena *, const struct expr *, const struct index *const *with);
 /* Every load of `of` becomes its body (a definition without reduction), indices substituted. */
 const struct expr *expr_inline(struct arena *, const struct expr *, const struct definition *of);
@@ -111,6 +119,8 @@ enum order {                              /* of a reduction's terms; part of the
 	ORDER_LANES,                      /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
 };
 enum source { SOURCE_INPUT, SOURCE_CONSTANT, SOURCE_COMPUTED };
+
+struct shown { enum dtype type; int rank; int64_t extents[MAX_RANK]; };
 
 struct definition {
 	const char *name;                 /* of the tensor; unique in the program */
@@ -138,6 +148,7 @@ struct definition {
 	bool running;                     /* of places: what is stored there is the result so far, of this term and all before it, from `start`; not the element and the
 	                                   * term.  `start` uses no variable that has a place */
 
+	const struct shown *shown;        /* of inputs and outputs: the tensor that its bytes pack; NULL: itself */
 	const struct node *node;          /* where it came from, for messages and comments; NULL: made by a rewrite */
 	bool is_output;
 	struct definition *original;      /* what it computes, before the rewrite: for --math double; NULL: itself */
@@ -188,6 +199,9 @@ bool definition_stands_alone(const struct definition *);
 void definition_loads(const struct definition *, void (*visit)(void *user, const struct expr *load), void *user);
 void definition_map(struct definition *, const struct expr *(*map)(void *user, const struct expr *), void *user);
 int64_t definition_elements(const struct definition *);
+/* An input or output as its caller knows it. */
+struct shown definition_shown(const struct definition *);
+int64_t shown_elements(const struct shown *);
 int64_t definition_outputs(const struct definition *);                /* elements of one round of the batch axes */
 int64_t definition_terms(const struct definition *);                  /* of its reduction; 1 where there is none */
 double  definition_work(const struct definition *);                   /* how often its body is computed; with places, how many elements begin besides */

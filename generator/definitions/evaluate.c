@@ -378,8 +378,7 @@ static struct value run_cast(struct machine *machine, struct step *step)
 {
 	struct step *arg = step->arg[0];
 	struct value value = run(machine, arg);
-	values_cast(arg->system, arg->expr->type, value.at, step->system, step->expr->type, step->room,
-	            value.step ? machine->n : 1);
+	values_cast(arg->system, arg->expr->type, value.at, step->system, step->expr->type, step->expr->cast, step->room, value.step ? machine->n : 1);
 	return (struct value){ step->room, value.step };
 }
 
@@ -466,7 +465,7 @@ static void begin(enum reduce reduce, enum system system, enum dtype type, void 
 	float f = (float)first[reduce];
 	int64_t k = reduce == REDUCE_PROD;
 	if (system == SYSTEM_INTEGER && (reduce == REDUCE_MAX || reduce == REDUCE_MIN))
-		values_cast(SYSTEM_DOUBLE, DTYPE_F64, &first[reduce], system, type, &k, 1);
+		values_cast(SYSTEM_DOUBLE, DTYPE_F64, &first[reduce], system, type, 0, &k, 1);
 	if (type == DTYPE_BOOL)
 		k = reduce == REDUCE_MIN || reduce == REDUCE_PROD;         /* -inf is no false to a cast */
 	values_spread(system,

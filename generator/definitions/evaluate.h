@@ -28,8 +28,7 @@ void values_gather(enum system, void *values, const void *elements, enum dtype s
 void values_store(enum system, const void *values, void *elements, enum dtype stored, int64_t first,
                   int n); /* integers wrap */
 /* As C does, but defined everywhere: float to integer is cut to the type's range, NaN is 0; integers wrap; BOOL: not 0. */
-void values_cast(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, void *y,
-                 int n);
+void values_cast(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, int cast, void *y, int n);
 void values_wrap(enum dtype, int64_t *values, int n);
 void values_spread(enum system, const void *value, void *y, int n);
 

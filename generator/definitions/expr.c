@@ -11,6 +11,8 @@ static struct expr *expr_new(struct arena *arena, enum expr_kind kind, enum dtyp
 
 const struct expr *expr_number(struct arena *arena, enum dtype type, double number)
 {
+	if (dtype_is_narrow(type))
+		return expr_cast(arena, type, expr_number(arena, DTYPE_F32, number));
 	struct expr *expr = expr_new(arena, EXPR_NUMBER, type);
 	expr->number = number;
 	expr->integer = number > -0x1p63 && number < 0x1p63 ? (int64_t)number : 0;
@@ -79,9 +81,19 @@ const struct expr *expr_index(struct arena *arena, const struct index *index)
 
 const struct expr *expr_cast(struct arena *arena, enum dtype type, const struct expr *a)
 {
+	return expr_cast_as(arena, type, 0, a);
+}
+
+const struct expr *expr_cast_as(struct arena *arena, enum dtype type, int cast, const struct expr *a)
+{
 	if (a->type == type)
 		return a;
+	if (!(cast & CAST_BITS) && dtype_is_narrow(a->type) && type != DTYPE_F32)
+		a = expr_cast(arena, DTYPE_F32, a);
+	if (!(cast & CAST_BITS) && dtype_is_narrow(type) && a->kind == EXPR_CAST && !(a->cast & CAST_BITS) && a->arg[0]->type == type)
+		return a->arg[0];
 	struct expr *expr = expr_new(arena, EXPR_CAST, type);
+	expr->cast = cast;
 	expr->arg[0] = a;
 	return expr;
 }
@@ -164,7 +176,7 @@ static const struct expr *rewrite(const struct rewriting *r, const struct expr *
 	case EXPR_INDEX:
 		return expr_index(r->arena, rewrite_index(r, expr->index));
 	case EXPR_CAST:
-		return same ? expr : expr_cast(r->arena, expr->type, a);
+		return same ? expr : expr_cast_as(r->arena, expr->type, expr->cast, a);
 	}
 	return expr;
 }
@@ -198,7 +210,7 @@ const struct expr *expr_map_loads(struct arena *arena, const struct expr *expr, 
 	if (same)
 		return expr;
 	return expr->kind == EXPR_SCALAR ? expr_scalar(arena, expr->row, arg[0], arg[1], arg[2])
-		: expr->kind == EXPR_CAST ? expr_cast(arena, expr->type, arg[0])
+		: expr->kind == EXPR_CAST ? expr_cast_as(arena, expr->type, expr->cast, arg[0])
 		: expr_select(arena, expr->ranges, expr->range_count, arg[0], arg[1]);
 }
 
@@ -231,6 +243,8 @@ bool expr_equal(const struct expr *a, const struct expr *b)
 			return false;
 		break;
 	case EXPR_CAST:
+		if (a->cast != b->cast)
+			return false;
 		break;
 	}
 	for (int i = 0; i < 3; i++)
@@ -258,7 +272,8 @@ bool expr_uses(const struct expr *expr, int var)
 
 int expr_cost(const struct expr *expr)
 {
-	int cost = expr->kind == EXPR_SCALAR ? scalars[expr->row].cost : expr->kind == EXPR_LOAD || expr->kind == EXPR_SELECT;
+	int cost = expr->kind == EXPR_SCALAR ? scalars[expr->row].cost : expr->kind == EXPR_LOAD || expr->kind == EXPR_SELECT
+		|| (expr->kind == EXPR_CAST && (dtype_is_narrow(expr->type) || dtype_is_narrow(expr->arg[0]->type)));
 	for (int i = 0; i < 3; i++)
 		cost += expr->arg[i] ? expr_cost(expr->arg[i]) : 0;
 	return cost;

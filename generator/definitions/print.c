@@ -126,9 +126,9 @@ static void print_expr(const struct printing *p, const struct expr *expr, int bi
 		text_addc(p->out, ')');
 		break;
 	case EXPR_CAST:
-		text_printf(p->out, "%s(", dtypes[expr->type].text);
+		text_printf(p->out, "%s%s(", expr->cast & CAST_BITS ? "bits_as_" : expr->cast & CAST_UP ? "up_to_" : expr->cast & CAST_DOWN ? "down_to_" : "", dtypes[expr->type].text);
 		print_expr(p, expr->arg[0], 0);
-		text_addc(p->out, ')');
+		text_adds(p->out, expr->cast & CAST_SATURATES ? ", saturates)" : ")");
 		break;
 	}
 }

@@ -1,10 +1,11 @@
-/* values.c: elements of every type as floats, doubles or int64, and back. */
+/* values.c: elements of every type as floats, doubles or int64, and back.  A float below 32 bits is its code. */
 #include "definitions/evaluate.h"
+#include "definitions/narrow.h"
 #include <math.h>
 
 enum system system_of(enum dtype type, enum math math)
 {
-	if (dtypes[type].class != CLASS_FLOAT)
+	if (dtypes[type].class != CLASS_FLOAT || dtype_is_narrow(type))
 		return SYSTEM_INTEGER;
 	return type == DTYPE_F64 || math == MATH_DOUBLE ? SYSTEM_DOUBLE : SYSTEM_FLOAT;
 }
@@ -13,7 +14,9 @@ enum system system_of(enum dtype type, enum math math)
 #define STORED(X)                                                                                                      \
 	X(F32, float)                                                                                                  \
 	X(F64, double) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(U16, uint16_t) X(I32, int32_t) X(U32, uint32_t)  \
-	        X(I64, int64_t) X(U64, uint64_t) X(BOOL, uint8_t)
+	        X(I64, int64_t) X(U64, uint64_t) X(BOOL, uint8_t)                                                      \
+	X(F16, uint16_t) X(BF16, uint16_t) X(F8E4M3FN, uint8_t) X(F8E4M3FNUZ, uint8_t)                                 \
+	X(F8E5M2, uint8_t) X(F8E5M2FNUZ, uint8_t) X(F8E8M0, uint8_t)
 
 #define LOAD_AS(C, Y, PLACE)                                                                                           \
 	do {                                                                                                           \
@@ -108,12 +111,48 @@ static int64_t cut(double x, enum dtype type)
 	return (int64_t)x;
 }
 
-void values_cast(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, void *y,
-                 int n)
+/* The same bits: of what a type's own memory holds. */
+static void cast_bits(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, void *y, int n)
+{
+	for (int i = 0; i < n; i++) {
+		uint64_t room[1];
+		values_store(from, (const char *)a + (size_t)i * system_bytes(from), room, from_type, 0, 1);
+		values_load(to, (char *)y + (size_t)i * system_bytes(to), room, to_type, 0, 1);
+	}
+}
+
+static void cast_narrow(enum system from, enum dtype from_type, const void *a, enum dtype to_type, int cast, int64_t *y, int n)
+{
+	for (int i = 0; i < n; i++) {
+		int64_t whole = from == SYSTEM_INTEGER ? ((const int64_t *)a)[i] : 0;
+		float x = from == SYSTEM_FLOAT ? ((const float *)a)[i] : from == SYSTEM_DOUBLE ? narrow_odd(((const double *)a)[i])
+			: from_type == DTYPE_U64 ? narrow_odd_whole((uint64_t)whole) : narrow_odd_long(whole);
+		y[i] = narrow_code(to_type, cast, x);
+	}
+}
+
+void values_cast(enum system from, enum dtype from_type, const void *a, enum system to, enum dtype to_type, int cast, void *y, int n)
 {
 	const float *f = a;
 	const double *d = a;
 	const int64_t *k = a;
+	if (cast & CAST_BITS) {
+		cast_bits(from, from_type, a, to, to_type, y, n);
+		return;
+	}
+	if (dtype_is_narrow(to_type)) {
+		cast_narrow(from, from_type, a, to_type, cast, y, n);
+		return;
+	}
+	for (int i = 0; dtype_is_narrow(from_type) && i < n; i++) {
+		float x = narrow_value(from_type, (unsigned)k[i]);
+		if (to == SYSTEM_DOUBLE)
+			((double *)y)[i] = (double)x;
+		else
+			((float *)y)[i] = x;
+	}
+	if (dtype_is_narrow(from_type))
+		return;
 	if (to != SYSTEM_INTEGER) {
 		for (int i = 0; i < n; i++) {
 			double x = from == SYSTEM_FLOAT ? f[i] : from == SYSTEM_DOUBLE ? d[i] : 0;

@@ -6,4 +6,5 @@
 #include "templates/c/prelude_scalar.jinja"
 #include "templates/common/scale.jinja"
 #include "templates/common/scalars.jinja"
+#include "templates/common/narrow.jinja"
 #endif

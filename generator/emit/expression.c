@@ -166,7 +166,7 @@ static bool same_shallow(const struct numbered *a, const struct expr *expr, cons
 	case EXPR_SCALAR:
 		return a->expr->row == expr->row;
 	case EXPR_CAST:
-		return true;
+		return a->expr->cast == expr->cast;
 	case EXPR_SELECT:
 		if (a->expr->range_count != expr->range_count)
 			return false;
@@ -364,10 +364,57 @@ const char *printer_range(struct printer *printer, const struct range *range)
 	return arena_printf(printer->arena, "%s >= %" PRId64 " && %s < %" PRId64, at, range->from, at, range->to);
 }
 
+/* ---- floats below 32 bits: tables/narrow.h as arguments of the words in common/narrow.jinja ---- */
+static const char *wide_text(struct arena *arena, enum dtype from, const char *code)
+{
+	const struct narrow_row *row = &narrows[from];
+	if (from == DTYPE_F8E8M0)
+		return arena_printf(arena, "n_wide_power(%s)", code);
+	return arena_printf(arena, "n_wide(%s, %d, %d, %d, 0x%xu, 0x%xu, %d)", code, row->exponent, row->mantissa, row->bias, row->top, row->nan, row->one_zero);
+}
+
+static struct printed print_narrow(struct printer *printer, const struct expr *expr, enum dtype from, struct printed a)
+{
+	struct arena *arena = printer->arena;
+	const struct narrow_row *row = &narrows[expr->type];
+	const char *x = a.text, *c = dtypes[expr->type].c;
+	if (from == DTYPE_U64)
+		x = arena_printf(arena, "n_odd_whole(%s)", x);
+	else if (from == DTYPE_F64)
+		x = arena_printf(arena, "n_odd(%s)", x);
+	else if (dtypes[from].class != CLASS_FLOAT)
+		x = dtypes[from].bits < 32 ? arena_printf(arena, "(float)%s", wrap(printer, a, LEVEL_CAST)) : arena_printf(arena, "n_odd_long(%s)", x);
+	if (expr->type == DTYPE_F8E8M0)
+		return (struct printed){ arena_printf(arena, "(%s)n_narrow_power(%s, %d, %d)", c, x, expr->cast & CAST_UP ? 1 : expr->cast & CAST_DOWN ? -1 : 0,
+			(expr->cast & CAST_SATURATES) != 0), LEVEL_CAST };
+	return (struct printed){ arena_printf(arena, "(%s)n_narrow(%s, %d, %d, %d, 0x%xu, 0x%xu, 0x%xu, %d)", c, x, row->exponent, row->mantissa, row->bias, row->top,
+		expr->cast & CAST_SATURATES ? row->top : row->over, row->nan, row->one_zero), LEVEL_CAST };
+}
+
+/* Between integers and codes the bits are those of C's own conversion; between those and floats a word tells. */
+static struct printed print_bits(struct printer *printer, enum dtype from, enum dtype to, struct printed a)
+{
+	struct arena *arena = printer->arena;
+	bool floats[2] = { from == DTYPE_F32 || from == DTYPE_F64, to == DTYPE_F32 || to == DTYPE_F64 };
+	if (floats[0] == floats[1] || (!floats[0] && !floats[1]))
+		return (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, wrap(printer, a, LEVEL_CAST)), LEVEL_CAST };
+	const char *word = floats[0] ? (from == DTYPE_F32 ? "n_bits" : "n_bits_double") : to == DTYPE_F32 ? "n_float_of_bits" : "n_double_of_bits";
+	const char *text = arena_printf(arena, "%s(%s%s)", word, floats[0] ? "" : to == DTYPE_F32 ? "(uint32_t)" : "(unsigned long long)",
+		floats[0] ? a.text : wrap(printer, a, LEVEL_CAST));
+	return floats[0] ? (struct printed){ arena_printf(arena, "(%s)%s", dtypes[to].c, text), LEVEL_CAST } : (struct printed){ text, LEVEL_PRIMARY };
+}
+
 static struct printed print_cast(struct printer *printer, const struct expr *expr, struct printed a)
 {
 	struct arena *arena = printer->arena;
+	enum dtype from = expr->arg[0]->type;
 	const struct dtype_row *to = &dtypes[expr->type];
+	if (expr->cast & CAST_BITS)
+		return print_bits(printer, from, expr->type, a);
+	if (dtype_is_narrow(expr->type))
+		return print_narrow(printer, expr, from, a);
+	if (dtype_is_narrow(from))
+		return (struct printed){ wide_text(arena, from, a.text), LEVEL_PRIMARY };
 	if (to->class == CLASS_BOOL)
 		return (struct printed){ arena_printf(arena, "(unsigned char)(%s != 0)", wrap(printer, a, LEVEL_ADD)), LEVEL_CAST };
 	if (to->class == CLASS_FLOAT || dtypes[expr->arg[0]->type].class != CLASS_FLOAT)

@@ -101,7 +101,7 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 {
 	struct printer *p = &e->printer;
 	const char *value = printer_value(p, stmt->value);
-	if (dtypes[stmt->cell->of.type].class != CLASS_FLOAT && stmt->cell->of.type != DTYPE_I64)
+	if (stmt->cell->of.type != DTYPE_I64 && stmt->cell->of.type != DTYPE_F32 && stmt->cell->of.type != DTYPE_F64)
 		value = arena_printf(e->arena, "(%s)(%s)", dtypes[stmt->cell->of.type].c, value);
 	emit_let_list(e, list);
 	struct cell *cell = stmt->cell;

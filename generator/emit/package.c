@@ -36,9 +36,12 @@ static struct value tensor_value(struct arena *arena, const struct definition *d
 	struct value value = value_dict(arena);
 	struct text dims;
 	text_init(&dims, arena->build);
+	const struct shown shown = definition_shown(d);
+	if (shown.type != d->type || dtype_is_narrow(d->type))                /* C has no word for it */
+		text_printf(&dims, "%s%s ", dtypes[shown.type].text, dtypes[shown.type].bits < 8 ? ", packed, low bits first," : "");
 	text_addc(&dims, '[');
-	for (int v = 0; v < d->rank; v++)
-		text_printf(&dims, "%s%" PRId64, v ? "," : "", d->extents[v]);
+	for (int v = 0; v < shown.rank; v++)
+		text_printf(&dims, "%s%" PRId64, v ? "," : "", shown.extents[v]);
 	text_addc(&dims, ']');
 	value_dict_set(value, "name", value_string(package_quiet(arena, name)));
 	value_dict_set(value, "field", value_string(field));
@@ -266,11 +269,12 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 		const struct definition *d = inputs ? program->inputs.at[i] : program->outputs.at[i];
 		if (inputs && slot_of(w, i, true))
 			continue;
+		const struct shown shown = definition_shown(d);
 		json_t *dims = json_array();
-		for (int v = 0; v < d->rank; v++)
-			json_array_append_new(dims, json_integer(d->extents[v]));
+		for (int v = 0; v < shown.rank; v++)
+			json_array_append_new(dims, json_integer(shown.extents[v]));
 		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:o,s:I}", "name", inputs ? w->of->input_names[i] : w->of->output_names[i],
-			"field", inputs ? w->input_fields[i] : w->output_fields[i], "type", dtypes[d->type].text, "dims", dims,
+			"field", inputs ? w->input_fields[i] : w->output_fields[i], "type", dtypes[shown.type].text, "dims", dims,
 			"bytes", (json_int_t)placed(d)->bytes));
 	}
 	return list;

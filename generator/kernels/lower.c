@@ -30,6 +30,7 @@ static void copy_outputs(struct program *program)
 			at[v] = index_var(program->arena, v, d->extents[v]);
 		program->outputs.at[i] = define_map(program, d->name, d->rank, d->extents, expr_load(program->arena, d, at));
 		program->outputs.at[i]->is_output = true;
+		program->outputs.at[i]->shown = d->shown;
 	}
 }
 

@@ -58,7 +58,7 @@ static bool same_expr(const struct pair *p, const struct expr *x, const struct e
 {
 	if (!x || !y)
 		return x == y;
-	if (x->kind != y->kind || x->type != y->type || x->row != y->row || x->integer != y->integer || x->range_count != y->range_count
+	if (x->kind != y->kind || x->type != y->type || x->row != y->row || x->cast != y->cast || x->integer != y->integer || x->range_count != y->range_count
 		|| memcmp(&x->number, &y->number, sizeof x->number))
 		return false;
 	if (x->kind == EXPR_LOAD) {

@@ -123,7 +123,7 @@ static const struct expr *flatten(struct building *b, const struct expr *expr)
 	case EXPR_INDEX:
 		return expr_index(arena, flatten_index(b, expr->index));
 	case EXPR_CAST:
-		return expr_cast(arena, expr->type, arg[0]);
+		return expr_cast_as(arena, expr->type, expr->cast, arg[0]);
 	case EXPR_NUMBER:
 		break;
 	}

@@ -70,7 +70,7 @@ static const struct expr *take(struct loops *loops, const struct expr *expr, con
 		if (expr->arg[i])
 			arg[i] = take(loops, expr->arg[i], store, value);
 	return expr->kind == EXPR_SCALAR ? expr_scalar(loops->arena, expr->row, arg[0], arg[1], arg[2])
-		: expr->kind == EXPR_CAST ? expr_cast(loops->arena, expr->type, arg[0])
+		: expr->kind == EXPR_CAST ? expr_cast_as(loops->arena, expr->type, expr->cast, arg[0])
 		: expr_select(loops->arena, expr->ranges, expr->range_count, arg[0], arg[1]);
 }
 

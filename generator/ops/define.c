@@ -5,13 +5,13 @@
 #include <math.h>
 #include "ops/ops.h"
 
-/* ---- which tensor is which definition: a hash table of pointers, at most half full ---- */
+/* ---- which tensor is which definition, and which float stands for a narrow one: a hash table of pointers, at most half full ---- */
 struct defined {
-	struct { const struct tensor *tensor; struct definition *definition; } *at;
+	struct { const void *tensor; struct definition *definition; } *at;
 	size_t room, count;
 };
 
-static size_t slot_of(const struct defined *defined, const struct tensor *tensor)
+static size_t slot_of(const struct defined *defined, const void *tensor)
 {
 	size_t i = hash_bytes(&tensor, sizeof tensor, 0) & (defined->room - 1);
 	while (defined->at[i].tensor && defined->at[i].tensor != tensor)
@@ -19,7 +19,7 @@ static size_t slot_of(const struct defined *defined, const struct tensor *tensor
 	return i;
 }
 
-static void remember(struct definer *definer, const struct tensor *tensor, struct definition *definition)
+static void remember(struct definer *definer, const void *tensor, struct definition *definition)
 {
 	struct defined *defined = definer->defined;
 	if (defined->count * 2 >= defined->room) {
@@ -36,7 +36,7 @@ static void remember(struct definer *definer, const struct tensor *tensor, struc
 	defined->at[i].definition = definition;
 }
 
-static struct definition *recall(const struct definer *definer, const struct tensor *tensor)
+static struct definition *recall(const struct definer *definer, const void *tensor)
 {
 	const struct defined *defined = definer->defined;
 	return defined->room ? defined->at[slot_of(defined, tensor)].definition : NULL;
@@ -58,21 +58,6 @@ static void known_extents(struct definer *definer, const struct tensor *tensor, 
 	}
 }
 
-/* Elements below 8 bits, packed low part first, as one each. */
-static const void *unpacked(struct definer *definer, const struct tensor *tensor, size_t count, enum dtype *type)
-{
-	int bits = dtypes[tensor->type].bits;
-	bool is_signed = dtypes[tensor->type].class == CLASS_INT;
-	uint8_t *bytes = new_array(definer->arena, uint8_t, count + 1);
-	*type = is_signed ? DTYPE_I8 : DTYPE_U8;
-	for (size_t i = 0; i < count; i++) {
-		size_t bit = i * (size_t)bits;
-		unsigned value = ((const uint8_t *)tensor->data)[bit / 8] >> (bit % 8) & ((1u << bits) - 1);
-		bytes[i] = (uint8_t)(is_signed && value >> (bits - 1) ? value | ~0u << bits : value);
-	}
-	return bytes;
-}
-
 static struct definition *definition_of(struct definer *definer, const struct tensor *tensor, const char *where)
 {
 	int64_t extents[MAX_RANK];
@@ -84,20 +69,72 @@ static struct definition *definition_of(struct definer *definer, const struct te
 	const void *data = tensor->data;
 	if (!data)
 		fail(definer->build, EXIT_INVALID, where, "%s has no value", tensor->name);
-	if (dtypes[type].bits && dtypes[type].bits < 8)
-		data = unpacked(definer, tensor, (size_t)tensor_elements(definer->build, tensor), &type);
 	if (!dtype_is_supported(type))
 		fail(definer->build, EXIT_UNSUPPORTED, where, "%s of %s is not supported", tensor->name,
 		     dtypes[type].text);
+	if (dtype_stored(type) != type)
+		data = packed_constant(definer->arena, type, data, (size_t)tensor_elements(definer->build, tensor));
+	type = dtype_stored(type);
 	definition = define_constant(definer->program, tensor->name, type, tensor->rank, extents, data);
 	remember(definer, tensor, definition);
 	return definition;
 }
 
-struct definition *definer_in(struct definer *definer, int i)
+struct definition *definer_in_stored(struct definer *definer, int i)
 {
 	const struct tensor *tensor = node_in(definer->node, i);
 	return tensor ? definition_of(definer, tensor, definer->node->where) : NULL;
+}
+
+static const struct index **own_variables(struct definer *definer, const struct definition *of)
+{
+	const struct index **at = new_array(definer->arena, const struct index *, (size_t)of->rank + 1);
+	for (int d = 0; d < of->rank; d++)
+		at[d] = index_var(definer->arena, d, of->extents[d]);
+	return at;
+}
+
+struct definition *definer_in(struct definer *definer, int i)
+{
+	struct definition *stored = definer_in_stored(definer, i);
+	if (!stored || !dtype_is_narrow(stored->type))
+		return stored;
+	struct definition *wide = recall(definer, stored);
+	if (!wide) {
+		wide = definer_map(definer, arena_printf(definer->arena, "%s_float", stored->name), stored->rank, stored->extents,
+			expr_cast(definer->arena, DTYPE_F32, expr_load(definer->arena, stored, own_variables(definer, stored))));
+		remember(definer, stored, wide);
+	}
+	return wide;
+}
+
+/* A float as a narrow one without a rounding, where it only moves such numbers; NULL: it does more. */
+static const struct expr *moved(struct definer *definer, enum dtype type, const struct expr *expr)
+{
+	const struct expr *yes, *no;
+	switch (expr->kind) {
+	case EXPR_NUMBER:
+		return expr_cast(definer->arena, type, expr);
+	case EXPR_CAST:
+		return expr->arg[0]->type == type && !(expr->cast & CAST_BITS) ? expr->arg[0] : NULL;
+	case EXPR_LOAD:
+		if (expr->of->source != SOURCE_COMPUTED || expr->of->reduce != REDUCE_NONE || !moved(definer, type, expr->of->body)
+			|| expr->of->body->kind == EXPR_NUMBER)
+			return NULL;
+		return expr_substitute(definer->arena, moved(definer, type, expr->of->body), expr->at);
+	case EXPR_SELECT:
+		yes = moved(definer, type, expr->arg[0]);
+		no = yes ? moved(definer, type, expr->arg[1]) : NULL;
+		return no ? expr_select(definer->arena, expr->ranges, expr->range_count, yes, no) : NULL;
+	default:
+		return NULL;
+	}
+}
+
+static const struct expr *narrowed(struct definer *definer, enum dtype type, const struct expr *expr)
+{
+	const struct expr *move = expr->type == DTYPE_F32 ? moved(definer, type, expr) : NULL;
+	return move ? move : expr_cast(definer->arena, type, expr);
 }
 
 void definer_out(struct definer *definer, int i, struct definition *definition)
@@ -107,6 +144,10 @@ void definer_out(struct definer *definer, int i, struct definition *definition)
 	const struct tensor *tensor = definer->node->out[i];
 	int64_t extents[MAX_RANK];
 	known_extents(definer, tensor, definer->node->where, extents);
+	enum dtype stored = dtype_stored(tensor->type);
+	if (dtype_is_narrow(stored) && definition->type != stored)
+		definition = definer_map(definer, tensor->name, definition->rank, definition->extents, narrowed(definer, stored,
+			expr_load(definer->arena, definition, own_variables(definer, definition))));
 	remember(definer, tensor, definition);
 }
 
@@ -212,6 +253,9 @@ void definer_out_map(struct definer *definer, int i, const struct expr *body)
 	if (!node_has_out(definer->node, i))
 		return;
 	int rank = definer_shape(definer, i, extents, NULL);
+	enum dtype stored = dtype_stored(definer->node->out[i]->type);
+	if (dtype_is_narrow(stored) && body->type != stored)
+		body = narrowed(definer, stored, body);
 	definer_out(definer, i, definer_map(definer, definer->node->out[i]->name, rank, extents, body));
 }
 
@@ -248,9 +292,41 @@ static void definer_begin(struct definer *definer, struct build *build, const ch
 	definer->defined = new(build->arena, struct defined);
 }
 
+static const struct shown *shown_of(struct definer *definer, const struct tensor *tensor, const char *where)
+{
+	struct shown *shown = new(definer->arena, struct shown);
+	shown->type = tensor->type;
+	shown->rank = tensor->rank;
+	known_extents(definer, tensor, where, shown->extents);
+	return shown;
+}
+
+static void add_input(struct definer *definer, const struct tensor *tensor, const char *where)
+{
+	const struct shown *shown = shown_of(definer, tensor, where);
+	struct definition *input;
+	if (!dtype_is_supported(tensor->type))
+		fail(definer->build, EXIT_UNSUPPORTED, where, "input %s of %s is not supported", tensor->name, dtypes[tensor->type].text);
+	if (dtype_stored(tensor->type) == tensor->type)
+		input = define_input(definer->program, tensor->name, tensor->type, tensor->rank, shown->extents);
+	else {
+		int64_t bytes = (int64_t)dtype_bytes(tensor->type, (size_t)shown_elements(shown));
+		struct definition *packed = define_input(definer->program, tensor->name, DTYPE_U8, 1, &bytes);
+		packed->shown = shown;
+		input = packed_read(definer, arena_printf(definer->arena, "%s_elements", tensor->name), shown, packed);
+	}
+	remember(definer, tensor, input);
+}
+
 static void add_output(struct definer *definer, const struct tensor *tensor, const char *where)
 {
-	push(definer->arena, &definer->program->outputs, definition_of(definer, tensor, where));
+	struct definition *output = definition_of(definer, tensor, where);
+	if (dtype_stored(tensor->type) != tensor->type) {
+		const struct shown *shown = shown_of(definer, tensor, where);
+		output = packed_write(definer, arena_printf(definer->arena, "%s_packed", tensor->name), shown, output);
+		output->shown = shown;
+	}
+	push(definer->arena, &definer->program->outputs, output);
 	push(definer->arena, &definer->program->output_names, tensor->name);
 }
 
@@ -271,22 +347,15 @@ static void compute_output(struct definer *definer, size_t i)
 	program->outputs.at[i] = definer_map(definer, program->output_names.at[i], definition->rank,
 	                                     definition->extents, expr_load(definer->arena, definition, at));
 	program->outputs.at[i]->is_output = true;
+	program->outputs.at[i]->shown = definition->shown;
 }
 
 struct program *define_graph(struct graph *graph)
 {
 	struct definer definer;
 	definer_begin(&definer, graph->build, graph->name);
-	for (size_t i = 0; i < graph->inputs.count; i++) {
-		const struct tensor *tensor = graph->inputs.at[i];
-		int64_t extents[MAX_RANK];
-		known_extents(&definer, tensor, graph->file, extents);
-		if (!dtype_is_supported(tensor->type))
-			fail(graph->build, EXIT_UNSUPPORTED, graph->file, "input %s of %s is not supported",
-			     tensor->name, dtypes[tensor->type].text);
-		remember(&definer, tensor,
-		         define_input(definer.program, tensor->name, tensor->type, tensor->rank, extents));
-	}
+	for (size_t i = 0; i < graph->inputs.count; i++)
+		add_input(&definer, graph->inputs.at[i], graph->file);
 	for (size_t i = 0; i < graph->nodes.count; i++) {
 		const struct op *op = op_of(graph->nodes.at[i]);
 		definer.node = graph->nodes.at[i];

@@ -1,4 +1,4 @@
-/* elementwise.c: one scalar function per element, with broadcasting: Add, Relu, And, Less, Where, Clip, Pow, Gelu, Cast … */
+/* elementwise.c: one scalar function per element, with broadcasting: Add, Relu, And, Less, Where, Clip, Pow, Gelu … */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -496,73 +496,4 @@ void define_gelu(struct definer *definer, const struct op *op)
 	        expr2(definer, SCALAR_mul, expr3(definer, SCALAR_fma, cube, expr_number(arena, x->type, 0.044715), x),
 	              expr_number(arena, x->type, 0.79788456080286535588));
 	definer_out_map(definer, 0, expr3(definer, SCALAR_fma, half, expr1(definer, SCALAR_tanh, inner), half));
-}
-
-/* ---- Cast ---- */
-static enum dtype cast_to(const struct node *node)
-{
-	const struct attribute *to = node_attribute(node, "to");
-	int64_t number = DTYPE_NONE;
-	if (!to)
-		node_fail(node, EXIT_INVALID, "Cast lacks the attribute \"to\"");
-	if (node->since < 6) {                                            /* its name: "FLOAT", "INT64" … */
-		static const struct { const char *name; enum dtype type;
-		} names[] = {
-		        {"FLOAT", DTYPE_F32},     {"DOUBLE", DTYPE_F64}, {"INT8", DTYPE_I8},   {"INT16", DTYPE_I16},
-		        {"INT32", DTYPE_I32},     {"INT64", DTYPE_I64},  {"UINT8", DTYPE_U8},  {"UINT16", DTYPE_U16},
-		        {"UINT32", DTYPE_U32},    {"UINT64", DTYPE_U64}, {"BOOL", DTYPE_BOOL}, {"FLOAT16", DTYPE_F16},
-		        {"STRING", DTYPE_STRING},
-		};
-		const char *name = node_string(node, "to", "");
-		for (size_t i = 0; i < COUNT(names); i++)
-			if (!strcmp(names[i].name, name))
-				number = names[i].type;
-	} else {
-		number = node_int(node, "to", 0);
-	}
-	if (number <= DTYPE_NONE || number >= DTYPE_COUNT)
-		node_fail(node, EXIT_INVALID, "Cast: %" PRId64 " is no element type", number);
-	if (!dtype_is_supported((enum dtype)number))
-		node_fail(node, EXIT_UNSUPPORTED, "Cast to %s is not supported", dtypes[number].text);
-	return (enum dtype)number;
-}
-
-static void infer_cast_to(struct node *node, enum dtype to)
-{
-	if (node->in[0]->type == DTYPE_STRING)
-		node_fail(node, EXIT_UNSUPPORTED, "%s of strings is not supported", node->type);
-	infer_number_type(node, 0);
-	if (node->in[0]->rank < 0)
-		infer_output_unknown(node, 0, to);
-	else
-		infer_output(node, 0, to, node->in[0]->rank, node->in[0]->dims);
-}
-
-void define_cast(struct definer *definer, const struct op *op)
-{
-	(void)op;
-	definer_out_map(definer, 0, expr_cast(definer->arena, cast_to(definer->node), load_one(definer)));
-}
-
-void infer_cast(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_counts(node, 1, 1, 1);
-	infer_cast_to(node, cast_to(node));
-}
-
-void infer_cast_like(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_counts(node, 2, 2, 1);
-	enum dtype to = node->in[1]->type;
-	if (to != DTYPE_NONE && !dtype_is_supported(to))
-		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[to].text);
-	infer_cast_to(node, to);
-}
-
-void define_cast_like(struct definer *definer, const struct op *op)
-{
-	(void)op;
-	definer_out_map(definer, 0, expr_cast(definer->arena, definer->node->in[1]->type, load_one(definer)));
 }

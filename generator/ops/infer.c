@@ -38,7 +38,17 @@ void infer_counts(const struct node *node, int least, int most, int outs)
 bool dtype_is_supported(enum dtype type)
 {
 	const struct dtype_row *row = &dtypes[type];
-	return row->class == CLASS_FLOAT ? row->bits >= 32 : row->class != CLASS_OTHER && row->bits >= 8;
+	return row->class != CLASS_OTHER;
+}
+
+enum dtype infer_any_type(const struct node *node, int i)
+{
+	const struct tensor *tensor = node_in(node, i);
+	if (!tensor || tensor->type == DTYPE_NONE)
+		return DTYPE_NONE;
+	if (!dtype_is_supported(tensor->type))
+		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[tensor->type].text);
+	return tensor->type;
 }
 
 enum dtype infer_number_type(const struct node *node, int i)
@@ -49,6 +59,10 @@ enum dtype infer_number_type(const struct node *node, int i)
 	if (tensor->type == DTYPE_STRING)
 		node_fail(node, EXIT_INVALID, "%s of input %d (%s): a string is no number", node->type, i,
 		          tensor->name);
+	bool storage = dtype_is_narrow(tensor->type) && tensor->type != DTYPE_F16 && tensor->type != DTYPE_BF16;
+	if (storage || (dtypes[tensor->type].class != CLASS_OTHER && dtypes[tensor->type].bits < 8))
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s, which no operator computes with but through Cast and DequantizeLinear", node->type, i,
+			dtypes[tensor->type].text);
 	if (!dtype_is_supported(tensor->type))
 		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[tensor->type].text);
 	return tensor->type;

@@ -4,6 +4,7 @@
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 #include "definitions/definitions.h"
+#include "definitions/narrow.h"
 
 struct definer;
 
@@ -49,9 +50,10 @@ void infer_counts(const struct node *, int least, int most,
                   int outs); /* inputs: the first `least` present; at most `outs` outputs */
 struct tensor *node_in(const struct node *, int i);                      /* NULL: absent */
 bool node_has_out(const struct node *, int i);
-bool dtype_is_supported(enum dtype); /* can be computed with, and held by a definition */
-/* The type of input i, one that ingot computes with; EXIT_UNSUPPORTED (16-bit floats …) or EXIT_INVALID (strings) else.
- * DTYPE_NONE where it is not known yet. */
+bool dtype_is_supported(enum dtype); /* can be held by a definition */
+/* The type of input i, one that ingot has; EXIT_UNSUPPORTED else.  DTYPE_NONE where it is not known yet. */
+enum dtype infer_any_type(const struct node *, int i);
+/* The same of one that operators compute with, EXIT_INVALID else: not strings, nor numbers below 16 (floats) or 8 bits. */
 enum dtype infer_number_type(const struct node *, int i);
 enum dtype infer_float_type(const struct node *, int i);
 void infer_same_type(const struct node *, int i, enum dtype);            /* input i, where it is there, has this type */
@@ -102,8 +104,23 @@ struct program *define_graph(struct graph *);
 /* The definition of one node's outputs, its inputs constant: what folding interprets. */
 struct program *define_node(const struct node *, const struct op *);
 
+/* A float below 32 bits comes in as float and is rounded where it goes out; one that only moves goes as it came. */
 struct definition *definer_in(struct definer *, int i);                  /* NULL: absent */
+struct definition *definer_in_stored(struct definer *, int i);           /* in its own type: for what looks at bits */
 void definer_out(struct definer *, int i, struct definition *);          /* nothing where the output is absent */
+/* ---- packed.c: elements below 8 bits, packed where they come in and go out ---- */
+enum dtype dtype_stored(enum dtype);                                     /* what definitions have in place of a tensor's type */
+/* A code in [0, 2^bits), an I32, as what is stored, and back (an integer that is stored wider gives its low bits). */
+const struct expr *packed_from_code(struct definer *, enum dtype, const struct expr *code);
+const struct expr *packed_code(struct definer *, enum dtype, const struct expr *stored);
+const void *packed_constant(struct arena *, enum dtype, const void *packed, size_t count);
+struct definition *packed_read(struct definer *, const char *name, const struct shown *, struct definition *bytes);
+struct definition *packed_write(struct definer *, const char *name, const struct shown *, struct definition *elements);
+
+/* ---- cast.c ---- */
+/* x (no float below 32 bits) as what is stored of a type. */
+const struct expr *expr_of_type(struct definer *, enum dtype, int cast, const struct expr *x);
+
 /* Extents of output i and its variables: at[d] is index_var(d). */
 int  definer_shape(struct definer *, int i, int64_t *extents, const struct index **at);
 const char *definer_name(struct definer *, const char *part);            /* "<first output>_part" */

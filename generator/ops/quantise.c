@@ -1,15 +1,37 @@
-/* quantise.c: QuantizeLinear: x / scale + zero point, to an integer; DequantizeLinear: (x - zero point) * scale.  One scale for all, for each
+/* quantise.c: QuantizeLinear: x / scale + zero point, to an integer or a float of at most 8 bits; DequantizeLinear: (x - zero point) * scale.  One scale for all, for each
  * place on an axis, or for blocks of it. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
 static bool is_quantised(enum dtype type)
 {
-	static const bool yes[DTYPE_COUNT] = {
-	        [DTYPE_I8] = true,  [DTYPE_U8] = true, [DTYPE_I16] = true, [DTYPE_U16] = true,
-	        [DTYPE_I32] = true, [DTYPE_I4] = true, [DTYPE_U4] = true};
-	return yes[type];
+	int bits = dtypes[type].bits;
+	return dtypes[type].class == CLASS_FLOAT ? bits <= 8 && type != DTYPE_F8E8M0 : dtypes[type].class == CLASS_INT ? bits <= 16 : dtypes[type].class == CLASS_UINT && bits <= 16;
 }
+
+static bool is_real(enum dtype type) { return type == DTYPE_F32 || type == DTYPE_F16 || type == DTYPE_BF16; }
+
+/* Input i of one of these types; NONE: not known yet. */
+static enum dtype type_of_input(const struct node *node, int i, bool right, const char *words)
+{
+	enum dtype type = infer_any_type(node, i);
+	if (type != DTYPE_NONE && !right)
+		node_fail(node, EXIT_INVALID, "%s: input %d is %s; %s is right", node->type, i, dtypes[type].text, words);
+	return type;
+}
+
+/* The type that an attribute names, NONE where it names none. */
+static enum dtype type_named(const struct node *node, const char *attribute, bool (*right)(enum dtype), const char *words)
+{
+	int64_t asked = attribute_int(node, attribute);
+	if (asked < 0 || asked >= DTYPE_COUNT)
+		node_fail(node, EXIT_INVALID, "%s: %s is %" PRId64 ", no element type", node->type, attribute, asked);
+	if (asked && !right((enum dtype)asked))
+		node_fail(node, EXIT_INVALID, "%s: %s is %s; %s is right", node->type, attribute, dtypes[asked].text, words);
+	return (enum dtype)asked;
+}
+
+static const char QUANTISED[] = "an integer of at most 16 bits, or a float of at most 8", REAL[] = "float, float16 or bfloat16";
 
 /* The output has x's shape; scale and zero point fit it. */
 static void infer_scaled(struct node *node, enum dtype type)
@@ -55,17 +77,13 @@ void infer_dequantise(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_counts(node, 2, 3, 1);
-	const struct tensor *x = node->in[0], *scale = node->in[1];
-	if (x->type != DTYPE_NONE && !is_quantised(x->type))
-		node_fail(node, EXIT_UNSUPPORTED, "DequantizeLinear of %s is not supported", dtypes[x->type].text);
-	if (scale->type != DTYPE_NONE && scale->type != DTYPE_F32)
-		node_fail(node, EXIT_UNSUPPORTED, "DequantizeLinear with a scale of %s is not supported",
-		          dtypes[scale->type].text);
-	int64_t output_type = attribute_int(node, "output_dtype");
-	if (output_type && output_type != DTYPE_F32)
-		node_fail(node, EXIT_UNSUPPORTED, "DequantizeLinear to another type than float is not supported");
-	infer_same_type(node, 2, x->type);
-	infer_scaled(node, DTYPE_F32);
+	enum dtype x = node->in[0]->type, scale = node->in[1]->type, to = type_named(node, "output_dtype", is_real, REAL);
+	type_of_input(node, 0, is_quantised(x) || x == DTYPE_I32, QUANTISED);
+	type_of_input(node, 1, is_real(scale) || scale == DTYPE_F8E8M0, REAL);
+	if (!to && scale == DTYPE_F8E8M0)
+		node_fail(node, EXIT_INVALID, "%s: a scale of %s needs output_dtype", node->type, dtypes[scale].text);
+	infer_same_type(node, 2, x);
+	infer_scaled(node, to ? to : scale);
 }
 
 /* The scale or zero point of the element at `at`. */
@@ -96,34 +114,47 @@ void define_dequantise(struct definer *definer, const struct op *op)
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct expr *value = expr_load(arena, x, at);
 	(void)op;
-	if (zero && x->type != DTYPE_I32) /* int32 has a zero point of 0 by definition */
-		value = expr2(definer, SCALAR_sub, expr_cast(arena, DTYPE_I32, value),
-			expr_cast(arena, DTYPE_I32, of_element(definer, zero, rank, at)));
+	bool is_float = dtypes[x->type].class == CLASS_FLOAT;
+	if (zero && x->type != DTYPE_I32) { /* int32 has a zero point of 0 by definition */
+		enum dtype between = is_float ? DTYPE_F32 : DTYPE_I32;
+		value = expr2(definer, SCALAR_sub, expr_cast(arena, between, value), expr_cast(arena, between, of_element(definer, zero, rank, at)));
+	}
 	definer_out_map(
 	        definer, 0,
 	        expr2(definer, SCALAR_mul, expr_cast(arena, DTYPE_F32, value), of_element(definer, scale, rank, at)));
 }
 
-/* ---- QuantizeLinear ---- */
+/* ---- QuantizeLinear: in the precision of the scale, or the one that is asked for ---- */
+static enum dtype precision_of(const struct node *node)
+{
+	enum dtype asked = type_named(node, "precision", is_real, REAL), scale = node->in[1]->type;
+	return asked ? asked : is_real(scale) ? scale : DTYPE_F32;
+}
+
 void infer_quantise(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_counts(node, 2, 3, 1);
 	const struct tensor *zero = node_in(node, 2);
-	int64_t asked = attribute_int(node, "output_dtype"), precision = attribute_int(node, "precision");
-	for (int i = 0; i < 2; i++)
-		if (node->in[i]->type != DTYPE_NONE && node->in[i]->type != DTYPE_F32)
-			node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[node->in[i]->type].text);
-	if (precision && precision != DTYPE_F32)
-		node_fail(node, EXIT_UNSUPPORTED, "%s: a precision other than float is not supported", node->type);
-	if (asked < 0 || asked >= DTYPE_COUNT || (asked && !dtypes[asked].text))
-		node_fail(node, EXIT_INVALID, "%s: output_dtype is %" PRId64 ", no element type", node->type, asked);
-	enum dtype type = zero ? zero->type : asked ? (enum dtype)asked : DTYPE_U8;
-	if (zero && asked && zero->type != DTYPE_NONE && zero->type != (enum dtype)asked)
+	enum dtype x = node->in[0]->type, scale = node->in[1]->type, asked = type_named(node, "output_dtype", is_quantised, QUANTISED);
+	type_of_input(node, 0, is_real(x) || x == DTYPE_I32, REAL);
+	type_of_input(node, 1, is_real(scale) || scale == DTYPE_F8E8M0 || scale == DTYPE_I32, REAL);
+	precision_of(node);
+	if (zero)
+		type_of_input(node, 2, is_quantised(zero->type), QUANTISED);
+	if (zero && asked && zero->type != DTYPE_NONE && zero->type != asked)
 		node_fail(node, EXIT_INVALID, "%s: the zero point is %s, output_dtype says %s", node->type, dtypes[zero->type].text, dtypes[asked].text);
-	if (type != DTYPE_NONE && type != DTYPE_I8 && type != DTYPE_U8 && type != DTYPE_I16 && type != DTYPE_U16)
-		node_fail(node, EXIT_UNSUPPORTED, "%s to %s is not supported", node->type, dtypes[type].text);
-	infer_scaled(node, type);
+	infer_scaled(node, zero ? zero->type : asked ? asked : DTYPE_U8);
+}
+
+static const struct expr *cut_to(struct definer *definer, enum dtype type, const struct expr *value)
+{
+	bool is_signed = dtypes[type].class == CLASS_INT;
+	int64_t most = ((int64_t)1 << (dtypes[type].bits - is_signed)) - 1, least = is_signed ? -most - 1 : 0;
+	if (dtypes[type].bits >= 8)
+		return expr_cast(definer->arena, type, value);
+	value = expr2(definer, SCALAR_min, expr_cast(definer->arena, DTYPE_I32, value), expr_integer(definer->arena, DTYPE_I32, most));
+	return expr_cast(definer->arena, dtype_stored(type), expr2(definer, SCALAR_max, value, expr_integer(definer->arena, DTYPE_I32, least)));
 }
 
 void define_quantise(struct definer *definer, const struct op *op)
@@ -134,9 +165,16 @@ void define_quantise(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *value = expr2(definer, SCALAR_div, expr_load(arena, x, at), of_element(definer, scale, rank, at));
-	value = expr1(definer, SCALAR_round, value);
+	enum dtype to = definer->node->out[0]->type, precision = precision_of(definer->node);
+	bool whole = dtypes[to].class != CLASS_FLOAT;
+	const struct expr *value = expr2(definer, SCALAR_div, expr_cast(arena, DTYPE_F32, expr_load(arena, x, at)),
+		expr_cast(arena, DTYPE_F32, of_element(definer, scale, rank, at)));
+	if (dtype_is_narrow(precision))
+		value = expr_cast(arena, DTYPE_F32, expr_cast(arena, precision, value));
+	if (whole)
+		value = expr1(definer, SCALAR_round, value);
 	if (zero)                                       /* exact wherever the sum is inside the type's range; the cast cuts to that */
 		value = expr2(definer, SCALAR_add, value, expr_cast(arena, DTYPE_F32, of_element(definer, zero, rank, at)));
-	definer_out_map(definer, 0, expr_cast(arena, definer->node->out[0]->type, value));
+	definer_out_map(definer, 0, whole ? cut_to(definer, to, value)
+		: expr_of_type(definer, to, attribute_int(definer->node, "saturate") ? CAST_SATURATES : 0, value));
 }

@@ -1,5 +1,5 @@
-/* recurrent.c: LSTM, unrolled over a sequence of constant length.  For each direction: the input's part of the gates
- * for all steps as one contraction; for each step the hidden part, a sum that goes on where the input's ended, then two
+/* recurrent.c: LSTM, GRU and RNN, unrolled over a sequence of constant length.  For each direction: the input's part of the gates
+ * for all steps as one contraction; for each step the hidden part, a sum that goes on where the input's ended, then the
  * maps: cell and hidden. */
 #include "ops/ops.h"
 #include <inttypes.h>
@@ -7,6 +7,12 @@
 
 enum { STEPS_MOST = 4096, STEPS_TOGETHER = 64 };
 enum { GATE_INPUT, GATE_OUTPUT, GATE_FORGET, GATE_CELL, GATES };
+enum { GRU_UPDATE, GRU_RESET, GRU_HIDDEN, GRU_GATES };
+
+/* What the three differ in: gates, activations of a direction, inputs and outputs. */
+struct recurrence { int gates, activations, inputs, outputs; const char *usual[3]; };
+static const struct recurrence of_lstm = { GATES, 3, 8, 3, { "Sigmoid", "Tanh", "Tanh" } }, of_gru = { GRU_GATES, 2, 6, 2, { "Sigmoid", "Tanh" } },
+	of_rnn = { 1, 1, 6, 2, { "Tanh" } };
 
 /* ---- activations by name ---- */
 struct activation { int kind; double alpha, beta; };
@@ -84,37 +90,38 @@ static const struct expr *activate(struct definer *definer, const struct activat
 
 /* ---- attributes ---- */
 struct lstm {
+	const struct recurrence *kind;
 	int directions;
 	bool reverse[2];
 	struct activation f[2], g[2], h[2];
-	bool batch_first, coupled;
+	bool batch_first, coupled, late_reset;     /* coupled: LSTM's input_forget; late: GRU's linear_before_reset */
 	double clip;                      /* 0: none */
 	int64_t hidden;
 };
 
 static void activations_of(const struct node *node, struct lstm *lstm)
 {
-	static const char *const usual[] = { "Sigmoid", "Tanh", "Tanh" };
+	int each = lstm->kind->activations;
+	const char *const *usual = lstm->kind->usual;
 	const struct attribute *names = node_attribute(node, "activations");
 	const struct attribute *alphas = node_attribute(node, "activation_alpha"),
 	                       *betas = node_attribute(node, "activation_beta");
-	size_t alpha = 0, beta = 0, want = (size_t)lstm->directions * 3;
+	size_t alpha = 0, beta = 0, want = (size_t)(lstm->directions * each);
 	if (names && (names->kind != ATTRIBUTE_STRINGS || names->count != want))
-		node_fail(node, EXIT_INVALID, "LSTM: activations are not %zu strings", want);
+		node_fail(node, EXIT_INVALID, "%s: activations are not %zu strings", node->type, want);
 	if ((alphas && alphas->kind != ATTRIBUTE_FLOATS) || (betas && betas->kind != ATTRIBUTE_FLOATS))
-		node_fail(node, EXIT_INVALID, "LSTM: activation_alpha and activation_beta are lists of floats");
+		node_fail(node, EXIT_INVALID, "%s: activation_alpha and activation_beta are lists of floats", node->type);
 	for (size_t i = 0; i < want; i++) {
-		struct bytes name = names ? names->strings[i] : (struct bytes){ usual[i % 3], strlen(usual[i % 3]) };
+		struct bytes name = names ? names->strings[i] : (struct bytes){ usual[(int)i % each], strlen(usual[(int)i % each]) };
 		size_t kind = 0;
 		while (kind < COUNT(activations) && (strlen(activations[kind].name) != name.count
 			|| strncasecmp(activations[kind].name, name.at, name.count)))
 			kind++;
 		if (kind == COUNT(activations))
-			node_fail(node, EXIT_INVALID, "LSTM: no activation is called \"%.*s\"",
+			node_fail(node, EXIT_INVALID, "%s: no activation is called \"%.*s\"", node->type,
 			          (int)(name.count < 40 ? name.count : 40), name.at);
-		struct activation *activation = i % 3 == 0   ? &lstm->f[i / 3]
-		                                : i % 3 == 1 ? &lstm->g[i / 3]
-		                                             : &lstm->h[i / 3];
+		int direction = (int)i / each, which = (int)i % each;
+		struct activation *activation = which == 0 ? &lstm->f[direction] : which == 1 ? &lstm->g[direction] : &lstm->h[direction];
 		*activation = (struct activation){ (int)kind, activations[kind].alpha, activations[kind].beta };
 		if (activations[kind].has_alpha && alphas && alpha < alphas->count)
 			activation->alpha = alphas->floats[alpha++];
@@ -123,24 +130,26 @@ static void activations_of(const struct node *node, struct lstm *lstm)
 	}
 }
 
-static void lstm_of(const struct node *node, struct lstm *lstm)
+static void lstm_of(const struct node *node, const struct recurrence *kind, struct lstm *lstm)
 {
 	const char *direction = attribute_string(node, "direction");
 	memset(lstm, 0, sizeof *lstm);
+	lstm->kind = kind;
 	lstm->directions = !strcmp(direction, "bidirectional") ? 2 : 1;
 	lstm->reverse[0] = !strcmp(direction, "reverse");
 	lstm->reverse[1] = true;
 	if (lstm->directions == 1 && !lstm->reverse[0] && strcmp(direction, "forward"))
-		node_fail(node, EXIT_INVALID, "LSTM: direction is \"%s\", forward, reverse or bidirectional is right",
+		node_fail(node, EXIT_INVALID, "%s: direction is \"%s\", forward, reverse or bidirectional is right", node->type,
 		          direction);
 	activations_of(node, lstm);
 	lstm->batch_first = attribute_int(node, "layout") != 0;
-	lstm->coupled = attribute_int(node, "input_forget") != 0;
+	lstm->coupled = kind == &of_lstm && attribute_int(node, "input_forget") != 0;
+	lstm->late_reset = kind == &of_gru && node_int(node, "linear_before_reset", 0) != 0;
 	lstm->clip = node_float(node, "clip", 0);
 	lstm->hidden = node->in[2]->rank == 3 ? node->in[2]->dims[2].extent : -1;
 	int64_t said = node_int(node, "hidden_size", lstm->hidden);
 	if (lstm->hidden >= 0 && said != lstm->hidden)
-		node_fail(node, EXIT_INVALID, "LSTM: hidden_size is %" PRId64 ", R has %" PRId64, said, lstm->hidden);
+		node_fail(node, EXIT_INVALID, "%s: hidden_size is %" PRId64 ", R has %" PRId64, node->type, said, lstm->hidden);
 	lstm->hidden = said;
 }
 
@@ -151,41 +160,40 @@ static void expect(const struct node *node, int i, const char *name, int rank, c
 	if (!tensor || tensor->rank < 0)
 		return;
 	if (tensor->rank != rank)
-		node_fail(node, EXIT_INVALID, "LSTM: %s has %d dimensions, %d are right", name, tensor->rank, rank);
+		node_fail(node, EXIT_INVALID, "%s: %s has %d dimensions, %d are right", node->type, name, tensor->rank, rank);
 	for (int d = 0; d < rank; d++)
 		if (extents[d] >= 0 && tensor->dims[d].extent >= 0 && tensor->dims[d].extent != extents[d])
-			node_fail(node, EXIT_INVALID, "LSTM: %s has %" PRId64 " in dimension %d, %" PRId64 " is right",
-			          name, tensor->dims[d].extent, d, extents[d]);
+			node_fail(node, EXIT_INVALID, "%s: %s has %" PRId64 " in dimension %d, %" PRId64 " is right",
+			          node->type, name, tensor->dims[d].extent, d, extents[d]);
 }
 
-void infer_lstm(struct node *node, const struct op *op)
+static void infer_recurrent(struct node *node, const struct recurrence *kind)
 {
 	struct lstm lstm;
-	(void)op;
-	infer_counts(node, 3, 8, 3);
+	infer_counts(node, 3, kind->inputs, kind->outputs);
 	enum dtype type = infer_float_type(node, 0);
 	static const int same[] = { 1, 2, 3, 5, 6, 7 };
 	for (size_t i = 0; i < COUNT(same); i++)
 		infer_same_type(node, same[i], type);
 	infer_same_type(node, 4, DTYPE_I32);
-	lstm_of(node, &lstm);
+	lstm_of(node, kind, &lstm);
 	const struct tensor *x = node->in[0];
 	if (x->rank < 0) {
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < kind->outputs; i++)
 			infer_output_unknown(node, i, type);
 		return;
 	}
 	if (x->rank != 3)
-		node_fail(node, EXIT_INVALID, "LSTM: X has %d dimensions, 3 are right", x->rank);
+		node_fail(node, EXIT_INVALID, "%s: X has %d dimensions, 3 are right", node->type, x->rank);
 	struct dim steps = x->dims[lstm.batch_first], batch = x->dims[!lstm.batch_first], hidden = dim_of(lstm.hidden);
 	if (lstm.hidden > INT32_MAX)
-		node_fail(node, EXIT_LIMIT, "LSTM: a hidden size of %" PRId64, lstm.hidden);
-	int64_t dirs = lstm.directions, h = lstm.hidden, four = h < 0 ? -1 : 4 * h, eight = h < 0 ? -1 : 8 * h,
+		node_fail(node, EXIT_LIMIT, "%s: a hidden size of %" PRId64, node->type, lstm.hidden);
+	int64_t dirs = lstm.directions, h = lstm.hidden, gates = h < 0 ? -1 : kind->gates * h, biases = h < 0 ? -1 : 2 * gates,
 	        three = h < 0 ? -1 : 3 * h;
 	int64_t state[2][3] = { { dirs, batch.extent, h }, { batch.extent, dirs, h } };
-	expect(node, 1, "W", 3, (int64_t[3]){ dirs, four, x->dims[2].extent });
-	expect(node, 2, "R", 3, (int64_t[3]){ dirs, four, h });
-	expect(node, 3, "B", 2, (int64_t[2]){ dirs, eight });
+	expect(node, 1, "W", 3, (int64_t[3]){ dirs, gates, x->dims[2].extent });
+	expect(node, 2, "R", 3, (int64_t[3]){ dirs, gates, h });
+	expect(node, 3, "B", 2, (int64_t[2]){ dirs, biases });
 	expect(node, 4, "sequence_lens", 1, (int64_t[1]){ batch.extent });
 	expect(node, 5, "initial_h", 3, state[lstm.batch_first]);
 	expect(node, 6, "initial_c", 3, state[lstm.batch_first]);
@@ -197,6 +205,10 @@ void infer_lstm(struct node *node, const struct op *op)
 	infer_output(node, 1, type, 3, last[lstm.batch_first]);
 	infer_output(node, 2, type, 3, last[lstm.batch_first]);
 }
+
+void infer_lstm(struct node *node, const struct op *op) { (void)op, infer_recurrent(node, &of_lstm); }
+void infer_gru(struct node *node, const struct op *op) { (void)op, infer_recurrent(node, &of_gru); }
+void infer_rnn(struct node *node, const struct op *op) { (void)op, infer_recurrent(node, &of_rnn); }
 
 /* ---- definitions ---- */
 struct unrolling {
@@ -249,13 +261,17 @@ static const struct expr *while_running(struct unrolling *u, const struct index 
 static const struct expr *bias_at(struct unrolling *u, int direction, const struct index *gate)
 {
 	struct arena *arena = u->arena;
-	int64_t extent = GATES * u->lstm.hidden;
+	int64_t extent = u->lstm.kind->gates * u->lstm.hidden;
 	const struct index *g = index_var(arena, 0, extent), *dir = index_constant(arena, direction);
 	if (!u->b)
 		return NULL;
+	const struct expr *own = expr_load(arena, u->b, (const struct index *[]){dir, g});
 	const struct expr *sum =
-	        expr2(u->definer, SCALAR_add, expr_load(arena, u->b, (const struct index *[]){dir, g}),
+	        expr2(u->definer, SCALAR_add, own,
 	              expr_load(arena, u->b, (const struct index *[]){dir, index_plus(arena, g, extent)}));
+	const struct range summed = { g, 0, GRU_HIDDEN * u->lstm.hidden };
+	if (u->lstm.late_reset)                                /* the hidden gate's second one is the reset gate's to take */
+		sum = expr_select(arena, &summed, 1, sum, own);
 	return expr_load(arena, definer_map(u->definer, name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
 }
 
@@ -263,7 +279,7 @@ static const struct expr *bias_at(struct unrolling *u, int direction, const stru
 static struct definition *input_part(struct unrolling *u, int direction)
 {
 	struct arena *arena = u->arena;
-	int64_t extents[3] = { u->steps, u->batch, GATES * u->lstm.hidden };
+	int64_t extents[3] = { u->steps, u->batch, u->lstm.kind->gates * u->lstm.hidden };
 	const struct index *s = index_var(arena, 0, extents[0]), *b = index_var(arena, 1, extents[1]),
 	                   *g = index_var(arena, 2, extents[2]);
 	const struct index *k = index_var(arena, 3, u->inputs), *dir = index_constant(arena, direction);
@@ -358,6 +374,82 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 	*cell = (struct state){ new_cell, false, direction };
 }
 
+/* sum over k of the hidden state (or what stands for it) and rows [from, from + rows) of R, from `start` on, a definition [b, rows] */
+static struct definition *hidden_part(struct unrolling *u, const char *name, int direction, int64_t s, const struct expr *(*at)(struct unrolling *, const void *,
+	const struct index *b, const struct index *k), const void *of, int64_t from, int64_t rows, const struct expr *start)
+{
+	struct arena *arena = u->arena;
+	int64_t size = u->lstm.hidden, extents[2] = { u->batch, rows };
+	const struct index *b = index_var(arena, 0, u->batch), *g = index_plus(arena, index_var(arena, 1, rows), from), *k = index_var(arena, 2, size);
+	const struct expr *r = expr_load(arena, u->r, (const struct index *[]){ index_constant(arena, direction), g, k });
+	struct definition *sum = definer_reduction(u->definer, name_at(u, name, direction, s), 2, extents, REDUCE_SUM, 1, &size, start,
+		expr2(u->definer, SCALAR_mul, at(u, of, b, k), r));
+	mark_batch(sum, 1);
+	return sum;
+}
+
+static const struct expr *hidden_at(struct unrolling *u, const void *state, const struct index *b, const struct index *k) { return state_at(u, state, b, k); }
+
+static const struct expr *element_at(struct unrolling *u, const void *of, const struct index *b, const struct index *k)
+{
+	return expr_load(u->arena, (struct definition *)(uintptr_t)of, (const struct index *[]){ b, k });
+}
+
+/* The new hidden state; a sequence that has ended keeps the old one. */
+static void keep_hidden(struct unrolling *u, int direction, int64_t s, struct state *hidden, const struct expr *y)
+{
+	struct arena *arena = u->arena;
+	int64_t extents[2] = { u->batch, u->lstm.hidden };
+	const struct index *b = index_var(arena, 0, u->batch), *h = index_var(arena, 1, u->lstm.hidden);
+	const struct expr *kept = state_at(u, hidden, b, h);
+	y = while_running(u, index_constant(arena, s), b, y, kept ? kept : expr_number(arena, y->type, 0));
+	*hidden = (struct state){ definer_map(u->definer, name_at(u, "hidden", direction, s), 2, extents, y), false, direction };
+}
+
+static void step_rnn(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden)
+{
+	struct arena *arena = u->arena;
+	const struct index *b = index_var(arena, 0, u->batch), *h = index_var(arena, 1, u->lstm.hidden);
+	const struct expr *sum = expr_load(arena, input, (const struct index *[]){ index_constant(arena, s), b, h });
+	if (hidden->of)
+		sum = element_at(u, hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, u->lstm.hidden, sum), b, h);
+	keep_hidden(u, direction, s, hidden, activate(u->definer, &u->lstm.f[direction], clipped(u, sum)));
+}
+
+/* h = (1 - z) g(…) + z before.  The reset gate scales the state before its product with R, or (late) that product and its bias. */
+static void step_gru(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden)
+{
+	struct arena *arena = u->arena;
+	struct definer *definer = u->definer;
+	int64_t size = u->lstm.hidden, rows = GRU_HIDDEN * size, extents[2] = { u->batch, size };
+	const struct index *now = index_constant(arena, s), *dir = index_constant(arena, direction), *b = index_var(arena, 0, u->batch);
+	const struct index *h = index_var(arena, 1, size), *g = index_var(arena, 1, rows);
+	const struct expr *gate[GRU_GATES], *before = state_at(u, hidden, b, h), *late = NULL;
+	for (int i = 0; i < GRU_GATES; i++)
+		gate[i] = expr_load(arena, input, (const struct index *[]){ now, b, index_plus(arena, h, i * size) });
+	if (u->lstm.late_reset && u->b)
+		late = expr_load(arena, u->b, (const struct index *[]){ dir, index_plus(arena, h, (GRU_GATES + GRU_HIDDEN) * size) });
+	if (before) {
+		const struct expr *start = expr_load(arena, input, (const struct index *[]){ now, b, g });
+		struct definition *gates = hidden_part(u, "gates", direction, s, hidden_at, hidden, 0, rows, start);
+		for (int i = 0; i < GRU_HIDDEN; i++)
+			gate[i] = element_at(u, gates, b, index_plus(arena, h, i * size));
+		if (u->lstm.late_reset)
+			late = element_at(u, hidden_part(u, "late", direction, s, hidden_at, hidden, GRU_HIDDEN * size, size, late), b, h);
+	}
+	const struct expr *update = activate(definer, &u->lstm.f[direction], clipped(u, gate[GRU_UPDATE]));
+	const struct expr *reset = activate(definer, &u->lstm.f[direction], clipped(u, gate[GRU_RESET]));
+	if (late)
+		gate[GRU_HIDDEN] = expr3(definer, SCALAR_fma, reset, late, gate[GRU_HIDDEN]);
+	else if (before && !u->lstm.late_reset) {
+		struct definition *left = definer_map(definer, name_at(u, "reset", direction, s), 2, extents, expr2(definer, SCALAR_mul, reset, before));
+		gate[GRU_HIDDEN] = element_at(u, hidden_part(u, "fresh", direction, s, element_at, left, GRU_HIDDEN * size, size, gate[GRU_HIDDEN]), b, h);
+	}
+	const struct expr *fresh = activate(definer, &u->lstm.g[direction], clipped(u, gate[GRU_HIDDEN]));
+	const struct expr *y = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, number(definer, update, 1), update), fresh);
+	keep_hidden(u, direction, s, hidden, before ? expr3(definer, SCALAR_fma, update, before, y) : y);
+}
+
 /* Step `at` of [from, to): a balanced tree of selects.  h[i] holds `each` steps from i * each on, [step, b, h]; where
  * each is 1, [b, h]. */
 static const struct expr *choose_step(struct unrolling *u, struct definition **h, int64_t each, const struct index *at,
@@ -449,11 +541,10 @@ static void outputs(struct unrolling *u)
 	}
 }
 
-void define_lstm(struct definer *definer, const struct op *op)
+static void define_recurrent(struct definer *definer, const struct recurrence *kind)
 {
 	struct unrolling u = { .definer = definer, .arena = definer->arena };
-	(void)op;
-	lstm_of(definer->node, &u.lstm);
+	lstm_of(definer->node, kind, &u.lstm);
 	struct definition **const inputs[] = { &u.x, &u.w, &u.r, &u.b, &u.lengths, &u.initial_h, &u.initial_c, &u.p };
 	for (int i = 0; i < (int)COUNT(inputs); i++)
 		*inputs[i] = definer_in(definer, i);
@@ -461,19 +552,26 @@ void define_lstm(struct definer *definer, const struct op *op)
 	u.batch = u.x->extents[!u.lstm.batch_first];
 	u.inputs = u.x->extents[2];
 	if (u.steps < 1 || u.steps > STEPS_MOST)
-		node_fail(definer->node, EXIT_UNSUPPORTED, "LSTM over %" PRId64 " steps, 1 to %d are supported",
+		node_fail(definer->node, EXIT_UNSUPPORTED, "%s over %" PRId64 " steps, 1 to %d are supported", definer->node->type,
 		          u.steps, STEPS_MOST);
 	if (definition_elements(u.w) == 0 || u.batch == 0)
-		node_fail(definer->node, EXIT_UNSUPPORTED, "LSTM without elements is not supported");
+		node_fail(definer->node, EXIT_UNSUPPORTED, "%s without elements is not supported", definer->node->type);
 	for (int direction = 0; direction < u.lstm.directions; direction++) {
 		struct definition *input = input_part(&u, direction);
 		struct state hidden = { u.initial_h, true, direction }, cell = { u.initial_c, true, direction };
 		u.h[direction] = new_array(definer->arena, struct definition *, (size_t)u.steps);
 		for (int64_t s = 0; s < u.steps; s++) {
-			step(&u, direction, s, input, &hidden, &cell);
+			if (kind == &of_lstm)
+				step(&u, direction, s, input, &hidden, &cell);
+			else
+				(kind == &of_gru ? step_gru : step_rnn)(&u, direction, s, input, &hidden);
 			u.h[direction][s] = hidden.of;
 		}
 		u.c[direction] = cell.of;
 	}
 	outputs(&u);
 }
+
+void define_lstm(struct definer *definer, const struct op *op) { (void)op, define_recurrent(definer, &of_lstm); }
+void define_gru(struct definer *definer, const struct op *op) { (void)op, define_recurrent(definer, &of_gru); }
+void define_rnn(struct definer *definer, const struct op *op) { (void)op, define_recurrent(definer, &of_rnn); }

@@ -1,5 +1,6 @@
 /* dtypes.h: every ONNX element type.  D(name, ONNX number, text syntax, NumPy descr, bits, C type, class)
- * Class: FLOAT and INT evaluate as such, UINT as unsigned integers, BOOL as 0 or 1, OTHER cannot be computed with.
+ * Class: FLOAT and INT evaluate as such, UINT as unsigned integers, BOOL as 0 or 1, OTHER cannot be computed with.  A FLOAT below 32 bits is
+ * float wherever it is computed with (tables/narrow.h says what its bits mean).
  * `bits` below 8 are packed, low bits first.  No include guard: define D, include, undefine. */
 D(NONE,       0, "undefined",      "",    0,  "void",           OTHER)
 D(F32,        1, "float",          "<f4", 32, "float",          FLOAT)
@@ -28,5 +29,5 @@ D(F4E2M1,    23, "float4e2m1",     "",    4,  "unsigned char",  FLOAT)
 D(F8E8M0,    24, "float8e8m0",     "",    8,  "unsigned char",  FLOAT)
 D(U2,        25, "uint2",          "",    2,  "unsigned char",  UINT)
 D(I2,        26, "int2",           "",    2,  "signed char",    INT)
-D(F6E2M3,    27, "float6e2m3",     "",    6,  "unsigned char",  OTHER)
-D(F6E3M2,    28, "float6e3m2",     "",    6,  "unsigned char",  OTHER)
+D(F6E2M3,    27, "float6e2m3",     "",    6,  "unsigned char",  FLOAT)
+D(F6E3M2,    28, "float6e3m2",     "",    6,  "unsigned char",  FLOAT)

@@ -90,6 +90,7 @@ O("", "Pow",       1, power, NONE, OLD_BROADCAST)
 O("", "Gelu",     20, gelu,  NONE, STRING("approximate", ALL, "none"))
 O("", "Cast",      1, cast,  NONE, A(STRING, "to", TO(5)) A(INT, "to", FROM(6)) INT("saturate", FROM(19), 1)
 	STRING("round_mode", FROM(24), "up"))
+O("", "BitCast",  26, bit_cast, NONE, A(INT, "to", ALL))
 O("", "CastLike", 15, cast_like, NONE, INT("saturate", FROM(19), 1) STRING("round_mode", FROM(24), "up"))
 
 /* sums of products */
@@ -135,6 +136,12 @@ O("", "LRN",                1, lrn, NONE, FLOAT("alpha", ALL, 0.0001) FLOAT("bet
 O("", "LSTM",               1, lstm, NONE, A(FLOATS, "activation_alpha", ALL) A(FLOATS, "activation_beta", ALL)
 	A(STRINGS, "activations", ALL) A(FLOAT, "clip", ALL) STRING("direction", ALL, "forward") A(INT, "hidden_size", ALL)
 	INT("input_forget", ALL, 0) INT("layout", FROM(14), 0) INT("output_sequence", TO(6), 0))
+O("", "GRU",                1, gru, NONE, A(FLOATS, "activation_alpha", ALL) A(FLOATS, "activation_beta", ALL)
+	A(STRINGS, "activations", ALL) A(FLOAT, "clip", ALL) STRING("direction", ALL, "forward") A(INT, "hidden_size", ALL)
+	INT("linear_before_reset", FROM(3), 0) INT("layout", FROM(14), 0) INT("output_sequence", TO(6), 0))
+O("", "RNN",                1, rnn, NONE, A(FLOATS, "activation_alpha", ALL) A(FLOATS, "activation_beta", ALL)
+	A(STRINGS, "activations", ALL) A(FLOAT, "clip", ALL) STRING("direction", ALL, "forward") A(INT, "hidden_size", ALL)
+	INT("layout", FROM(14), 0) INT("output_sequence", TO(6), 0))
 
 /* elsewhere and otherwise arranged */
 O("", "Identity",   1, identity,  NONE, PLAIN)

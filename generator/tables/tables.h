@@ -14,6 +14,11 @@ enum dtype_class { CLASS_OTHER, CLASS_FLOAT, CLASS_INT, CLASS_UINT, CLASS_BOOL }
 struct dtype_row { const char *name, *text, *numpy; int bits; const char *c; enum dtype_class class; };
 extern const struct dtype_row dtypes[DTYPE_COUNT];
 
+/* Floats below 32 bits: what narrow.h says of a type; `mantissa` 0 where it says nothing. */
+struct narrow_row { int exponent, mantissa, bias; unsigned top, over, nan; int one_zero; };
+extern const struct narrow_row narrows[DTYPE_COUNT];
+static inline int dtype_is_narrow(enum dtype type) { return dtypes[type].class == CLASS_FLOAT && dtypes[type].bits < 32; }
+
 /* NumPy's word: "float32" where ONNX's text says "float". */
 const char *dtype_numpy(enum dtype);
 

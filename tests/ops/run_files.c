@@ -3,13 +3,15 @@
  *     run_files FILE...
  *
  * In a file, below or above the graph, "# NAME = 1 2 3" gives the elements of an input or output; nan, inf and -inf are
- * numbers too. Floats must agree to 1e-6 of the largest number of the output and one part in 10^5; all else exactly.
+ * numbers too. Floats must agree to 1e-6 of the largest number of the output and one part in 10^5; all else exactly,
+ * floats below 32 bits too.
  * Each graph is run as it is and simplified. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "definitions/definitions.h"
+#include "definitions/narrow.h"
 #include "frontends/frontends.h"
 #include "ops/ops.h"
 #include "passes/passes.h"
@@ -37,9 +39,33 @@ static double *numbers_of(struct build *build, const char *text, const char *nam
 	return numbers.at ? numbers.at : new_array(build->arena, double, 1);
 }
 
-static void put(const struct definition *definition, void *elements, int64_t i, double number)
+/* Elements below 8 bits: packed, low bits first. */
+static void put_bits(void *elements, int64_t i, int bits, unsigned value)
 {
-	switch (definition->type) {
+	for (int b = 0; b < bits; b++) {
+		int64_t at = i * bits + b;
+		((uint8_t *)elements)[at / 8] |= (uint8_t)((value >> b & 1u) << (at % 8));
+	}
+}
+
+static unsigned get_bits(const void *elements, int64_t i, int bits)
+{
+	unsigned value = 0;
+	for (int b = 0; b < bits; b++) {
+		int64_t at = i * bits + b;
+		value |= (((const uint8_t *)elements)[at / 8] >> (at % 8) & 1u) << b;
+	}
+	return value;
+}
+
+static void put(enum dtype type, void *elements, int64_t i, double number)
+{
+	int bits = dtypes[type].bits;
+	if (dtype_is_narrow(type) || bits < 8) {
+		put_bits(elements, i, bits, dtype_is_narrow(type) ? narrow_code(type, 0, (float)number) : (unsigned)(int)number);
+		return;
+	}
+	switch (type) {
 	case DTYPE_F32:  ((float *)elements)[i] = (float)number; break;
 	case DTYPE_F64:  ((double *)elements)[i] = number; break;
 	case DTYPE_I64:  ((int64_t *)elements)[i] = (int64_t)number; break;
@@ -55,9 +81,16 @@ static void put(const struct definition *definition, void *elements, int64_t i, 
 	}
 }
 
-static double get(const struct definition *definition, const void *elements, int64_t i)
+static double get(enum dtype type, const void *elements, int64_t i)
 {
-	switch (definition->type) {
+	int bits = dtypes[type].bits;
+	if (dtype_is_narrow(type))
+		return (double)narrow_value(type, get_bits(elements, i, bits));
+	if (bits < 8) {
+		unsigned value = get_bits(elements, i, bits);
+		return dtypes[type].class == CLASS_INT && value >> (bits - 1) ? (int)value - (1 << bits) : (int)value;
+	}
+	switch (type) {
 	case DTYPE_F32:  return ((const float *)elements)[i];
 	case DTYPE_F64:  return ((const double *)elements)[i];
 	case DTYPE_I64:  return (double)((const int64_t *)elements)[i];
@@ -75,13 +108,13 @@ static double get(const struct definition *definition, const void *elements, int
 
 static void *elements_of(struct build *build, const struct definition *definition)
 {
-	return arena_alloc(build->arena, dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
+	return arena_array(build->arena, dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1, 1);
 }
 
-static bool same(const struct definition *definition, double got, double want, double largest)
+static bool same(enum dtype type, double got, double want, double largest)
 {
-	if (isnan(want) || isinf(want) || dtypes[definition->type].class != CLASS_FLOAT)
-		return got == want || (isnan(got) && isnan(want));
+	if (isnan(want) || isinf(want) || dtypes[type].class != CLASS_FLOAT || dtype_is_narrow(type))
+		return got == want ? signbit(got) == signbit(want) : isnan(got) && isnan(want);
 	return fabs(got - want) <= 1e-6 * largest + 1e-5 * fabs(want);
 }
 
@@ -91,16 +124,17 @@ static bool compare(struct build *build, const char *path, const char *text, con
 	int64_t count;
 	const double *want = numbers_of(build, text, name, &count);
 	double largest = 0;
-	if (count != definition_elements(definition)) {
+	const struct shown shown = definition_shown(definition);
+	if (count != shown_elements(&shown)) {
 		printf("%s: %s has %" PRId64 " elements, the file gives %" PRId64 "\n", path, name,
-		       definition_elements(definition), count);
+		       shown_elements(&shown), count);
 		return false;
 	}
 	for (int64_t i = 0; i < count; i++)
 		largest = isfinite(want[i]) ? fmax(largest, fabs(want[i])) : largest;
 	for (int64_t i = 0; i < count; i++)
-		if (!same(definition, get(definition, got, i), want[i], largest)) {
-			printf("%s: %s[%" PRId64 "] is %.9g, %.9g is right\n", path, name, i, get(definition, got, i),
+		if (!same(shown.type, get(shown.type, got, i), want[i], largest)) {
+			printf("%s: %s[%" PRId64 "] is %.9g, %.9g is right\n", path, name, i, get(shown.type, got, i),
 			       want[i]);
 			return false;
 		}
@@ -125,12 +159,13 @@ static bool work(struct build *build, const char *path, bool simplify)
 		int64_t count;
 		const struct definition *definition = program->inputs.at[i];
 		const double *numbers = numbers_of(build, text, definition->name, &count);
-		if (count != definition_elements(definition))
+		const struct shown shown = definition_shown(definition);
+		if (count != shown_elements(&shown))
 			fail(build, EXIT_USAGE, path, "%s needs %" PRId64 " numbers, has %" PRId64, definition->name,
-			     definition_elements(definition), count);
+			     shown_elements(&shown), count);
 		void *data = elements_of(build, definition);
 		for (int64_t k = 0; k < count; k++)
-			put(definition, data, k, numbers[k]);
+			put(shown.type, data, k, numbers[k]);
 		inputs[i] = data;
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)

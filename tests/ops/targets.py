@@ -16,7 +16,8 @@ except ImportError as missing:
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 from same import same
-TYPES = {"float": "f4", "double": "f8", "int64": "i8", "uint64": "u8", "int32": "i4", "int8": "i1", "uint8": "u1", "bool": "?"}
+TYPES = {"float": "f4", "double": "f8", "int64": "i8", "uint64": "u8", "int32": "i4", "int8": "i1", "uint8": "u1", "bool": "?",
+         "float16": "f2", "int4": "i1", "uint2": "u1"}
 ENVIRONMENT, SKIPPED = 5, 77
 
 
@@ -24,10 +25,15 @@ def inputs_of(text, data, folder):
     """Options of `ingot run` for the inputs that the comments of a file give."""
     signature = re.search(r"\w+ \((.*?)\) =>", text, re.S).group(1)
     for type, dims, name in re.findall(r"(\w+)(?:\[([\d,]*)\])? (\w+)", signature):
-        number = float if type in ("float", "double") else int
+        number = float if "float" in type or type == "double" else int
         array = numpy.array([number(x) for x in data[name].split()], dtype="f8" if number is float else "u8" if type == "uint64" else "i8")
         path = os.path.join(folder, f"in_{name}.npy")
-        numpy.save(path, array.astype(TYPES[type]).reshape([int(n) for n in dims.split(",") if n]))
+        if type == "float6e2m3":                                      # by their codes, as NumPy has no word for them
+            array = numpy.array([(x < 0 or str(x) == "-0.0") * 32 + (int(abs(x) * 8) if abs(x) < 2 else int(8 * abs(x) / 2 ** (e := 1 + (abs(x) >= 4))) + 8 * e) for x in array.tolist()])
+        array = array.astype(TYPES.get(type, "u1"))
+        if type in ("int4", "uint2", "float6e2m3"):
+            array = array.view("V1")
+        numpy.save(path, array.reshape([int(n) for n in dims.split(",") if n]))
         yield from ("--input", f"{name}={path}")
 
 

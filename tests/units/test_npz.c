@@ -197,11 +197,11 @@ static void places_that_cannot_be_written(void **state)
 {
 	(void)state;
 	const struct npz_array array = { "x", DTYPE_F32, 2, shape, numbers }, bad = { "x\xff\xfe", DTYPE_F32, 2, shape, numbers },
-		bits = { "x", DTYPE_U4, 2, shape, numbers };
+		strings = { "x", DTYPE_STRING, 2, shape, numbers };
 	const struct { const char *path; const struct npz_array *array; enum exit_code code; const char *part; } cases[] = {
 		{ "/nowhere/at/all.npz", &array, EXIT_USAGE, "/nowhere/at/all.npz: cannot be written: No such file or directory" },
 		{ "/tmp/test-npz-name.npz", &bad, EXIT_UNSUPPORTED, "cannot hold a member called \"x\\xff\\xfe.npy\"" },
-		{ "/tmp/test-npz-bits.npz", &bits, EXIT_UNSUPPORTED, ".npy has no elements of" },
+		{ "/tmp/test-npz-strings.npz", &strings, EXIT_UNSUPPORTED, ".npy has no elements of" },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct build build;
