@@ -102,6 +102,7 @@ O("", "ConvTranspose", 1, convolution_transposed, NONE, STRING("auto_pad", ALL, 
 	A(INTS, "kernel_shape", ALL) A(INTS, "output_padding", ALL) A(INTS, "output_shape", ALL) A(INTS, "pads", ALL) A(INTS, "strides", ALL))
 O("", "MatMulInteger", 10, matmul_integer, NONE, PLAIN)
 O("", "MatMul",    1, matmul,      NONE, PLAIN)
+O("", "Einsum",   12, einsum,      NONE, A(STRING, "equation", ALL))
 O("", "Gemm",      1, gemm,        NONE, FLOAT("alpha", ALL, 1) FLOAT("beta", ALL, 1) INT("transA", ALL, 0) INT("transB", ALL, 0)
 	INT("broadcast", TO(6), 0))
 

@@ -1,0 +1,235 @@
+/* einsum.c: Einsum: operands taken pair by pair, from the left.  Each pair is one sum of products over the labels that nobody needs any more, so
+ * that contractions find it; a label of one operand alone is summed before. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+/* Labels: 52 letters, then the dimensions of an ellipsis, counted from its end. */
+enum { LETTERS = 52, LABELS = LETTERS + MAX_RANK };
+struct term { int rank, label[MAX_RANK]; struct definition *of; };
+struct einsum { struct term *in, out; int64_t extents[LABELS]; };
+
+static bool has(const struct term *term, int label)
+{
+	for (int d = 0; d < term->rank; d++)
+		if (term->label[d] == label)
+			return true;
+	return false;
+}
+
+static int label_of(char c) { return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? 26 + c - 'a' : -1; }
+
+/* One term up to ',', "->" or the end; returns where it ends.  rank: that it must have, -1: any, with `most` dimensions for its ellipsis. */
+static const char *read_term(const struct node *node, const char *at, int rank, int most, struct term *term)
+{
+	int before[LETTERS], count = 0, dots = -1;
+	for (; *at && *at != ',' && *at != '-'; at++) {
+		if (*at == ' ')
+			continue;
+		if (dots < 0 && !strncmp(at, "...", 3)) {
+			dots = count;
+			at += 2;
+			continue;
+		}
+		if (label_of(*at) < 0)
+			node_fail(node, EXIT_INVALID, "%s: \"%.20s\" in the equation; letters and one ellipsis are right", node->type, at);
+		if (count == MAX_RANK)
+			node_fail(node, EXIT_LIMIT, "%s: a term of more than %d letters", node->type, MAX_RANK);
+		before[count++] = label_of(*at);
+	}
+	int free = rank < 0 ? (dots < 0 ? 0 : most) : rank - count;
+	if (free < 0 || (dots < 0 && free))
+		node_fail(node, EXIT_INVALID, "%s: a term of %d letters for %d dimensions", node->type, count, rank);
+	if (count + free > MAX_RANK)
+		node_fail(node, EXIT_LIMIT, "%s: a term of %d dimensions", node->type, count + free);
+	term->rank = count + free;
+	for (int d = 0, k = 0; d < term->rank; d++)
+		term->label[d] = dots >= 0 && d >= dots && d < dots + free ? LETTERS + dots + free - 1 - d : before[k++];
+	return at;
+}
+
+static void implied_output(const struct einsum *e, int count, int most, struct term *out)
+{
+	out->rank = 0;
+	for (int k = most - 1; k >= 0; k--)
+		out->label[out->rank++] = LETTERS + k;
+	for (int label = 0; label < LETTERS; label++) {
+		int uses = 0;
+		for (int i = 0; i < count; i++)
+			for (int d = 0; d < e->in[i].rank; d++)
+				uses += e->in[i].label[d] == label;
+		if (uses == 1 && out->rank < MAX_RANK)
+			out->label[out->rank++] = label;
+	}
+}
+
+static void merge(const struct node *node, struct einsum *e, int label, int64_t extent)
+{
+	int64_t *have = &e->extents[label];
+	if (*have >= 0 && extent >= 0 && *have != extent && *have != 1 && extent != 1)
+		node_fail(node, EXIT_INVALID, "%s: one label for %" PRId64 " and for %" PRId64, node->type, *have, extent);
+	if (*have == 1 || (*have < 0 && extent != 1) || *have == INT64_MIN)
+		*have = extent;
+}
+
+/* Needs the ranks of all inputs. */
+static void einsum_of(const struct node *node, struct einsum *e)
+{
+	const char *at = node_string(node, "equation", NULL);
+	int most = 0;
+	if (!at)
+		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"equation\"", node->type);
+	e->in = new_array(node->graph->build->arena, struct term, (size_t)node->ins + 1);
+	for (int label = 0; label < LABELS; label++)
+		e->extents[label] = INT64_MIN;                            /* no operand has it */
+	for (int i = 0; i < node->ins; i++) {
+		at = read_term(node, at, node->in[i]->rank, 0, &e->in[i]);
+		if ((*at == ',') != (i < node->ins - 1))
+			node_fail(node, EXIT_INVALID, "%s: the equation has %s terms than the %d inputs", node->type, *at == ',' ? "more" : "fewer", node->ins);
+		at += *at == ',';
+		for (int d = 0; d < e->in[i].rank; d++) {
+			int label = e->in[i].label[d];
+			merge(node, e, label, node->in[i]->dims[d].extent);
+			most = label >= LETTERS && label - LETTERS + 1 > most ? label - LETTERS + 1 : most;
+		}
+	}
+	if (!*at)
+		implied_output(e, node->ins, most, &e->out);
+	else {
+		if (at[1] != '>')
+			node_fail(node, EXIT_INVALID, "%s: \"%.20s\" in the equation; \"->\" is right", node->type, at);
+		at = read_term(node, at + 2, -1, most, &e->out);
+		if (*at)
+			node_fail(node, EXIT_INVALID, "%s: \"%.20s\" behind the output", node->type, at);
+	}
+	for (int d = 0; d < e->out.rank; d++) {
+		struct term before = e->out;
+		before.rank = d;
+		if (has(&before, e->out.label[d]) || e->extents[e->out.label[d]] == INT64_MIN)
+			node_fail(node, EXIT_INVALID, "%s: a label of the output stands there twice or in no input", node->type);
+	}
+}
+
+void infer_einsum(struct node *node, const struct op *op)
+{
+	struct einsum e;
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 1, node->ins ? node->ins : 1, 1);
+	enum dtype type = infer_number_type(node, 0);
+	bool known = true;
+	for (int i = 0; i < node->ins; i++) {
+		if (!node->in[i])
+			node_fail(node, EXIT_INVALID, "%s lacks input %d", node->type, i);
+		infer_number_type(node, i);
+		infer_same_type(node, i, type);
+		known &= node->in[i]->rank >= 0;
+	}
+	if (!known) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	einsum_of(node, &e);
+	for (int d = 0; d < e.out.rank; d++)
+		dims[d] = e.extents[e.out.label[d]] < 0 ? dim_unknown : dim_of(e.extents[e.out.label[d]]);
+	infer_output(node, 0, type, e.out.rank, dims);
+}
+
+static const struct expr *load_of(struct definer *definer, const struct term *term, const struct index *const *var)
+{
+	const struct index *at[MAX_RANK];
+	for (int d = 0; d < term->rank; d++)
+		at[d] = term->of->extents[d] == 1 ? index_constant(definer->arena, 0) : var[term->label[d]];
+	return expr_load(definer->arena, term->of, at);
+}
+
+/* out[…] = the sum of a[…] b[…] (NULL: of a alone) over the labels that `out` lacks. */
+static void sum_over(struct definer *definer, const struct einsum *e, const char *name, const struct term *a, const struct term *b, struct term *out)
+{
+	const struct term *both[] = { a, b };
+	const struct index *var[LABELS] = { NULL };
+	struct term over = { .rank = 0 };
+	int64_t extents[MAX_RANK], reduced[MAX_RANK];
+	uint32_t batch = 0;
+	for (int d = 0; d < out->rank; d++) {
+		extents[d] = e->extents[out->label[d]];
+		var[out->label[d]] = index_var(definer->arena, d, extents[d]);
+		batch |= (uint32_t)has(a, out->label[d]) << d;
+	}
+	for (int i = 0; i < 2 && both[i]; i++)
+		for (int d = 0; d < both[i]->rank; d++) {
+			int label = both[i]->label[d];
+			if (has(out, label) || has(&over, label))
+				continue;
+			if (over.rank == MAX_RANK)
+				node_fail(definer->node, EXIT_LIMIT, "%s: a sum over more than %d labels", definer->node->type, MAX_RANK);
+			reduced[over.rank] = e->extents[label];
+			var[label] = index_var(definer->arena, out->rank + over.rank, reduced[over.rank]);
+			over.label[over.rank++] = label;
+		}
+	const struct expr *term = load_of(definer, a, var);
+	if (b)
+		term = expr2(definer, SCALAR_mul, term, load_of(definer, b, var));
+	if (!over.rank) {
+		out->of = definer_map(definer, name, out->rank, extents, term);
+		return;
+	}
+	out->of = definer_reduction(definer, name, out->rank, extents, REDUCE_SUM, over.rank, reduced, NULL, term);
+	if (b)
+		mark_batch(out->of, batch);                               /* all but the second's own, as a matrix product's columns */
+}
+
+/* Is a label needed beside input i (and all before it, where `before`)? */
+static bool needed(const struct definer *definer, const struct einsum *e, int label, int i, bool before)
+{
+	for (int k = 0; k < definer->node->ins; k++)
+		if ((before ? k > i : k != i) && has(&e->in[k], label))
+			return true;
+	return has(&e->out, label);
+}
+
+/* Input i without labels that stand in it alone, none of them twice. */
+static struct term prepared(struct definer *definer, const struct einsum *e, int i)
+{
+	struct term term = e->in[i], kept = { .rank = 0 };
+	term.of = definer_in(definer, i);
+	for (int d = 0; d < term.rank; d++)
+		if (!has(&kept, term.label[d]) && needed(definer, e, term.label[d], i, false))
+			kept.label[kept.rank++] = term.label[d];
+	if (kept.rank == term.rank)
+		return term;
+	sum_over(definer, e, definer_name(definer, arena_printf(definer->arena, "of%d", i)), &term, NULL, &kept);
+	return kept;
+}
+
+void define_einsum(struct definer *definer, const struct op *op)
+{
+	struct einsum e;
+	(void)op;
+	einsum_of(definer->node, &e);
+	const char *name = definer->node->out[0]->name;
+	int count = definer->node->ins;
+	if (count == 1) {
+		e.in[0].of = definer_in(definer, 0);
+		sum_over(definer, &e, name, &e.in[0], NULL, &e.out);
+		definer_out(definer, 0, e.out.of);
+		return;
+	}
+	struct term all = prepared(definer, &e, 0);
+	for (int i = 1; i < count; i++) {
+		struct term next = prepared(definer, &e, i), both = { .rank = 0 };
+		const struct term *parts[] = { &all, &next };
+		if (i == count - 1)
+			both = e.out;
+		for (int p = 0; p < 2 && i < count - 1; p++)
+			for (int d = 0; d < parts[p]->rank; d++) {
+				if (has(&both, parts[p]->label[d]) || !needed(definer, &e, parts[p]->label[d], i, true))
+					continue;
+				if (both.rank == MAX_RANK)
+					node_fail(definer->node, EXIT_LIMIT, "%s: a product of more than %d dimensions", definer->node->type, MAX_RANK);
+				both.label[both.rank++] = parts[p]->label[d];
+			}
+		sum_over(definer, &e, i == count - 1 ? name : definer_name(definer, arena_printf(definer->arena, "upto%d", i)), &all, &next, &both);
+		all = both;
+	}
+	definer_out(definer, 0, all.of);
+}
