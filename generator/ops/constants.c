@@ -173,6 +173,11 @@ static bool number_in(const struct node *node, int i, double *number, int64_t *w
 	uint64_t bits = 0;
 	int unused = 64 - dtypes[tensor->type].bits;
 	memcpy(&bits, tensor->data, (size_t)dtypes[tensor->type].bits / 8);
+	if (dtype_is_narrow(tensor->type)) {
+		*number = (double)narrow_value(tensor->type, (unsigned)bits);
+		*whole = isfinite(*number) && fabs(*number) < 0x1p62 ? (int64_t)*number : 0;
+		return true;
+	}
 	bits <<= unused;                                                     /* little-endian, as all data of a graph */
 	*whole = dtypes[tensor->type].class == CLASS_INT ? (int64_t)bits >> unused : (int64_t)(bits >> unused);
 	*number = (double)*whole;

@@ -103,6 +103,7 @@ O("", "ConvTranspose", 1, convolution_transposed, NONE, STRING("auto_pad", ALL, 
 O("", "MatMulInteger", 10, matmul_integer, NONE, PLAIN)
 O("", "MatMul",    1, matmul,      NONE, PLAIN)
 O("", "Einsum",   12, einsum,      NONE, A(STRING, "equation", ALL))
+O("", "DFT",      17, dft,         NONE, INT("axis", TO(19), 1) INT("inverse", ALL, 0) INT("onesided", ALL, 0))
 O("", "Gemm",      1, gemm,        NONE, FLOAT("alpha", ALL, 1) FLOAT("beta", ALL, 1) INT("transA", ALL, 0) INT("transB", ALL, 0)
 	INT("broadcast", TO(6), 0))
 

@@ -1,0 +1,215 @@
+/* dft.c: DFT: a sum of products with a table of roots of unity; where the length is a product a b and not small, two of them with a twist between
+ * (Cooley and Tukey): n (a + b) products in place of n n.  The rule asks the length alone.  Tables are computed in double when the library is made. */
+#include "ops/ops.h"
+#include <inttypes.h>
+#include <math.h>
+
+enum { AXIS_IS_INPUT = 20, DIRECT_MOST = 63, TABLE_MOST = 1 << 26 };
+
+struct dft {
+	int axis, rank;
+	int64_t n, given, out;            /* length; elements that x has and y gets along the axis */
+	int parts, out_parts;             /* 1 real, 2 complex */
+	bool inverse, half;               /* half: of real numbers, only what is no conjugate (forward: y, inverse: x) */
+};
+
+static int64_t scalar_in(const struct node *node, int i, int64_t otherwise, const char *what)
+{
+	int64_t count;
+	const struct tensor *tensor = node_in(node, i);
+	if (!tensor)
+		return otherwise;
+	const int64_t *value = node_in_ints(node, i, &count);
+	if (!value)
+		node_fail(node, EXIT_UNSUPPORTED, "%s: %s that is not constant is not supported", node->type, what);
+	if (count != 1)
+		node_fail(node, EXIT_INVALID, "%s: %s of %" PRId64 " numbers, one is right", node->type, what, count);
+	return value[0];
+}
+
+/* Needs the rank of x. */
+static void dft_of(const struct node *node, struct dft *f)
+{
+	const struct tensor *x = node->in[0];
+	f->rank = x->rank;
+	if (x->rank < 2)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, x->rank);
+	f->axis = (int)node_axis(node, node->since >= AXIS_IS_INPUT ? scalar_in(node, 2, -2, "an axis") : attribute_int(node, "axis"), x->rank);
+	if (f->axis == x->rank - 1)
+		node_fail(node, EXIT_INVALID, "%s: axis %d holds the parts of a number", node->type, f->axis);
+	f->inverse = attribute_int(node, "inverse") != 0;
+	f->half = attribute_int(node, "onesided") != 0;
+	int64_t parts = x->dims[x->rank - 1].extent;
+	if (parts >= 0 && parts != 1 && parts != 2)
+		node_fail(node, EXIT_INVALID, "%s: the last dimension is %" PRId64 ", 1 (real) or 2 (complex) is right", node->type, parts);
+	if (f->half && !f->inverse && parts == 2)
+		node_fail(node, EXIT_INVALID, "%s: onesided of complex numbers, real ones are right", node->type);
+	f->parts = (int)parts;
+	f->given = x->dims[f->axis].extent;
+	f->n = scalar_in(node, 1, f->given < 0 ? -1 : f->half && f->inverse ? 2 * (f->given - 1) : f->given, "a length");
+	if (f->given >= 0 && f->n < 1)
+		node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 ", at least 1 is right", node->type, f->n);
+	f->out = f->n < 0 ? -1 : f->half && !f->inverse ? f->n / 2 + 1 : f->n;
+	f->out_parts = f->half && f->inverse ? 1 : 2;
+}
+
+void infer_dft(struct node *node, const struct op *op)
+{
+	struct dft f;
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 1, node->since >= AXIS_IS_INPUT ? 3 : 2, 1);
+	enum dtype type = infer_float_type(node, 0);
+	if (node->in[0]->rank < 0) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	dft_of(node, &f);
+	memcpy(dims, node->in[0]->dims, sizeof *dims * (size_t)f.rank);
+	dims[f.axis] = f.out < 0 ? dim_unknown : dim_of(f.out);
+	dims[f.rank - 1] = dim_of(f.out_parts);
+	infer_output(node, 0, type, f.rank, dims);
+}
+
+/* The part `to` of (part `from` of a number) times the root of unity at step * k of n, scaled. */
+static double root(const struct dft *f, int64_t n, int64_t step, int64_t k, int from, int to, double scale)
+{
+	const double turn = 6.28318530717958647692;
+	int64_t at = (int64_t)((unsigned __int128)step * (unsigned __int128)k % (unsigned __int128)n);
+	double angle = (f->inverse ? turn : -turn) * (double)at / (double)n;
+	return scale * (from == to ? cos(angle) : from ? -sin(angle) : sin(angle));
+}
+
+/* table[t, from, k, to] over steps of n: roots of order `order`.  An inverse of half a spectrum counts what has a conjugate twice. */
+static struct definition *table_of(struct definer *definer, const struct dft *f, const char *name, enum dtype type, int64_t order, int64_t terms, int parts,
+	int64_t outs, int out_parts, double scale)
+{
+	const int64_t extents[4] = { terms, parts, outs, out_parts };
+	double many = (double)terms * parts * (double)outs * out_parts;
+	if (many > TABLE_MOST)
+		node_fail(definer->node, EXIT_LIMIT, "%s of length %" PRId64 " needs a table of %g numbers, ingot takes at most %d", definer->node->type, f->n, many, TABLE_MOST);
+	void *data = arena_alloc(definer->arena, (size_t)many * (type == DTYPE_F64 ? sizeof(double) : sizeof(float)) + 1);
+	size_t at = 0;
+	for (int64_t t = 0; t < terms; t++) {
+		double weight = f->half && f->inverse && t && 2 * t != f->n ? 2 * scale : scale;
+		for (int from = 0; from < parts; from++)
+			for (int64_t k = 0; k < outs; k++)
+				for (int to = 0; to < out_parts; to++, at++) {
+					double value = root(f, order, t, k, from, to, weight);
+					if (type == DTYPE_F64)
+						((double *)data)[at] = value;
+					else
+						((float *)data)[at] = (float)value;
+				}
+	}
+	return define_constant(definer->program, definer_name(definer, name), type, 4, extents, data);
+}
+
+/* Every output is a sum over all that x has. */
+static struct definition *direct(struct definer *definer, const struct dft *f, struct definition *x, const int64_t *extents)
+{
+	struct arena *arena = definer->arena;
+	int64_t terms = f->half && f->inverse && f->n / 2 + 1 < f->given ? f->n / 2 + 1 : f->n < f->given ? f->n : f->given, reduced[2] = { terms, f->parts };
+	struct definition *table = table_of(definer, f, "roots", x->type, f->n, terms, f->parts, f->out, f->out_parts, f->inverse ? 1 / (double)f->n : 1);
+	const struct index *at[MAX_RANK] = { NULL }, *own[4];
+	for (int d = 0; d < f->rank; d++)
+		at[d] = index_var(arena, d, extents[d]);
+	own[2] = at[f->axis];
+	own[3] = at[f->rank - 1];
+	at[f->axis] = own[0] = index_var(arena, f->rank, terms);
+	at[f->rank - 1] = own[1] = index_var(arena, f->rank + 1, f->parts);
+	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, f->rank, extents, REDUCE_SUM, 2, reduced, NULL,
+		expr2(definer, SCALAR_mul, expr_load(arena, x, at), expr_load(arena, table, own)));
+	if (sum->reduce)
+		mark_batch(sum, ((1u << f->rank) - 1) & ~(1u << f->axis) & ~(1u << (f->rank - 1)));
+	return sum;
+}
+
+/* t = t1 b + t2, k = k1 + a k2: sums over t1, turned by t2 k1 of n, summed over t2.  Between, the axis is two: the last dimensions are
+ * [rest, one, other, part]. */
+static struct definition *in_two(struct definer *definer, const struct dft *f, struct definition *x, int64_t a, int64_t b)
+{
+	struct arena *arena = definer->arena;
+	int rest = f->rank - 2, rank = rest + 3, n = 0;
+	int64_t extents[MAX_RANK], first[2] = { a, f->parts }, second[2] = { b, 2 };
+	const struct index *at[MAX_RANK] = { NULL }, *own[4], *x_at[MAX_RANK];
+	for (int d = 0; d < f->rank - 1; d++)
+		if (d != f->axis)
+			extents[n++] = x->extents[d];
+	extents[rest] = b;
+	extents[rest + 1] = a;
+	extents[rest + 2] = 2;
+	for (int d = 0; d < rank; d++)
+		at[d] = index_var(arena, d, extents[d]);
+	struct definition *roots = table_of(definer, f, "roots", x->type, a, a, f->parts, a, 2, 1);
+	const struct index *t1 = index_var(arena, rank, a), *t = index_add(arena, index_scale(arena, t1, b), at[rest]);
+	for (int d = 0, k = 0; d < f->rank - 1; d++)
+		x_at[d] = d == f->axis ? t : at[k++];
+	x_at[f->rank - 1] = own[1] = index_var(arena, rank + 1, f->parts);
+	own[0] = t1;
+	own[2] = at[rest + 1];
+	own[3] = at[rest + 2];
+	const struct range there = { t, 0, f->given };
+	const struct expr *value = expr_select(arena, &there, 1, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
+	struct definition *sums = definer_reduction(definer, definer_name(definer, "first"), rank, extents, REDUCE_SUM, 2, first, NULL,
+		expr2(definer, SCALAR_mul, value, expr_load(arena, roots, own)));
+	mark_batch(sums, (1u << (rest + 1)) - 1);
+
+	/* (re, im) turned: re cos - im sin, re sin + im cos */
+	struct definition *twist = table_of(definer, f, "turns", x->type, f->n, b, 2, a, 2, 1);
+	const struct expr *turned = NULL;
+	for (int part = 1; part >= 0; part--) {
+		const struct index *from[MAX_RANK], *turn[4] = { at[rest], index_constant(arena, part), at[rest + 1], at[rest + 2] };
+		memcpy(from, at, sizeof from);
+		from[rest + 2] = index_constant(arena, part);
+		const struct expr *number = expr_load(arena, sums, from), *by = expr_load(arena, twist, turn);
+		turned = turned ? expr3(definer, SCALAR_fma, number, by, turned) : expr2(definer, SCALAR_mul, number, by);
+	}
+	struct definition *between = definer_map(definer, definer_name(definer, "turned"), rank, extents, turned);
+
+	struct definition *last = table_of(definer, f, "last_roots", x->type, b, b, 2, b, 2, f->inverse ? 1 / (double)f->n : 1);
+	const struct index *from[MAX_RANK];
+	extents[rest] = a;                                                  /* [rest, k1, k2, part] */
+	extents[rest + 1] = b;
+	for (int d = 0; d < rank; d++)
+		at[d] = index_var(arena, d, extents[d]);
+	memcpy(from, at, sizeof from);
+	from[rest] = own[0] = index_var(arena, rank, b);
+	from[rest + 1] = at[rest];
+	from[rest + 2] = own[1] = index_var(arena, rank + 1, 2);
+	own[2] = at[rest + 1];
+	own[3] = at[rest + 2];
+	struct definition *all = definer_reduction(definer, definer_name(definer, "second"), rank, extents, REDUCE_SUM, 2, second, NULL,
+		expr2(definer, SCALAR_mul, expr_load(arena, between, from), expr_load(arena, last, own)));
+	mark_batch(all, (1u << (rest + 1)) - 1);
+	return all;
+}
+
+void define_dft(struct definer *definer, const struct op *op)
+{
+	struct dft f;
+	int64_t extents[MAX_RANK], a = 1;
+	const struct index *at[MAX_RANK], *own[MAX_RANK];
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	(void)op;
+	dft_of(definer->node, &f);
+	definer_shape(definer, 0, extents, at);
+	for (int64_t d = 2; f.n > DIRECT_MOST && d * d <= f.n; d++)
+		a = f.n % d ? a : d;
+	bool empty = definition_elements(x) == 0;
+	for (int d = 0; d < f.rank; d++)
+		empty |= extents[d] == 0;
+	if (a == 1 || empty || (f.half && f.inverse) || f.rank + 1 > MAX_RANK) {
+		definer_out(definer, 0, direct(definer, &f, x, extents));
+		return;
+	}
+	struct definition *all = in_two(definer, &f, x, a, f.n / a);
+	for (int d = 0, k = 0; d < f.rank - 1; d++)
+		if (d != f.axis)
+			own[k++] = at[d];
+	own[f.rank - 2] = index_mod(arena, at[f.axis], a);
+	own[f.rank - 1] = index_div(arena, at[f.axis], a);
+	own[f.rank] = at[f.rank - 1];
+	definer_out_map(definer, 0, expr_load(arena, all, own));
+}
