@@ -174,8 +174,11 @@ void gate_hold(struct trial *trial, struct gate *gate, struct ingot_stream strea
 	if (trial->in_place || trial->lazy)
 		atomic_store(&gate->open, 1);
 	OK(ingot_task_submit(stream, &(struct ingot_task){ .name = "gate", .run = gate_run, .argument = gate }, NULL));
-	while (!trial->lazy && !atomic_load(&gate->entered))
+	/* Behind what failed on the stream it never begins. */
+	for (int rounds = 0; !trial->lazy && !atomic_load(&gate->entered); rounds++) {
 		usleep(100);
+		CHECK(!fault_happened() || rounds < 5000);
+	}
 }
 
 void gate_open(struct gate *gate) { atomic_store(&gate->open, 1); }
