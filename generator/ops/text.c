@@ -6,6 +6,7 @@
  *                         none where absent; size: of all elements; value: the elements of a constant of up to VALUES_MOST integers or floats, else none
  *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether they are there
  *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet (exit 4)
+ *     floats(input...)    refuses those that are there of any other type
  *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
  */
 #include "ops/ops.h"
@@ -122,6 +123,17 @@ static struct value refuse_unless(struct template_call *call, enum exit_code cod
 static struct value want(struct template_call *call) { return refuse_unless(call, EXIT_INVALID); }
 static struct value able(struct template_call *call) { return refuse_unless(call, EXIT_UNSUPPORTED); }
 
+static struct value floats(struct template_call *call)
+{
+	for (size_t i = 0; i < call->count; i++) {
+		struct value type = value_dict_get(call->at[i], "type");
+		const char *text = type.kind == VALUE_STRING ? type.bytes : NULL;
+		if (text && !strstr(text, "float") && strcmp(text, "double"))
+			refuse(call, EXIT_INVALID, arena_printf(call->arena, "an input is %s, a floating-point type is right", text));
+	}
+	return value_string("");
+}
+
 static struct value axis_of(struct template_call *call)
 {
 	int64_t axis = call_int(call, 0, 0), rank = call_int(call, 1, 0);
@@ -198,10 +210,11 @@ bool text_place(struct texts *texts, struct node *node, const struct op *op)
 	struct rendering *rendering = new(arena, struct rendering);
 	rendering->node = node;
 	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
+	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));
 	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
 	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
 	struct bytes text = rendered(environment_of(texts, node), rendering, op->text, globals);
-	function_place(node, op->text, text.at, text.count, &texts->copied);
+	function_place(node, arena_printf(arena, "%s: %s", node->where, op->text), text.at, text.count, &texts->copied);
 	return true;
 }
 

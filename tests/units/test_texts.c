@@ -62,6 +62,16 @@ static const struct { int version; const char *inputs, *node, *message; } refuse
 	{ 24, "float[1,2,4,6] q, float[1,1,3,4] m", "Attention (q, q, q, m)", "Add: 4 and 3 in dimension 2 do not broadcast" },
 	{ 24, "float[2,4,6] q", "Attention (q, q, q)", "inputs of 3 dimensions need q_num_heads and kv_num_heads" },
 	{ 22, "float[1,2,4,6] q", "Attention (q, q, q)", "Attention came with opset 23, the model imports 22" },
+	{ 24, "int64[1,2,3,4] q", "Attention (q, q, q)", "an input is int64, a floating-point type is right" },
+	{ 13, "float[1,4,2,2] x", "DepthToSpace <blocksize = 4000000000> (x)", "blocksize 4000000000 does not fit 4 channels" },
+	{ 13, "float[1,4,2,2] x", "Hardmax <axis = 4> (x)", "axis 4 of 4 dimensions, [-4, 4) is right" },
+	{ 13, "float[2,3] x, int64[3] t", "NegativeLogLikelihoodLoss (x, t)", "target [3], [2] is right" },
+	{ 13, "float[2,3] x, int64[2] t", "SoftmaxCrossEntropyLoss <reduction = \"x\"> (x, t)", "reduction is x; none, sum or mean is right" },
+	{ 17, "float[1,8,3] x, int64 s = {2}", "STFT (x, s)", "signal [1, 8, 3], [batch, length, 1 or 2] is right" },
+	{ 22, "float[2,3] x", "Det (x)", "input 0 is [2, 3], square matrices are right" },
+	{ 10, "uint8[2,3] a, float s, int8 z", "QLinearMatMul (a, s, z, a, s, z, s, z)", "MatMulInteger: input 2 is int8, uint8 is right" },
+	{ 10, "float[1,1,2,2] x, float[4] s", "Upsample (x, s)", "Upsample is gone from opset 10 on: Resize is right" },
+	{ 27, "float[1,2,4] x, float[3,1,2] w", "CausalConvWithState (x, w)", "weights [3, 1, 2] are for other than 2 channels" },
 	{ 24, "float[1,3,4,6] q, float[1,2,4,6] k", "Attention (q, k, k)", "3 heads of q over 2 of k and v" },
 };
 
@@ -114,7 +124,7 @@ static void own_texts_come_first(void **state)
 		{ "LpNormalization (x) => (y)\n{\n//% for i in range(300000)\n\ta{{ i }} = Abs (x)\n//% endfor\n\ty = Abs (x)\n}\n", EXIT_LIMIT, 0, NULL },
 		{ "LpNormalization (x) => (y)\n{\n//% for i in range(30)\n\ta{{ i }} = LpNormalization (x)\n//% endfor\n\ty = Abs (x)\n}\n", EXIT_LIMIT, 0, NULL },
 		{ "{{ 1 / 0 }}", EXIT_INVALID, 0, "t: node mine (LpNormalization): onnx/LpNormalization.jinja:1:6: division by zero" },
-		{ "LpNormalization (x) => (y) {", EXIT_INVALID, 0, "onnx/LpNormalization.jinja:1:29: a = belongs here, not the end of the file" },
+		{ "LpNormalization (x) => (y) {", EXIT_INVALID, 0, "t: node mine (LpNormalization): onnx/LpNormalization.jinja:1:29: a = belongs here, not the end of the file" },
 		{ "LpNormalization (x) => (y) { y = graph.other (x) }", EXIT_INVALID, 0, "t: node mine (LpNormalization): has no attribute other that holds a graph" },
 	};
 	char message[1024];
