@@ -77,6 +77,9 @@ KERNELS = [
 	("layer_norm", """(float[128,768] x, float[768] scale, float[768] bias) => (float[128,768] y) {
 		y = LayerNormalization <axis = -1, epsilon = 0.00001> (x, scale, bias) }""",
 	 ["scale", "bias"], "layernorm 128 768", []),
+	("instance_norm", """(float[1,64,56,56] x, float[64] scale, float[64] bias) => (float[1,64,56,56] y) {
+		y = InstanceNormalization (x, scale, bias) }""",
+	 ["scale", "bias"], None, []),
 	("gelu",
 	 """(float[128,3072] x) => (float[128,3072] y)
 		<float sqrt_two = {1.4142135}, float one = {1.0}, float half = {0.5}> {
