@@ -63,13 +63,6 @@ enum ingot_status event_new(struct device *device, struct ingot_runtime *runtime
 	return status;
 }
 
-enum ingot_status event_of_update(struct device *device, struct ingot_command *command, struct ingot_event *handle)
-{
-	if (handle)
-		*handle = (struct ingot_event){ 0 };
-	return command ? event_new(device, device->object.runtime, command, handle) : INGOT_OK;
-}
-
 enum ingot_status ingot_event_record(struct ingot_stream handle, struct ingot_event *out)
 {
 	NEED(out);

@@ -501,8 +501,6 @@ enum ingot_status submission_end(struct submission *, enum ingot_status, struct 
 /* ---- event.c ---- */
 enum ingot_status event_new(struct device *, struct ingot_runtime *, struct ingot_command *,
                             struct ingot_event *); /* done NULL: fine */
-/* Of an update that is under way; command NULL: zeros. */
-enum ingot_status event_of_update(struct device *, struct ingot_command *, struct ingot_event *);
 /* Before the submit, so that a submit that was accepted cannot fail any more. */
 enum ingot_status event_reserve(struct device *, struct ingot_runtime *, const struct ingot_event *wanted,
                                 struct event **);

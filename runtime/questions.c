@@ -1,7 +1,7 @@
 /* questions.c: who works on a node, who owns it, what is shared: the hazards and sharing tables as answers. */
 #include "inside.h"
 
-enum question { ASK_UPDATING, ASK_WRITERS, ASK_READERS };
+enum question { ASK_UPDATING, ASK_WRITERS, ASK_READERS, ASK_HOST_READERS, ASK_HOST_WRITERS };
 
 static struct ingot_stream stream_of(struct ingot_command *command)
 {
@@ -28,7 +28,7 @@ static void list_streams(struct hazard *hazard, bool writers, struct ingot_strea
 
 static enum ingot_status hazard_question(struct ingot_context handle, struct ingot_node node_handle,
                                          enum question question, struct ingot_stream *streams, uint32_t room,
-                                         uint32_t *count, struct ingot_event *update)
+                                         uint32_t *count)
 {
 	NEED(count && (streams || !room));
 	enum ingot_status status;
@@ -44,21 +44,16 @@ static enum ingot_status hazard_question(struct ingot_context handle, struct ing
 	else {
 		hazard_prune(handle.runtime, &found.location->hazard);
 		list_streams(&found.location->hazard, question != ASK_READERS, streams, room, count);
-		if (question == ASK_UPDATING) {
-			*count = found.location->hazard.writer != NULL;
-			status = event_of_update(context->stream->device, found.location->hazard.writer, update);
-		}
 	}
 	leave(handle.runtime);
 	return status;
 }
 
-enum ingot_status ingot_updating(struct ingot_context context, struct ingot_node node, bool *updating,
-                                 struct ingot_event *update)
+enum ingot_status ingot_updating(struct ingot_context context, struct ingot_node node, bool *updating)
 {
 	NEED(updating);
 	uint32_t count = 0;
-	enum ingot_status status = hazard_question(context, node, ASK_UPDATING, NULL, 0, &count, update);
+	enum ingot_status status = hazard_question(context, node, ASK_UPDATING, NULL, 0, &count);
 	*updating = count != 0;
 	return status;
 }
@@ -66,13 +61,13 @@ enum ingot_status ingot_updating(struct ingot_context context, struct ingot_node
 enum ingot_status ingot_writer_streams(struct ingot_context context, struct ingot_node node,
                                        struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
-	return hazard_question(context, node, ASK_WRITERS, streams, room, count, NULL);
+	return hazard_question(context, node, ASK_WRITERS, streams, room, count);
 }
 
 enum ingot_status ingot_reader_streams(struct ingot_context context, struct ingot_node node,
                                        struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
-	return hazard_question(context, node, ASK_READERS, streams, room, count, NULL);
+	return hazard_question(context, node, ASK_READERS, streams, room, count);
 }
 
 static enum ingot_status host_question(struct ingot_node handle, bool writers, struct ingot_stream *streams,

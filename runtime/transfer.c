@@ -444,7 +444,9 @@ enum ingot_status ingot_merge_buffer(struct ingot_stream handle, struct ingot_me
 	                                  .owned_bytes = merge->owned ? merge->owned->bytes : 0};
 	if (merge->node)
 		out->node = HANDLE(ingot_node, merge->node);
-	enum ingot_status status = event_of_update(stream->device, updating ? merge->update : NULL, update);
+	if (update)
+		*update = (struct ingot_event){ 0 };
+	enum ingot_status status = updating ? event_new(stream->device, handle.runtime, merge->update, update) : INGOT_OK;
 	leave(handle.runtime);
 	return status;
 }

@@ -175,10 +175,15 @@ def run(command, **environment):
                           env=dict({k: v for k, v in os.environ.items() if k != "INGOT_LONG"}, **environment))
 
 
+def sources(source):
+    """The runtime, and what it shares with the generator."""
+    return sorted(glob.glob(source + "/runtime/*.c") + glob.glob(source + "/common/*.c"))
+
+
 def all_mutants(source, work=None):
     """All of them; written to WORK as programs, where it is said."""
     mutants = []
-    for path in sorted(glob.glob(source + "/runtime/*.c")):
+    for path in sources(source):
         text, found = mutate(os.path.basename(path), open(path).read(), len(mutants))
         mutants += found
         if work:
@@ -199,12 +204,12 @@ def keys(mutants):
 
 def build(source, work):
     cc = os.environ.get("CC", "cc")
-    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-w", "-I" + source + "/runtime", "-I" + source + "/runtime/include", "-pthread"]
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-w", "-I" + source + "/runtime", "-I" + source + "/common", "-I" + source + "/runtime/include", "-pthread"]
     os.makedirs(work, exist_ok=True)
     mutants = all_mutants(source, work)
     tests = source + "/tests/runtime/"
     rows, misuse = glob.glob(tests + "rows/*.c"), glob.glob(tests + "misuse/*.c")
-    paths = [f"{work}/{os.path.basename(path)}" for path in sorted(glob.glob(source + "/runtime/*.c"))]
+    paths = [f"{work}/{os.path.basename(path)}" for path in sources(source)]
     others = rows + misuse + [tests + "test_plan.c", tests + "test_threads.c"]
     with open(work + "/mutant.h", "w") as file:
         file.write(HEADER)

@@ -114,8 +114,7 @@ enum ingot_status ingot_merge_buffer(struct ingot_stream, struct ingot_merge_sta
 
 /* ---- hazards, as questions.  Done events are dropped from the lists by asking ---- */
 
-/* Whether its last write is not done.  update: or NULL; an event of that write, for the caller to close; zeros: it is done. */
-enum ingot_status ingot_updating(struct ingot_context, struct ingot_node, bool *, struct ingot_event *update);
+enum ingot_status ingot_updating(struct ingot_context, struct ingot_node, bool *); /* its last write is not done */
 enum ingot_status ingot_owner_stream(struct ingot_device, struct ingot_node,
                                      struct ingot_stream *); /* INGOT_MISSING: nobody; stale where it was closed */
 enum ingot_status ingot_sharing_candidate(struct ingot_device, struct ingot_node, bool *);

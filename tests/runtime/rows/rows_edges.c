@@ -143,8 +143,8 @@ static void h1_stale(struct trial *t)
 		FAILS(INGOT_STALE, ingot_device_to_device(n, live_context, INGOT_MERGE_NONE, live_context, NULL, NULL));
 		FAILS(INGOT_STALE, ingot_transfer_routine(live_node, c, INGOT_MERGE_NONE, live_context, &routine));
 		FAILS(INGOT_STALE, ingot_transfer_routine(n, live_context, INGOT_MERGE_NONE, live_context, &routine));
-		FAILS(INGOT_STALE, ingot_updating(c, live_node, &flag, NULL));
-		FAILS(INGOT_STALE, ingot_updating(live_context, n, &flag, NULL));
+		FAILS(INGOT_STALE, ingot_updating(c, live_node, &flag));
+		FAILS(INGOT_STALE, ingot_updating(live_context, n, &flag));
 		FAILS(INGOT_STALE, ingot_host_reading_streams(n, &stream, 1, &few));
 		/* libraries and routines */
 		FAILS(INGOT_STALE, ingot_library_close(l));
@@ -318,7 +318,7 @@ static void h14_devices(struct trial *t)
 	FAILS(INGOT_MISMATCH, ingot_context_child(t->context, far, &context));
 	SAYS("another device");
 	OK(ingot_context_place(t->context, &node, 1));
-	FAILS(INGOT_MISSING, ingot_updating(t->context, absent, &flag, NULL));
+	FAILS(INGOT_MISSING, ingot_updating(t->context, absent, &flag));
 	FAILS(INGOT_MISSING, ingot_reader_streams(t->context, absent, &stream, 1, &count));
 	FAILS(INGOT_MISSING, ingot_context_address(t->context, absent, &address));
 	SAYS("not in the context");
