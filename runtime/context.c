@@ -698,12 +698,7 @@ struct location *context_workspace(struct context *context, uint64_t bytes, uint
 		if (one->workspace && one->stream == context->stream && one->workspace->bytes >= bytes &&
 		    slab_aligned(one->workspace->slab, align))
 			return one->workspace;
-	struct location *made = location_alone(context->stream->device, bytes, align, status);
-	if (made) {
-		location_drop(context->workspace);
-		context->workspace = made;
-	}
-	return made;
+	return context->workspace = location_alone(context->stream->device, bytes, align, status);   /* a routine's context has one */
 }
 
 /* ---- questions ---- */

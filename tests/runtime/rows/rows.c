@@ -4,7 +4,7 @@
  *
  * --fail N: each test runs again and again; in run k the k-th allocation or backend call fails, once (fault.c), until
  * there are no more.  The first N one by one (1000 with INGOT_LONG=1), then a step grows by one with each N more.  --here: in this process, for
- * debuggers. */
+ * debuggers.  $ROW_STOP: ends with the first that fails. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -345,6 +345,8 @@ static void report(const struct row *row, const char *device, enum result result
 		printf("%s %s %s %s%s%s\n", results[result], row->id, device, row->test, why && *why ? ": " : "",
 		       why ? why : "");
 	begun = true;
+	if (result == FAIL && getenv("ROW_STOP"))
+		exit(1);
 }
 
 /* A child, so that a crash, a hang or a leak of one test is that test's. */

@@ -514,7 +514,7 @@ static void b17_more(struct trial *t)
 	static const uint64_t sizes[] = { 64, 128 };
 	for (uint32_t i = 0; i < 40; i++) {
 		snprintf(names[i], sizeof names[i], "n%u", i);
-		nodes[i] = (struct ingot_module_node){.name = names[i], .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 4, .view_of = -1,
+		nodes[i] = (struct ingot_module_node){.name = names[i], .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = i == 39 ? 64 : 4, .view_of = -1,
 		                                      .flags = INGOT_NODE_HOSTED};
 		arguments[i] = (struct ingot_module_argument){ INGOT_FROM_NODE, i, 0 };
 		if (i)
@@ -580,6 +580,34 @@ static void b17_more(struct trial *t)
 	char text[8000];
 	ingot_library_json(library, text, sizeof text);
 	json_parses(text);
+	/* A node's bytes are what its module says, which may be more than its dims need. */
+	uint64_t bytes;
+	OK(ingot_library_node(library, "n39", &node));
+	OK(ingot_node_bytes(node, &bytes));
+	ingot_node_header(node, false, text, sizeof text);
+	CHECK(bytes == 64 && strstr(text, "[1] 64 bytes"));
+	if (t->host_memory) {                                 /* a kernel that has no code here */
+		FAILS(INGOT_OK, ingot_kernel_launch(t->stream, &(struct ingot_module_kernel){ .name = "codeless" }, (uint32_t[]){ 1, 1, 1 }, NULL, NULL, 0, NULL));
+		FAILS(INGOT_UNSUPPORTED, ingot_stream_await(t->stream));
+		SAYS("kernel codeless has no code for the host");
+		OK(ingot_stream_restart(t->stream));
+	}
+	/* What fails stands in the trace as that. */
+	OK(ingot_trace_begin(t->runtime, 4));
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "good" }, NULL));
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = "bad", .run = fail_5 }, NULL));
+	FAILS(INGOT_FAILED, ingot_stream_await(t->stream));
+	OK(ingot_stream_restart(t->stream));
+	ingot_trace_json(t->runtime, text, sizeof text);
+	json_parses(text);
+	const char *good = strstr(text, "\"good\""), *bad = strstr(text, "\"bad\"");
+	CHECK(good && bad && strstr(good, "\"failed\":false") < bad && strstr(bad, "\"failed\":true"));
+	for (int i = 0; i < 9; i++)                           /* the last four */
+		OK(ingot_task_submit(t->stream, &(struct ingot_task){ .name = i < 5 ? "early" : "late" }, NULL));
+	OK(ingot_stream_await(t->stream));
+	ingot_trace_json(t->runtime, text, sizeof text);
+	CHECK(!strstr(text, "early") && strstr(text, "late"));
+	ingot_trace_end(t->runtime);
 	OK(ingot_routine_close(sum));
 	FAILS(INGOT_STALE, ingot_routine_run(sum, NULL));
 }

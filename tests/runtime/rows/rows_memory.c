@@ -47,6 +47,16 @@ static void b2(struct trial *t)
 	CHECK(bytes == used + 3000);
 	OK(ingot_pool_open(t->device, 1, 0, INGOT_SLAB_PRIVATE, &other));
 	CHECK(other == 78);
+	/* The new pool does not wait for what is queued on the old one. */
+	struct gate gate = { 0 };
+	struct ingot_stream beside = other_stream(t);
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_pool_fill(t->stream, 77, 0, 3000, 1, NULL));
+	OK(ingot_pool_replace(t->device, 77, 3000, 0, INGOT_SLAB_SHARED));
+	OK(ingot_pool_fill(beside, 77, 0, 3000, 2, NULL));
+	OK(ingot_stream_await(beside));
+	gate_open(&gate);
+	OK(ingot_stream_await(t->stream));
 	FAILS(INGOT_INVALID, ingot_pool_replace(t->device, 0, 10, 0, INGOT_SLAB_PRIVATE));
 	FAILS(INGOT_MEMORY, ingot_pool_open(t->device, UINT64_MAX, 0, INGOT_SLAB_PRIVATE, &pool));
 	OK(ingot_context_place(t->context, &node, 1));

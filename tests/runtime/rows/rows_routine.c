@@ -132,6 +132,19 @@ static void g5(struct trial *t)
 	FAILS(INGOT_MISSING, ingot_link_all(t->context, pair, NULL, NULL, none, &last));
 	OK(ingot_device_used(t->device, &after));
 	CHECK(before == after && !none[0].runtime);
+	/* Nor of those before it. */
+	struct ingot_node unseen = named(pair, "unseen");
+	char first_text[2000], second_text[2000];
+	OK(ingot_context_place(t->context, &unseen, 1));
+	OK(ingot_device_used(t->device, &before));
+	ingot_runtime_json(t->runtime, first_text, sizeof first_text);
+	FAILS(INGOT_CONFLICT, ingot_link_all(t->context, pair, NULL, NULL, none, &last));
+	SAYS("constant");
+	OK(ingot_device_used(t->device, &after));
+	ingot_runtime_json(t->runtime, second_text, sizeof second_text);
+	CHECK(before == after && !none[0].runtime && !none[1].runtime && !last.runtime);
+	CHECK(json_number(first_text, "routines") == json_number(second_text, "routines") &&
+	      json_number(first_text, "contexts") == json_number(second_text, "contexts"));
 }
 
 static void g6(struct trial *t)
@@ -170,10 +183,16 @@ static void g7(struct trial *t)
 	FAILS(INGOT_MISSING, ingot_routine_set(routine, "m", 1));
 	OK(ingot_routine_symbol(routine, "fixed", &value));
 	CHECK(value == 3);
+	char text[2048];
+	ingot_routine_json(routine, text, sizeof text);
+	CHECK(strstr(text, "\"values\":[null,3]"));
 	for (int64_t n = 1; n <= SMALL_COUNT; n += 5) {       /* set, run, set, run: each run has its own */
 		OK(ingot_routine_set(routine, "n", n));
 		OK(ingot_routine_run(routine, &done));
 		OK(ingot_routine_set(routine, "n", 2));
+		ingot_routine_json(routine, text, sizeof text);
+		json_parses(text);
+		CHECK(strstr(text, "\"values\":[2,3]"));
 		OK(ingot_event_sync(done));
 		OK(ingot_routine_extents(routine, &extent, 1));
 		CHECK(extent == n);
