@@ -630,42 +630,71 @@ enum ingot_status ingot_context_place(struct ingot_context handle, const struct 
 	return submission_end(&submission, status, NULL);
 }
 
+/* With the lock and a reference: the context, and a node that it may get a place for; another status says why not. */
+static struct context *own_place_enter(struct ingot_context handle, struct ingot_node node_handle, struct node **node,
+                                       uint64_t *bytes, enum ingot_status *status)
+{
+	struct context *context = context_enter(handle, status);
+	struct entry room;
+	if (!context)
+		return NULL;
+	object_keep(&context->object);
+	placing_wait(context->stream->device);
+	*node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	if (!*node)
+		*status = INGOT_STALE;
+	else if ((*status = context_lives(context)))
+		;
+	else if ((*node)->parent)
+		*status = say(INGOT_INVALID, "a view has no place of its own");
+	else if ((*status = node_placeable(*node)))
+		;
+	else if (context_find(context, *node, &room))
+		*status = say(INGOT_PRESENT, "n%u is in the context already", (*node)->id);
+	else
+		*status = node_bytes(*node, bytes);
+	return context;
+}
+
+/* Takes the reference to the location; NULL: there was no memory for it. */
+static enum ingot_status own_place(struct context *context, struct node *node, struct location *location)
+{
+	if (!location)
+		return say(INGOT_MEMORY, "no memory to place n%u", node->id);
+	enum ingot_status status = entries_add(context->object.runtime, &context->entries, node, location, 0);
+	location_drop(location);
+	return status;
+}
+
+static enum ingot_status own_place_aligned(const struct node *node, const void *base, uint64_t offset)
+{
+	if (((uintptr_t)base + offset) % node_align(node))
+		return say(INGOT_INVALID, "memory for n%u is aligned to %u bytes", node->id, node_align(node));
+	return INGOT_OK;
+}
+
 enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_node node_handle, void *memory,
                                       uint64_t bytes)
 {
 	NEED(memory);
 	enum ingot_status status;
-	struct context *context = context_enter(handle, &status);
 	uint64_t needed;
-	struct entry room;
+	struct node *node = NULL;
+	struct context *context = own_place_enter(handle, node_handle, &node, &needed, &status);
 	if (!context)
 		return status;
 	struct device *device = context->stream->device;
-	object_keep(&context->object);
-	placing_wait(device);
-	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
-	if (!node)
-		status = INGOT_STALE;
-	else if ((status = context_lives(context)))
-		;
-	else if (node->parent)
-		status = say(INGOT_INVALID, "a view has no place of its own");
-	else if ((status = node_placeable(node)))
-		;
-	else if ((uintptr_t)memory % node_align(node))
-		status = say(INGOT_INVALID, "memory for n%u is aligned to %u bytes", node->id, node_align(node));
-	else if (context_find(context, node, &room))
-		status = say(INGOT_PRESENT, "n%u is in the context already", node->id);
-	else if (!device->properties.host_memory)
-		status = say(INGOT_UNSUPPORTED, "%s does not use host memory", device->properties.backend);
-	else if (!(status = node_bytes(node, &needed)) && needed != bytes)
-		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
-		             (unsigned long long)needed, node->id);
+	if (!status && !(status = own_place_aligned(node, memory, 0))) {
+		if (!device->properties.host_memory)
+			status = say(INGOT_UNSUPPORTED, "%s does not use host memory", device->properties.backend);
+		else if (needed != bytes)
+			status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
+			             (unsigned long long)needed, node->id);
+	}
 	if (!status) {
 		uint32_t pool;
 		struct slab *slab = slab_adopt(device, memory, bytes);
 		struct location *location = NULL;
-		status = say(INGOT_MEMORY, "no memory to place n%u", node->id);
 		if (slab) {
 			slab_keep(slab);
 			if (!pool_add_inner(device, slab, &pool)) {
@@ -677,14 +706,68 @@ enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_
 			}
 			slab_drop(slab);
 		}
-		if (location) {
-			status = entries_add(handle.runtime, &context->entries, node, location, 0);
+		if (location)
 			location->version = ++node->newest;
-			/* The node's own host array: both copies are one, and neither is older. */
-			if (memory == node->host)
-				node->host_version = node->newest;
-			location_drop(location);
+		/* The node's own host array: both copies are one, and neither is older. */
+		if (location && memory == node->host)
+			node->host_version = node->newest;
+		status = own_place(context, node, location);
+	}
+	object_drop(&context->object);
+	leave(handle.runtime);
+	return status;
+}
+
+/* A place of nodes that is the range, or that meets it in part. */
+static struct location *location_at(struct device *device, const struct slab *slab, const struct ingot_location *at, bool *meets)
+{
+	*meets = false;
+	for (uint32_t i = 0; i < device->location_count; i++) {
+		struct location *one = device->locations[i];
+		if (one->slab != slab || one->offset >= at->offset + at->bytes || at->offset >= one->offset + one->bytes)
+			continue;
+		if (one->offset == at->offset && one->bytes == at->bytes)
+			return one;
+		*meets = true;
+	}
+	return NULL;
+}
+
+enum ingot_status ingot_context_bind(struct ingot_context handle, struct ingot_node node_handle, struct ingot_location at)
+{
+	enum ingot_status status;
+	uint64_t needed;
+	bool meets = false;
+	struct node *node = NULL;
+	struct context *context = own_place_enter(handle, node_handle, &node, &needed, &status);
+	if (!context)
+		return status;
+	struct device *device = context->stream->device;
+	struct pool *pool = status ? NULL : pool_find(device, at.pool);
+	if (!status && !pool)
+		status = say(INGOT_MISSING, "%s has no pool %u", context->stream->name, at.pool);
+	else if (!status && at.bytes != needed)
+		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)at.bytes,
+		             (unsigned long long)needed, node->id);
+	else if (!status && (at.offset > pool->slab->bytes || at.bytes > pool->slab->bytes - at.offset))
+		status = say(INGOT_RANGE, "pool %u has %llu bytes, and n%u ends at %llu", at.pool,
+		             (unsigned long long)pool->slab->bytes, node->id, (unsigned long long)(at.offset + at.bytes));
+	else if (!status && pool->slab->constant)
+		status = say(INGOT_CONFLICT, "pool %u holds constants", at.pool);
+	else if (!status)
+		status = own_place_aligned(node, pool->slab->base, at.offset);
+	if (!status) {
+		struct location *location = location_at(device, pool->slab, &at, &meets);
+		if (location)
+			location_keep(location);
+		else if (meets || pool->inner)
+			status = say(INGOT_CONFLICT, "n%u at %llu of pool %u: %s", node->id, (unsigned long long)at.offset, at.pool,
+			             meets ? "another node lies there in part" : "the pool is a context's, and no node lies there");
+		else if ((location = location_new(device, pool->slab, at.pool, at.offset, at.bytes))) {
+			location->hazard.valued = true;
+			location->version = ++node->newest;
 		}
+		status = status ? status : own_place(context, node, location);
 	}
 	object_drop(&context->object);
 	leave(handle.runtime);

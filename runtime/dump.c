@@ -38,9 +38,10 @@ static void properties_print(struct sink *sink, const struct ingot_properties *p
 	sink_printf(sink,
 	            ",\"ordinal\":%d,\"id\":%u,\"host_memory\":%s,\"slab_align\":%u,\"compute_units\":%u,\"copy_"
 	            "engines\":%u,"
-	            "\"shared_bytes\":%" PRIu64 ",\"group_threads\":%u,\"memory_bytes\":%" PRIu64 "}",
+	            "\"shared_bytes\":%" PRIu64 ",\"group_threads\":%u,\"group_size\":[%u,%u,%u],\"memory_bytes\":%" PRIu64 "}",
 	            p->ordinal, p->id, p->host_memory ? "true" : "false", p->slab_align, p->compute_units,
-	            p->copy_engines, p->shared_bytes, p->group_threads, p->memory_bytes);
+	            p->copy_engines, p->shared_bytes, p->group_threads, p->group_size[0], p->group_size[1], p->group_size[2],
+	            p->memory_bytes);
 }
 
 size_t ingot_properties_json(struct ingot_device handle, char *text, size_t room)

@@ -55,6 +55,7 @@ void host_properties(void *device, struct ingot_properties *properties)
 	                                  .slab_align = INGOT_THREADS ? 64 : 16,
 	                                  .compute_units = cores > 0 ? (uint32_t)cores : 1,
 	                                  .group_threads = 1,
+	                                  .group_size = { 1, 1, 1 },
 	                                  .memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0};
 }
 

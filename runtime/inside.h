@@ -316,6 +316,8 @@ struct node {
 	uint64_t host_version, newest;
 	uint64_t uploads, downloads;
 	char *code_name, *note;
+	struct prepared *before_read, *before_write;   /* what the caller has the host wait for */
+	bool preparing;                   /* a thread is at them, without the lock */
 };
 
 struct library {
@@ -594,6 +596,10 @@ void  node_host_settle(struct node *);                                 /* until 
 enum ingot_status node_conflict(const struct node *, const char *why);
 enum ingot_status node_placeable(const struct node *);                 /* INGOT_CONFLICT: its mode gives it no memory */
 uint32_t node_align(const struct node *);                              /* of memory that is adopted for it */
+
+/* ---- prepare.c ---- */
+enum ingot_status prepared_run(struct node *base, bool write);         /* before the host has its values; gives the lock up */
+void  prepared_release(struct node *);
 
 /* ---- routine.c, transfer.c, schedule.c ---- */
 enum ingot_status routine_run_locked(struct routine *, struct ingot_command **);

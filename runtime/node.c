@@ -15,6 +15,7 @@ void node_release(struct object *object)
 		memory_free(runtime, node->host);
 	memory_free(runtime, node->code_name);
 	memory_free(runtime, node->note);
+	prepared_release(node);
 	if (node->parent)
 		object_drop(&node->parent->object);
 	memory_free(runtime, node);
@@ -286,42 +287,39 @@ enum ingot_status ingot_node_find(struct ingot_runtime *runtime, uint32_t id, st
 	return node ? INGOT_OK : say(INGOT_MISSING, "there is no node n%u", id);
 }
 
-/* The live nodes after `id`, the smallest of them; NULL: none. */
-static struct node *node_after(struct ingot_runtime *runtime, int64_t id)
+/* The first of the live nodes after `id`; gives the lock back, as whoever walks them asks about the node. */
+static bool node_next(struct ingot_runtime *runtime, int64_t *id, struct ingot_node *handle)
 {
 	struct node *found = NULL;
+	enter(runtime);
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct node *node = (struct node *)runtime->handles[i].object;
-		if (node && node->object.kind == KIND_NODE && node->id > id && (!found || node->id < found->id))
+		if (node && node->object.kind == KIND_NODE && node->id > *id && (!found || node->id < found->id))
 			found = node;
 	}
-	return found;
+	if (found) {
+		*id = found->id;
+		*handle = HANDLE(ingot_node, found);
+	}
+	leave(runtime);
+	return found != NULL;
 }
 
 uint32_t ingot_node_list(struct ingot_runtime *runtime, bool (*keep)(struct ingot_node, void *), void *user,
                          struct ingot_node *nodes, uint32_t room)
 {
 	uint32_t count = 0;
-	int64_t id = -1;
+	struct ingot_node handle;
 	if (!runtime || (!nodes && room))
 		return 0;
-	for (;;) {
-		enter(runtime);
-		struct node *node = node_after(runtime, id);
-		struct ingot_node handle = { 0 };
-		if (node) {
-			id = node->id;
-			handle = HANDLE(ingot_node, node);
-		}
-		leave(runtime);                           /* `keep` may ask about the node */
-		if (!node)
-			return count;
+	for (int64_t id = -1; node_next(runtime, &id, &handle); ) {
 		if (keep && !keep(handle, user))
 			continue;
 		if (count < room)
 			nodes[count] = handle;
 		count++;
 	}
+	return count;
 }
 
 static void label_print(struct sink *sink, const struct node *node)
@@ -387,7 +385,7 @@ static void header_print(struct sink *sink, struct node *node, bool debug)
 		sink_printf(sink, " | %s", node->note);
 }
 
-enum words { WORDS_LABEL, WORDS_DEBUG, WORDS_DIMS, WORDS_HEADER, WORDS_CODE };
+enum words { WORDS_LABEL, WORDS_DEBUG, WORDS_DIMS, WORDS_HEADER, WORDS_NOTE, WORDS_CODE };
 
 /* Whether another live node would get the same words. */
 static bool repeated(struct ingot_runtime *runtime, const struct node *node)
@@ -420,6 +418,7 @@ static size_t node_words(struct ingot_node handle, enum words words, bool flag, 
 	case WORDS_DEBUG: sink.count = node_debug_name(node, text, room); break;
 	case WORDS_DIMS: dims_print(&sink, node, flag); break;
 	case WORDS_HEADER: header_print(&sink, node, flag); break;
+	case WORDS_NOTE: sink_printf(&sink, "%s", node->note ? node->note : ""); break;
 	case WORDS_CODE:
 		if (node->code_name)
 			sink_printf(&sink, "%s", node->code_name);
@@ -453,19 +452,46 @@ size_t ingot_node_code_name(struct ingot_node node, char *text, size_t room)
 	return node_words(node, WORDS_CODE, false, text, room);
 }
 
-size_t ingot_node_headers(struct ingot_runtime *runtime, bool debug, char *text, size_t room)
+size_t ingot_node_headers(struct ingot_runtime *runtime, bool (*keep)(struct ingot_node, void *), void *user,
+                          enum ingot_log_level level, char *text, size_t room)
 {
 	struct sink sink = { text, room, 0 };
-	if (!runtime)
-		return 0;
-	enter(runtime);
-	int64_t id = -1;
-	for (struct node *node; (node = node_after(runtime, id)); id = node->id) {
-		header_print(&sink, node, debug);
+	struct ingot_node handle;
+	char name[128];
+	for (int64_t id = -1; runtime && node_next(runtime, &id, &handle); ) {
+		if (keep && !keep(handle, user))
+			continue;
+		struct node *node = ENTER(node, handle, KIND_NODE);
+		if (!node)
+			continue;                         /* `keep`, or another thread, closed it */
+		if (level == INGOT_LOG_NAMES) {
+			node_debug_name(node, name, sizeof name);
+			sink_printf(&sink, "%s", name);
+		} else
+			header_print(&sink, node, level != INGOT_LOG_HEADERS);
 		sink_printf(&sink, "\n");
+		leave(runtime);
 	}
-	leave(runtime);
 	return sink_end(&sink);
+}
+
+size_t ingot_node_note_text(struct ingot_node handle, char *text, size_t room)
+{
+	return node_words(handle, WORDS_NOTE, false, text, room);
+}
+
+enum ingot_status ingot_node_shape(struct ingot_node handle, struct ingot_node_shape *shape)
+{
+	NEED(shape);
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	if (!node)
+		return INGOT_STALE;
+	*shape = (struct ingot_node_shape){ .rank = node->rank, .margin = node->margin, .margin_open = node->margin_open };
+	memcpy(shape->dims, node->dims, sizeof shape->dims);
+	memcpy(shape->left, node->left, sizeof shape->left);
+	memcpy(shape->right, node->right, sizeof shape->right);
+	leave(handle.runtime);
+	return INGOT_OK;
 }
 
 enum ingot_status ingot_node_code_name_update(struct ingot_node handle, const char *name)

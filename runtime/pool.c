@@ -578,13 +578,14 @@ enum ingot_status launch_shape(const struct device *device, const uint32_t group
 		chosen[i] = threads ? threads[i] : 1;
 	}
 	if (!threads || !(threads[0] | threads[1] | threads[2])) {
-		chosen[0] = device->properties.group_threads < 256 ? device->properties.group_threads : 256;
+		chosen[0] = device->properties.group_size[0] < 256 ? device->properties.group_size[0] : 256;
 		chosen[1] = chosen[2] = 1;
 	}
+	const uint32_t *most = device->properties.group_size;
 	for (int i = 0; i < 3; i++) {
-		if (!chosen[i] || chosen[i] > device->properties.group_threads)
-			return say(INGOT_RANGE, "a group of %u x %u x %u threads; the device holds %u", chosen[0],
-			           chosen[1], chosen[2], device->properties.group_threads);
+		if (!chosen[i] || chosen[i] > most[i])
+			return say(INGOT_RANGE, "a group of %u x %u x %u threads; the device has at most %u x %u x %u", chosen[0],
+			           chosen[1], chosen[2], most[0], most[1], most[2]);
 		total *= chosen[i];
 	}
 	if (total > device->properties.group_threads)

@@ -1,8 +1,6 @@
 /* questions.c: who works on a node, who owns it, what is shared: the hazards and sharing tables as answers. */
 #include "inside.h"
 
-enum question { ASK_UPDATING, ASK_WRITERS, ASK_READERS, ASK_HOST_READERS, ASK_HOST_WRITERS };
-
 static struct ingot_stream stream_of(struct ingot_command *command)
 {
 	return command->stream ? HANDLE(ingot_stream, command->stream) : (struct ingot_stream){ 0 };
@@ -26,48 +24,148 @@ static void list_streams(struct hazard *hazard, bool writers, struct ingot_strea
 	}
 }
 
-static enum ingot_status hazard_question(struct ingot_context handle, struct ingot_node node_handle,
-                                         enum question question, struct ingot_stream *streams, uint32_t room,
-                                         uint32_t *count)
+/* With the lock: the context and the hazard of the node's place in it; NULL: the lock is not held. */
+static struct context *hazard_enter(struct ingot_context handle, struct ingot_node node_handle, struct hazard **hazard,
+                                    enum ingot_status *status)
+{
+	struct entry found;
+	struct context *context = context_enter(handle, status);
+	if (!context)
+		return NULL;
+	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
+	if (!node)
+		*status = INGOT_STALE;
+	else if (!context_find(context, node, &found))
+		*status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
+	else {
+		*hazard = &found.location->hazard;
+		hazard_prune(handle.runtime, *hazard);
+		return context;
+	}
+	leave(handle.runtime);
+	return NULL;
+}
+
+static enum ingot_status hazard_question(struct ingot_context handle, struct ingot_node node_handle, bool writers,
+                                         struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
 	NEED(count && (streams || !room));
 	enum ingot_status status;
-	struct entry found;
-	struct context *context = context_enter(handle, &status);
+	struct hazard *hazard;
+	if (!hazard_enter(handle, node_handle, &hazard, &status))
+		return status;
+	list_streams(hazard, writers, streams, room, count);
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+static enum ingot_status hazard_events(struct ingot_context handle, struct ingot_node node_handle, bool writers,
+                                       struct ingot_event *events, uint32_t room, uint32_t *count)
+{
+	NEED(count && (events || !room));
+	enum ingot_status status;
+	struct hazard *hazard;
+	struct context *context = hazard_enter(handle, node_handle, &hazard, &status);
 	if (!context)
 		return status;
-	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
-	if (!node)
-		status = INGOT_STALE;
-	else if (!context_find(context, node, &found))
-		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
-	else {
-		hazard_prune(handle.runtime, &found.location->hazard);
-		list_streams(&found.location->hazard, question != ASK_READERS, streams, room, count);
+	*count = writers ? hazard->writer != NULL : hazard->reader_count;
+	for (uint32_t i = 0; i < *count && i < room && !status; i++) {
+		status = event_new(context->stream->device, handle.runtime, writers ? hazard->writer : hazard->readers[i], events + i);
+		for (; status && i; i--)
+			event_close(FIND(event, handle.runtime, events[i - 1], KIND_EVENT));
 	}
 	leave(handle.runtime);
 	return status;
 }
 
-enum ingot_status ingot_updating(struct ingot_context context, struct ingot_node node, bool *updating)
+enum ingot_status ingot_writer_events(struct ingot_context context, struct ingot_node node, struct ingot_event *events,
+                                      uint32_t room, uint32_t *count)
+{
+	return hazard_events(context, node, true, events, room, count);
+}
+
+enum ingot_status ingot_reader_events(struct ingot_context context, struct ingot_node node, struct ingot_event *events,
+                                      uint32_t room, uint32_t *count)
+{
+	return hazard_events(context, node, false, events, room, count);
+}
+
+static bool device_has(struct device *device, struct node *base)
+{
+	struct ingot_runtime *runtime = device->object.runtime;
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		struct context *context = (struct context *)runtime->handles[i].object;
+		struct entry found;
+		if (context && context->object.kind == KIND_CONTEXT && context->stream->device == device && !context->finalized &&
+		    context_find(context, base, &found) && found.location->version >= base->host_version &&
+		    hazard_valued(runtime, &found.location->hazard))
+			return true;
+	}
+	return false;
+}
+
+enum ingot_status ingot_node_devices(struct ingot_node handle, struct ingot_device *devices, uint32_t room, uint32_t *count)
+{
+	NEED(count && (devices || !room));
+	struct node *node = ENTER(node, handle, KIND_NODE);
+	uint64_t offset;
+	if (!node)
+		return INGOT_STALE;
+	*count = 0;
+	for (uint32_t i = 0; i < handle.runtime->handle_count; i++) {
+		struct device *device = (struct device *)handle.runtime->handles[i].object;
+		if (!device || device->object.kind != KIND_DEVICE || !device_has(device, node_base(node, &offset)))
+			continue;
+		if (*count < room)
+			devices[*count] = HANDLE(ingot_device, device);
+		++*count;
+	}
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_device_streams(struct ingot_device handle, struct ingot_stream *streams, uint32_t room, uint32_t *count)
+{
+	NEED(count && (streams || !room));
+	struct device *device = ENTER(device, handle, KIND_DEVICE);
+	if (!device)
+		return INGOT_STALE;
+	*count = 0;
+	for (uint32_t i = 0; i < device->stream_count; i++) {
+		const struct stream *stream = device->streams[i];
+		if (!stream || stream->closing || !stream->object.generation)
+			continue;
+		if (*count < room)
+			streams[*count] = HANDLE(ingot_stream, stream);
+		++*count;
+	}
+	leave(handle.runtime);
+	return INGOT_OK;
+}
+
+enum ingot_status ingot_updating(struct ingot_context handle, struct ingot_node node, bool *updating)
 {
 	NEED(updating);
-	uint32_t count = 0;
-	enum ingot_status status = hazard_question(context, node, ASK_UPDATING, NULL, 0, &count);
-	*updating = count != 0;
-	return status;
+	enum ingot_status status;
+	struct hazard *hazard;
+	*updating = false;
+	if (!hazard_enter(handle, node, &hazard, &status))
+		return status;
+	*updating = hazard->writer != NULL;
+	leave(handle.runtime);
+	return INGOT_OK;
 }
 
 enum ingot_status ingot_writer_streams(struct ingot_context context, struct ingot_node node,
                                        struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
-	return hazard_question(context, node, ASK_WRITERS, streams, room, count);
+	return hazard_question(context, node, true, streams, room, count);
 }
 
 enum ingot_status ingot_reader_streams(struct ingot_context context, struct ingot_node node,
                                        struct ingot_stream *streams, uint32_t room, uint32_t *count)
 {
-	return hazard_question(context, node, ASK_READERS, streams, room, count);
+	return hazard_question(context, node, false, streams, room, count);
 }
 
 static enum ingot_status host_question(struct ingot_node handle, bool writers, struct ingot_stream *streams,

@@ -204,7 +204,8 @@ static enum ingot_status node_read(struct object *object)
 {
 	struct node *base;
 	node_host((struct node *)object, &base);
-	return host_read(base);
+	enum ingot_status status = prepared_run(base, false);
+	return status ? status : host_read(base);
 }
 
 enum ingot_status ingot_node_read(struct ingot_node handle)
@@ -219,6 +220,8 @@ static enum ingot_status node_write(struct object *object)
 	enum ingot_status status;
 	char why[200];
 	node_host((struct node *)object, &base);
+	if ((status = prepared_run(base, true)))
+		return status;
 	if (hazard_busy(runtime, &base->host_hazard, true) && (status = task_refuses("must not wait for a transfer")))
 		return status;
 	host_wait(base, true);

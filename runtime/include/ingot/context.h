@@ -56,6 +56,12 @@ enum ingot_status ingot_context_place(struct ingot_context, const struct ingot_n
 /* Places the node in the caller's memory: on devices with host memory, no copy.  The memory stays the caller's, until the
  * context is closed; it is aligned as the node asks, else to its elements (INGOT_INVALID). */
 enum ingot_status ingot_context_adopt(struct ingot_context, struct ingot_node, void *memory, uint64_t bytes);
+/* Places the node in a pool, with the value that lies there.  The range is the node's bytes, and aligned as the node asks; it is
+ * exactly that of another node (any context's: then both have one value, and work is ordered over both), or free of nodes and
+ * in a pool that the program opened, which may be closed before the context.  Calls on the pool itself are ordered with the
+ * node's work only within a stream.  INGOT_MISSING: no such pool; INGOT_RANGE, INGOT_MISMATCH, INGOT_INVALID: the range;
+ * INGOT_CONFLICT: constants, or another node in a part of it. */
+enum ingot_status ingot_context_bind(struct ingot_context, struct ingot_node, struct ingot_location);
 enum ingot_status ingot_context_location(struct ingot_context, struct ingot_node,
                                          struct ingot_location *); /* INGOT_MISSING */
 /* The address, on devices with host memory. */
@@ -115,6 +121,8 @@ enum ingot_status ingot_merge_buffer(struct ingot_stream, struct ingot_merge_sta
 /* ---- hazards, as questions.  Done events are dropped from the lists by asking ---- */
 
 enum ingot_status ingot_updating(struct ingot_context, struct ingot_node, bool *); /* its last write is not done */
+/* Devices that have the node with a value no older than its host array's; at most `room`. */
+enum ingot_status ingot_node_devices(struct ingot_node, struct ingot_device *, uint32_t room, uint32_t *count);
 enum ingot_status ingot_owner_stream(struct ingot_device, struct ingot_node,
                                      struct ingot_stream *); /* INGOT_MISSING: nobody; stale where it was closed */
 enum ingot_status ingot_sharing_candidate(struct ingot_device, struct ingot_node, bool *);
@@ -123,6 +131,11 @@ enum ingot_status ingot_writer_streams(struct ingot_context, struct ingot_node, 
                                        uint32_t *count);
 enum ingot_status ingot_reader_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room,
                                        uint32_t *count);
+/* Events of that work, for the caller to close: of its last writer, and of its readers since. */
+enum ingot_status ingot_writer_events(struct ingot_context, struct ingot_node, struct ingot_event *, uint32_t room,
+                                      uint32_t *count);
+enum ingot_status ingot_reader_events(struct ingot_context, struct ingot_node, struct ingot_event *, uint32_t room,
+                                      uint32_t *count);
 enum ingot_status ingot_host_reading_streams(struct ingot_node, struct ingot_stream *, uint32_t room,
                                              uint32_t *count); /* uploads */
 enum ingot_status ingot_host_writing_streams(struct ingot_node, struct ingot_stream *, uint32_t room,

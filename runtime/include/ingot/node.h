@@ -64,14 +64,28 @@ size_t   ingot_node_label(struct ingot_node, char *text, size_t room);          
 size_t   ingot_node_debug_name(struct ingot_node, char *text, size_t room);      /* "n7_w_grad" */
 size_t ingot_node_dims_text(struct ingot_node, bool axes, char *text, size_t room); /* "2x(1+3+1)"; axes: "0:2x1:..." */
 size_t   ingot_node_header(struct ingot_node, bool debug, char *text, size_t room);     /* one line, all of it */
-size_t   ingot_node_headers(struct ingot_runtime *, bool debug, char *text, size_t room);
+/* A line for each node that `keep` takes (NULL: all), by ascending id: its debug name, its header, or the debug header. */
+enum ingot_log_level { INGOT_LOG_NAMES, INGOT_LOG_HEADERS, INGOT_LOG_DEBUG };
+size_t   ingot_node_headers(struct ingot_runtime *, bool (*keep)(struct ingot_node, void *), void *user, enum ingot_log_level,
+                            char *text, size_t room);
 size_t ingot_node_code_name(struct ingot_node, char *text,
                             size_t room); /* identifier for code, in the runtime's style */
 enum ingot_status ingot_node_code_name_update(struct ingot_node, const char *);  /* names.h: which of two is kept */
 enum ingot_status ingot_node_note(struct ingot_node,
                                   const char *text); /* free words of a backend; in the debug header */
 
+size_t ingot_node_note_text(struct ingot_node, char *text, size_t room);         /* the note, read back; "": none */
+
 /* ---- type and size ---- */
+
+/* Rank, dims (margins included) and margins as numbers; what is behind the rank is 0. */
+struct ingot_node_shape {
+	uint32_t rank;
+	int64_t dims[INGOT_MAX_RANK], left[INGOT_MAX_RANK], right[INGOT_MAX_RANK];
+	double margin;                         /* what margins hold, unless it is open */
+	bool margin_open;
+};
+enum ingot_status ingot_node_shape(struct ingot_node, struct ingot_node_shape *);
 
 enum ingot_status ingot_node_dtype_update(struct ingot_node, enum ingot_precision, enum ingot_dtype,
                                           const enum ingot_dtype *only_if);
@@ -100,6 +114,19 @@ enum ingot_status ingot_node_host_create(struct ingot_node); /* zeros, margins t
  * wait for device work that reads it, and make it the newest. */
 enum ingot_status ingot_node_read(struct ingot_node);
 enum ingot_status ingot_node_write(struct ingot_node);
+/* Host access in step with work that the runtime knows nothing of, say another library's on the node's host array.  Before the
+ * next read (write) of the host's values, by ingot_node_read or any call below, each `sync` given until then is called once, in
+ * order, but where its `done` (or NULL) says that there is nothing to wait for; with automatic transfers then the latest
+ * `transfer` (or NULL), which makes the host array the newest value.  Called without a lock, by the thread that reads; not 0 is
+ * INGOT_FAILED for that read.  They may not access values of nodes (INGOT_WOULD_BLOCK).  What is done is forgotten here. */
+struct ingot_host_sync {
+	bool (*done)(void *user);
+	int  (*sync)(void *user);
+	int  (*transfer)(void *user);          /* of reads only */
+	void *user;                            /* stays until it was called, or the node is closed */
+};
+enum ingot_status ingot_node_prepare_read(struct ingot_node, const struct ingot_host_sync *);
+enum ingot_status ingot_node_prepare_write(struct ingot_node, const struct ingot_host_sync *);
 enum ingot_status ingot_node_get(struct ingot_node, const int64_t *index, uint32_t rank, double *value);
 enum ingot_status ingot_node_set(struct ingot_node, const int64_t *index, uint32_t rank, double value);
 enum ingot_status ingot_node_get_all(struct ingot_node, double *values, uint64_t count);

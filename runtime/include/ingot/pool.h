@@ -71,7 +71,7 @@ size_t            ingot_buffer_text(const struct ingot_buffer *, char *text, siz
 #define INGOT_MOST_GROUPS (UINT64_C(1) << 32)       /* of a launch, over all three dimensions */
 
 /* Groups of up to three dimensions, none of them 0; threads NULL: the device chooses.  More threads than the device's
- * `group_threads`, or more groups than INGOT_MOST_GROUPS, is INGOT_RANGE; a count or a type that the kernel does not take is INGOT_MISMATCH.
+ * `group_threads`, along an axis than its `group_size`, or more groups than INGOT_MOST_GROUPS, is INGOT_RANGE; a count or a type that the kernel does not take is INGOT_MISMATCH.
  * Asynchronous. */
 enum ingot_status ingot_kernel_launch(struct ingot_stream, const struct ingot_module_kernel *, const uint32_t groups[3],
 				      const uint32_t *threads, const struct ingot_buffer *arguments, uint32_t count,

@@ -124,6 +124,7 @@ struct ingot_properties {
 	uint32_t compute_units, copy_engines;
 	uint64_t shared_bytes;                         /* scratch shared by a group's threads; 0: there is none */
 	uint32_t group_threads;                        /* most threads of a group */
+	uint32_t group_size[3];                        /* and most along x, y and z */
 	uint64_t memory_bytes;                         /* 0: not known */
 };
 
@@ -161,6 +162,8 @@ const struct ingot_parallel *ingot_device_parallel(struct ingot_device);
 
 enum ingot_status ingot_stream_default(struct ingot_device, struct ingot_stream *);  /* opened with the device */
 enum ingot_status ingot_stream_open(struct ingot_device, struct ingot_stream *);
+/* The live ones, by number, the lanes of static schedules too; at most `room` are written, *count is how many. */
+enum ingot_status ingot_device_streams(struct ingot_device, struct ingot_stream *, uint32_t room, uint32_t *count);
 /* Finishes its work, but cancels what waits for an event that nobody signalled; INGOT_BUSY with contexts on it, and for the
  * default stream.  Not from a task. */
 enum ingot_status ingot_stream_close(struct ingot_stream);

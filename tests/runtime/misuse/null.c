@@ -56,7 +56,7 @@ N(node_slice, ingot_node_slice(t->node, 0, 1, NULL))
 N(node_find, ingot_node_find(t->runtime, 0, NULL))
 N(node_list, THAT(ingot_node_list(t->runtime, NULL, NULL, NULL, 4) == 0 && ingot_node_list(NULL, NULL, NULL, NULL, 0) == 0))
 N(node_label, THAT(ingot_node_label(t->node, NULL, 30) && ingot_node_code_name(t->node, NULL, 30) && ingot_node_header(t->node, true, NULL, 30)))
-N(node_headers, THAT(ingot_node_headers(NULL, true, NULL, 0) == 0))
+N(node_headers, THAT(ingot_node_headers(NULL, NULL, NULL, INGOT_LOG_DEBUG, NULL, 0) == 0))
 N(node_code_name, ingot_node_code_name_update(t->node, NULL))
 N(node_note, ingot_node_note(t->node, NULL))
 N(node_dtype, ingot_node_dtype(t->node, NULL))
@@ -115,6 +115,12 @@ N(routine_json, THAT(ingot_routine_json(t->dense, NULL, 7)))
 N(trace, ingot_trace_begin(NULL, 10))
 N(trace_json, THAT(ingot_trace_json(NULL, NULL, 0) == 0 && (ingot_trace_end(NULL), true)))
 N(dumps, THAT(ingot_runtime_json(NULL, NULL, 0) == 0 && ingot_runtime_json(t->runtime, NULL, 9) && ingot_device_json(t->device, NULL, 9)))
+N(device_streams, ingot_device_streams(t->device, NULL, 3, (uint32_t[]){ 0 }))
+N(node_shape, ingot_node_shape(t->node, NULL))
+N(node_devices, ingot_node_devices(t->node, NULL, 0, NULL))
+N(node_prepare, ingot_node_prepare_read(t->node, &(struct ingot_host_sync){ 0 }))
+N(context_bind, ingot_context_bind(t->context, t->y, (struct ingot_location){ 0 }))
+N(reader_events, ingot_reader_events(t->context, t->node, NULL, 3, (uint32_t[]){ 0 }))
 N(threads_open, ingot_threads_open(NULL, 2))
 N(threads, THAT((ingot_threads_close(NULL), ingot_threads_spin(NULL, 1), ingot_threads_parallel(NULL) == NULL)))
 N(threads_pin, ingot_threads_pin(NULL))
@@ -150,6 +156,7 @@ const struct way ways_null[] = {
 	I(link_all_last), I(routine_context), I(routine_set), I(routine_symbol), O(routine_log), I(routine_can_run),
 	I(routine_extents), I(routine_event), O(routine_json), I(trace), O(trace_json), O(dumps), I(threads_open), O(threads),
 	I(threads_pin), O(parses), I(enum_mode), I(enum_sharing), I(enum_precision), I(enum_dtype), I(enum_slab), I(enum_merge),
-	I(enum_parallelism), I(buffer_dtype),
+	I(enum_parallelism), I(buffer_dtype), I(device_streams), I(node_shape), I(node_devices), I(node_prepare), I(reader_events),
+	{ "null", "context_bind", INGOT_MISSING, INGOT_MISSING, null_context_bind, NULL },
 	{ 0 }
 };

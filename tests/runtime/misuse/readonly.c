@@ -160,7 +160,7 @@ U(pool_open, ingot_pool_open(t->device, 64, 3, INGOT_SLAB_PRIVATE, &t->pool))
 U(pool_replace, ingot_pool_replace(t->device, 9, 64, 48, INGOT_SLAB_PRIVATE))
 U(pool_ensure, ingot_pool_ensure(t->device, 16, 24, &t->pool))
 U(pool_adopt, ingot_pool_adopt(t->device, (char *)t->host + 1, 32, &t->pool))
-U(context_adopt, ingot_context_adopt(t->linked, t->node, (char *)t->host + 2, 64))
+U(context_adopt, ingot_context_adopt(t->context, t->y, (char *)t->host + 2, 64))
 U(context_adopt_new, ({
 	struct ingot_node node;
 	MUST(ingot_node_new(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F64 }, &node));

@@ -79,6 +79,7 @@ static void lazy_properties(void *device, struct ingot_properties *properties)
 	                                        .copy_engines = 2,
 	                                        .shared_bytes = 48 * 1024,
 	                                        .group_threads = 1024,
+	                                        .group_size = { 1024, 512, 64 },
 	                                        .memory_bytes = LARGEST_SLAB};
 }
 

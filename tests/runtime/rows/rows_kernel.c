@@ -63,9 +63,10 @@ static void h4(struct trial *t)
 	struct ingot_properties p;
 	OK(ingot_device_properties(t->device, &p));
 	if (!t->host_memory)
-		CHECK(p.shared_bytes == 48 * 1024 && p.group_threads == 1024);
+		CHECK(p.shared_bytes == 48 * 1024 && p.group_threads == 1024 && p.group_size[0] == 1024 && p.group_size[1] == 512 &&
+		      p.group_size[2] == 64);
 	else
-		CHECK(p.shared_bytes == 0 && p.group_threads == 1 && p.compute_units >= 1 && p.memory_bytes > 0);
+		CHECK(p.shared_bytes == 0 && p.group_threads == 1 && p.group_size[2] == 1 && p.compute_units >= 1 && p.memory_bytes > 0);
 }
 
 static void h5(struct trial *t)
@@ -163,10 +164,11 @@ static void h12(struct trial *t)
 		}
 	}
 	const uint32_t none[3] = {0, 1, 1}, one[3] = {1, 1, 1}, two[3] = {2, 1, 1}, wide[3] = {4096, 1, 1},
-	               cube[3] = {32, 32, 32};
+	               cube[3] = {32, 32, 32}, deep[3] = {1, 1, 65};
 	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, none, NULL, &out, 1, NULL));
 	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, one, wide, &out, 1, NULL));
 	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, one, cube, &out, 1, NULL));
+	FAILS(INGOT_RANGE, ingot_kernel_launch(t->stream, where, one, deep, &out, 1, NULL));
 	OK(ingot_kernel_launch(t->stream, where, one, one, &out, 1, NULL));
 	OK(ingot_kernel_launch(t->stream, broken, two, NULL, NULL, 0, NULL));
 	FAILS(INGOT_FAILED, ingot_stream_await(t->stream));

@@ -485,7 +485,7 @@ static void f34(struct trial *t)
 	CHECK(ingot_node_id(late) == 6);
 	CHECK(ingot_node_list(t->runtime, is_even, NULL, list, 6) == 3);
 	CHECK(ingot_node_id(list[0]) == 0 && ingot_node_id(list[1]) == 4 && ingot_node_id(list[2]) == 6);
-	ingot_node_headers(t->runtime, false, text, sizeof text);
+	ingot_node_headers(t->runtime, NULL, NULL, INGOT_LOG_HEADERS, text, sizeof text);
 	CHECK(!strstr(text, "n2 ") && strstr(text, "n0 a") && strstr(text, "n1 a") < strstr(text, "n5 a") &&
 	      strstr(text, "n5 a") < strstr(text, "n6 late"));
 }
