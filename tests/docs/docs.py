@@ -4,7 +4,7 @@
     docs.py INGOT BUILD FILE...       exit 0: right, 1: wrong
 
 A block is indented by four blanks or fenced.  Behind what precedes it stands, in a comment of its own line,
-    <!-- file: NAME -->        it is the file NAME of the folder where the blocks of that page run
+    <!-- file: NAME -->        it is the file NAME of the folder where the blocks of that page run; the same NAME again: more of it
     <!-- not run: WHY -->      neither
 and nothing where sh runs it, from top to bottom, in a folder with build/ingot, examples/ and x.npy (float32 [4,8]).  A C file is a program
 or an example: of its head those lines run that are indented by five blanks behind the star.  BUILD is installed for those that want pkg-config."""
@@ -83,7 +83,7 @@ def main(ingot, build, *paths):
                 if block.mark == "file":
                     place = os.path.join(folder, block.argument)
                     os.makedirs(os.path.dirname(place), exist_ok=True)
-                    with open(place, "w", encoding="utf-8") as file:
+                    with open(place, "a", encoding="utf-8") as file:
                         file.write(block.text)
                 elif block.mark == "not run":
                     kept.append(f"{block.where}: {block.argument}")

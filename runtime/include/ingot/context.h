@@ -38,6 +38,7 @@ extern "C" {
 
 /* ---- contexts ---- */
 
+/* One that sees nothing yet; it keeps its stream from being closed. */
 enum ingot_status ingot_context_new(struct ingot_stream, struct ingot_context *);
 /* stream: of the parent's device; zeros: the parent's own. */
 enum ingot_status ingot_context_child(struct ingot_context parent, struct ingot_stream, struct ingot_context *);
@@ -115,7 +116,7 @@ struct ingot_merge_state {
 	bool updating;                         /* the latest copy into it is not done; never so while streaming */
 	uint64_t owned_bytes;                  /* its own storage, which grows and never shrinks */
 };
-/* update: or NULL; an event of the latest copy, for the caller to close; zeros where `updating` is false. */
+/* A picture of now, of a stream's merge buffer.  update: or NULL; an event of the latest copy, for the caller to close; zeros where `updating` is false. */
 enum ingot_status ingot_merge_buffer(struct ingot_stream, struct ingot_merge_state *, struct ingot_event *update);
 
 /* ---- hazards, as questions.  Done events are dropped from the lists by asking ---- */

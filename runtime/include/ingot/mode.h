@@ -90,6 +90,7 @@ bool ingot_sharing_update(struct ingot_mode_state *, enum ingot_sharing, enum in
 void ingot_mode_settle(struct ingot_mode_state *, uint64_t bytes, enum ingot_provenance);   /* to the most local */
 bool ingot_mode_is_open(const struct ingot_mode_state *);        /* more than one place is left */
 
+/* What is decided already, whatever is decided later; nothing is settled by asking.  Virtual: no memory at all. */
 bool ingot_mode_known_virtual(const struct ingot_mode_state *);
 bool ingot_mode_known_not_virtual(const struct ingot_mode_state *);
 bool ingot_mode_known_constant(const struct ingot_mode_state *);
@@ -117,7 +118,7 @@ enum ingot_dtype ingot_dtype_promote(enum ingot_dtype, enum ingot_dtype);
 uint32_t    ingot_dtype_bits(enum ingot_dtype);                  /* 0: no numbers of fixed size (string), or unknown */
 bool ingot_dtype_bytes(enum ingot_dtype, uint64_t count, uint64_t *bytes); /* false: overflow or unknown */
 const char *ingot_dtype_name(enum ingot_dtype);                  /* "f32"; "?" if unknown */
-bool        ingot_dtype_parse(const char *, enum ingot_dtype *);
+bool        ingot_dtype_parse(const char *, enum ingot_dtype *);        /* false: the name of none, and nothing is written */
 double ingot_dtype_get(enum ingot_dtype, const void *data, uint64_t index); /* 0 for types without numbers */
 void ingot_dtype_set(enum ingot_dtype, void *data, uint64_t index,
                      double value); /* rounds to nearest even, saturates ints */
@@ -125,7 +126,8 @@ void ingot_dtype_set(enum ingot_dtype, void *data, uint64_t index,
 /* ---- text of all types; what is printed parses back ---- */
 
 size_t ingot_mode_text(uint32_t mode, enum ingot_sharing, char *text, size_t room);      /* "hosted_changed shared" */
-bool   ingot_mode_parse(const char *, uint32_t *mode, enum ingot_sharing *);
+bool   ingot_mode_parse(const char *, uint32_t *mode, enum ingot_sharing *);     /* false: not such a text */
+/* "?", and false, where it is none. */
 const char *ingot_sharing_name(enum ingot_sharing);
 const char *ingot_precision_name(enum ingot_precision);
 bool   ingot_precision_parse(const char *, enum ingot_precision *);

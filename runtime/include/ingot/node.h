@@ -34,6 +34,7 @@ struct ingot_node_options {
 	enum ingot_provenance provenance;      /* of that mode */
 };
 
+/* Ids ascend and are not given again.  INGOT_RANGE: rank, dims or margins. */
 enum ingot_status ingot_node_new(struct ingot_runtime *, const struct ingot_node_options *, struct ingot_node *);
 /* Takes the caller's array as the node's host array (no copy; margins are part of it), type specified, mode hosted. */
 enum ingot_status ingot_node_wrap(struct ingot_runtime *, const struct ingot_node_options *, void *data, uint64_t bytes,
@@ -50,12 +51,13 @@ enum ingot_status ingot_node_close(struct ingot_node); /* contexts that hold it 
 /* ---- identity ---- */
 
 uint32_t ingot_node_id(struct ingot_node);                       /* UINT32_MAX: stale */
-bool     ingot_node_equal(struct ingot_node, struct ingot_node);
+bool     ingot_node_equal(struct ingot_node, struct ingot_node);         /* copies of one handle, also when it is stale */
 int      ingot_node_compare(struct ingot_node, struct ingot_node);       /* by id, for qsort */
 uint32_t ingot_node_hash(struct ingot_node);                     /* of the id alone, so the same in each run; 0: stale */
 /* A set is the caller's array by ascending id, each node once; a map, a second array beside it.  Whether it has the node; *at
  * (or NULL) is where it stands, or where it belongs. */
 bool ingot_node_set_find(const struct ingot_node *set, uint32_t count, struct ingot_node, uint32_t *at);
+/* A copy of the handle of a live node; INGOT_MISSING: there is none of that id. */
 enum ingot_status ingot_node_find(struct ingot_runtime *, uint32_t id, struct ingot_node *);
 /* Live nodes by ascending id, at most `room`; the count of all.  keep: or NULL. */
 uint32_t ingot_node_list(struct ingot_runtime *, bool (*keep)(struct ingot_node, void *), void *user,
@@ -87,6 +89,8 @@ struct ingot_node_shape {
 };
 enum ingot_status ingot_node_shape(struct ingot_node, struct ingot_node_shape *);
 
+/* Specified beats inferred beats default; two inferred promote.  INGOT_CONFLICT: two specified differ, or the type is frozen.  only_if
+ * (or NULL): nothing happens where the type is another. */
 enum ingot_status ingot_node_dtype_update(struct ingot_node, enum ingot_precision, enum ingot_dtype,
                                           const enum ingot_dtype *only_if);
 enum ingot_status ingot_node_dtype(struct ingot_node, enum ingot_dtype *);       /* freezes */
@@ -95,6 +99,7 @@ enum ingot_status ingot_node_bytes(struct ingot_node, uint64_t *bytes);         
 
 /* ---- mode ---- */
 
+/* mode.h has the tables; INGOT_CONFLICT: not beside what was decided, by whom and where. */
 enum ingot_status ingot_node_mode_update(struct ingot_node, enum ingot_mode, enum ingot_provenance);
 enum ingot_status ingot_node_sharing_update(struct ingot_node, enum ingot_sharing, enum ingot_provenance);
 struct ingot_mode_state ingot_node_mode(struct ingot_node);                      /* asks nothing, freezes nothing */
@@ -107,7 +112,7 @@ enum ingot_status ingot_node_mode_default(struct ingot_node, enum ingot_provenan
 
 /* ---- values on the host; indices are logical, margins are never seen ---- */
 
-bool              ingot_node_has_host(struct ingot_node);
+bool              ingot_node_has_host(struct ingot_node);                        /* its own, or a part of its parent's */
 enum ingot_status ingot_node_host(struct ingot_node, void **data, uint64_t *bytes);      /* INGOT_MISSING: none */
 enum ingot_status ingot_node_host_create(struct ingot_node); /* zeros, margins their value; present: fine */
 /* read: wait for device work that writes the host array, and with automatic transfers fetch the newest value.  write:

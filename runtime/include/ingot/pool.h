@@ -58,6 +58,7 @@ struct ingot_buffer {
 	uint64_t bytes;
 };
 
+/* A pool of so many elements, and its closing: *buffer is zeros then, and closing zeros is fine. */
 enum ingot_status ingot_buffer_open(struct ingot_device, enum ingot_dtype, uint64_t count, struct ingot_buffer *);
 enum ingot_status ingot_buffer_close(struct ingot_device, struct ingot_buffer *);
 /* `host_room` is the size of the whole host array: both ranges are checked.  Waits until the copy is done, so a task

@@ -12,6 +12,18 @@
  *     ingot_event_sync(done);
  *     ingot_runtime_close(runtime);                 // closes what is left, and says so
  *
+ * The headers are read in this order: status.h, runtime.h, pool.h, node.h, context.h; where they are needed mode.h, names.h,
+ * threads.h, plan.h; for those who bring code abi.h, and for another kind of device backend.h.  docs/runtime-guide.md builds a
+ * program of them.  What holds for every call stands here, and a call says what is otherwise:
+ *
+ * - it owns nothing that it is given: text and small structs are copied before it returns, arrays that work reads or writes stay
+ *   until their event, and what a comment calls kept stays as long as its object;
+ * - what it gives is a handle, a copy into the caller's memory, or a pointer that lives as long as its object;
+ * - any thread may make it, beside any other, unless it says otherwise, as ingot_runtime_close does;
+ * - it does not wait for work: one that does says so ("waits", "blocks", "until");
+ * - it may answer INGOT_INVALID, INGOT_STALE and INGOT_MEMORY, and one that submits what its stream's failure is
+ *   (INGOT_FAILED once, then INGOT_STOPPED); other answers it names.
+ *
  * A handle is a small value: runtime, index, generation.  Copies are equal.  Once its object is closed every call with
  * it answers INGOT_STALE, also when the index serves another object by then; a handle of zeros is stale.  A handle dies
  * with its runtime.
@@ -161,6 +173,7 @@ const struct ingot_parallel *ingot_device_parallel(struct ingot_device);
 /* ---- streams ---- */
 
 enum ingot_status ingot_stream_default(struct ingot_device, struct ingot_stream *);  /* opened with the device */
+/* One more, with a queue and a merge buffer of its own; numbers of closed ones are given again. */
 enum ingot_status ingot_stream_open(struct ingot_device, struct ingot_stream *);
 /* The live ones, by number, the lanes of static schedules too; at most `room` are written, *count is how many. */
 enum ingot_status ingot_device_streams(struct ingot_device, struct ingot_stream *, uint32_t room, uint32_t *count);
@@ -230,7 +243,7 @@ enum ingot_status ingot_event_close(struct ingot_event);         /* the work goe
 
 size_t ingot_runtime_json(struct ingot_runtime *, char *text, size_t room);          /* backends and counts */
 size_t ingot_device_json(struct ingot_device, char *text, size_t room); /* streams, events, pools, contexts */
-size_t ingot_properties_json(struct ingot_device, char *text, size_t room);
+size_t ingot_properties_json(struct ingot_device, char *text, size_t room);          /* struct ingot_properties */
 
 /* ---- trace: what ran when, one track for each stream ---- */
 /* Keeps the last `capacity` commands.  The JSON is Chrome's trace format. */
