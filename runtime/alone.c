@@ -1,5 +1,5 @@
 /* alone.c: the stand-ins of alone.h: a block of memory given out in pieces, and the few functions of libc. */
-#include "alone.h"
+#include "common/alone.h"
 
 #if !INGOT_THREADS
 #include <string.h>

@@ -217,7 +217,7 @@ enum ingot_status stream_room(struct stream *stream)
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	enum ingot_status status = INGOT_OK;
-	if (!stream->closing && stream->object.generation && !stream->device->lost && !stream->failure &&
+	if (INGOT_THREADS && !stream->closing && stream->object.generation && !stream->device->lost && !stream->failure &&
 	    stream->count < runtime->options.queue_capacity)
 		return INGOT_OK;
 	object_keep(&stream->object);

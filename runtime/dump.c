@@ -1,5 +1,5 @@
 /* dump.c: runtimes, devices, contexts, libraries and routines as JSON; the trace as Chrome's. */
-#include "alone.h"
+#include "common/alone.h"
 #if INGOT_THREADS
 #include <inttypes.h>
 #include "inside.h"

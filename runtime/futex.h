@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include "alone.h"
+#include "common/alone.h"
 
 #if !INGOT_THREADS                 /* nobody else could change the number */
 static inline void futex_wait(_Atomic uint32_t *at, uint32_t seen) { (void)at, (void)seen; }

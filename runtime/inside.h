@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include "alone.h"
+#include "common/alone.h"
 #include "ingot/backend.h"
 #include "ingot/context.h"
 #include "ingot/names.h"

@@ -1,5 +1,5 @@
 /* multicore.c: a worker thread for each stream, and one intra-op pool for all of them. */
-#include "alone.h"
+#include "common/alone.h"
 #if INGOT_THREADS
 #include <pthread.h>
 #include <sched.h>

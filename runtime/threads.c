@@ -3,7 +3,7 @@
  * `claim` holds the job's number, its count and the next index, so a thread that comes late cannot take an index of a
  * job that is over: it takes one of the job that is there, whatever that is, and only then reads what to do.  The
  * fields it reads cannot change before the index is done, as the caller waits for all of them. */
-#include "alone.h"
+#include "common/alone.h"
 #if INGOT_THREADS
 #include <pthread.h>
 #include <sched.h>

@@ -53,7 +53,7 @@ class Driver:
 		include = environment.package_file("openvino", "include")
 		self.compiler = environment.compiler()
 		self.flags = ["-O2", "-march=native", "-std=gnu11", "-fno-pie", "-D_GNU_SOURCE", "-iquote", ENGINES,
-		              "-I" + os.path.join(RUNTIME, "include"), "-I" + include]
+		              "-I" + os.path.join(RUNTIME, "include"), "-I" + environment.ROOT, "-I" + include]
 		self.libraries = ["-lm", "-ldl", "-pthread", *os.environ.get("LDLIBS", "").split()]
 		self.work, self.objects = work, []
 		names = ["race", "team", "limits", "bounds", "ingot", "onnxruntime", "openvino"]

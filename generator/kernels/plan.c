@@ -1,4 +1,4 @@
-/* plan.c: gives each stored tensor a place: in the workspace by its lifetime (runtime/plan.c does the placing), in the
+/* plan.c: gives each stored tensor a place: in the workspace by its lifetime (common/plan.c does the placing), in the
  * weights blob one behind the other. */
 #include "kernels/kernels.h"
 #include "ingot/plan.h"

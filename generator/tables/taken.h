@@ -1,6 +1,6 @@
 /* taken.h: names that are somebody else's: T(what, words), words apart by blanks; one that ends in * stands for all that begin so.
  *   HEADER   a file that C, POSIX or a compiler includes as <WORD.h>: a library of that name would hide it
- *   WORD     keywords of C (to C23) and C++ (to C++26) that runtime/names.c does not list
+ *   WORD     keywords of C (to C23) and C++ (to C++26) that common/names.c does not list
  *   MACRO    objects (no functions) that C's headers, POSIX's and compilers define without a leading underscore: no member of a struct can have
  *            such a name where the header was included before
  *   TARGET   what CMake keeps for itself, and libraries that programs link by name */

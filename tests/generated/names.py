@@ -2,7 +2,7 @@
 """names.py: no name of a user meets one of the language, of the headers beside it or of ingot.
 
     names.py INGOT PART         exit 0: right, 1: wrong, 77: a tool that the part needs is not there
-PART: tensors, models, graphs.  The names are those of generator/tables/taken.h and runtime/names.c, the words that the templates define, and what the
+PART: tensors, models, graphs.  The names are those of generator/tables/taken.h and common/names.c, the words that the templates define, and what the
 headers of a library themselves define."""
 import json
 import os
@@ -35,7 +35,7 @@ def tables():
     found = {}
     for what, words in re.findall(r'^T\((\w+), ((?:"[^"]*"\s*)+)\)', text("generator", "tables", "taken.h"), re.M):
         found.setdefault(what, []).extend("".join(re.findall(r'"([^"]*)"', words)).replace("*", "x").split())
-    keywords = text("runtime", "names.c").split("keywords[] = {")[1].split("};")[0]
+    keywords = text("common", "names.c").split("keywords[] = {")[1].split("};")[0]
     found["WORD"] += re.findall(r'"(\w+)"', keywords)
     return found
 

@@ -72,6 +72,9 @@ def main():
     for _, shown, text in sources("runtime"):
         wrong += ["%s: the runtime sees only itself: %s" % (shown, target) for target in includes(text)
                   if target.split("/")[0] in ORDER or target in ("ingot/template.h", "ingot/ingot.h")]
+    for _, shown, text in sources("common"):                        # what generator and runtime compile alike
+        wrong += ["%s: sees only what both have: %s" % (shown, target) for target in includes(text)
+                  if target != "alone.h" and target not in ["ingot/%s.h" % name for name in SHARED]]
     print("\n".join(wrong) or "in order")
     return 1 if wrong else 0
 

@@ -66,19 +66,29 @@ static enum ingot_status busy_lost(struct scene *t)
 	return INGOT_OK;
 }
 
-static enum ingot_status busy_record(struct scene *t)
+/* One stream cannot be made to wait for another: what should have waited is not run. */
+static enum ingot_status apart(struct scene *t, enum mock_fault fault)
 {
 	struct ingot_event done;
 	MUST(ingot_device_sync(t->device));
 	mock_hold(true);
-	mock_fault(MOCK_RECORD, 0);
+	mock_fault(fault, 0);
 	MUST(fill(t, t->stream, 1, NULL));
 	MUST(ingot_pool_read(t->other, t->pool, 0, t->host, 64, &done));
 	for (int i = 0; i < 2000 && mock_counts().in_flight < 2; i++)
 		usleep(500);
 	mock_hold(false);
-	return ingot_event_sync(done);
+	enum ingot_status status = ingot_event_sync(done);
+	ingot_stream_await(t->other);
+	MUST(ingot_stream_restart(t->other));                 /* the next time it can */
+	MUST(fill(t, t->stream, 1, NULL));
+	MUST(ingot_pool_read(t->other, t->pool, 0, t->host, 64, &done));
+	MUST(ingot_event_sync(done));
+	return status;
 }
+static enum ingot_status busy_record(struct scene *t) { return apart(t, MOCK_RECORD); }
+static enum ingot_status busy_wait(struct scene *t) { return apart(t, MOCK_WAIT); }
+static enum ingot_status busy_event(struct scene *t) { return apart(t, MOCK_EVENT); }
 
 static enum ingot_status busy_module(struct scene *t)
 {
@@ -108,6 +118,37 @@ static enum ingot_status busy_schedule(struct scene *t)
 	mock_fault(MOCK_EXECUTE, 2);
 	MUST(ingot_routine_run(t->twice, &done));
 	return ingot_event_sync(done);
+}
+
+/* It cannot be issued whole: nothing of it runs, and after a restart it can. */
+static enum ingot_status busy_capture(struct scene *t)
+{
+	struct ingot_event done;
+	MUST(ingot_link(t->linked, t->library, "steps", &t->twice));
+	MUST(ingot_device_sync(t->device));
+	mock_fault(MOCK_CAPTURE, 0);
+	MUST(ingot_routine_run(t->twice, &done));
+	enum ingot_status status = ingot_event_sync(done);
+	ingot_stream_await(t->stream);
+	MUST(ingot_stream_restart(t->stream));
+	MUST(ingot_routine_run(t->twice, &done));
+	MUST(ingot_event_sync(done));
+	return status;
+}
+
+/* Memory that copies to the host need not stop for: the mode reaches the backend, and what replaces it. */
+static enum ingot_status busy_pinned_slab(struct scene *t)
+{
+	uint32_t pool;
+	MUST(ingot_pool_open(t->device, 4096, 0, INGOT_SLAB_PINNED, &pool));
+	if (mock_counts().pinned_slabs != 1)
+		return INGOT_FAILED;
+	MUST(ingot_pool_replace(t->device, pool, 8192, 0, INGOT_SLAB_PRIVATE));
+	if (mock_counts().pinned_slabs)
+		return INGOT_FAILED;
+	MUST(ingot_pool_replace(t->device, pool, 4096, 0, INGOT_SLAB_PINNED));
+	MUST(ingot_pool_close(t->device, pool));
+	return THAT(mock_counts().pinned_slabs == 0);
 }
 
 static enum ingot_status busy_pin(struct scene *t)
@@ -291,8 +332,8 @@ static enum ingot_status task_uses_null(struct scene *t)
 #define M(name, status) { "busy", #name, status, status, busy_##name, "mock" }
 #define R(group, name, status) { #group, #name, status, status, group##_##name, NULL }
 const struct way ways_busy[] = {
-	M(issue, INGOT_DEVICE), M(execute, INGOT_OK), M(lost, INGOT_OK), M(record, INGOT_DEVICE), M(module, INGOT_DEVICE),
-	M(schedule, INGOT_DEVICE), M(pin, INGOT_MEMORY), M(peer, INGOT_OK), M(task, INGOT_OK),
+	M(issue, INGOT_DEVICE), M(execute, INGOT_OK), M(lost, INGOT_OK), M(record, INGOT_DEVICE), M(wait, INGOT_DEVICE), M(event, INGOT_MEMORY), M(module, INGOT_DEVICE),
+	M(schedule, INGOT_DEVICE), M(capture, INGOT_DEVICE), M(pinned_slab, INGOT_OK), M(pin, INGOT_MEMORY), M(peer, INGOT_OK), M(task, INGOT_OK),
 	R(busy, version, INGOT_UNSUPPORTED), R(busy, pin_null, INGOT_INVALID), R(busy, peer_null, INGOT_INVALID),
 	R(busy, peer_itself, INGOT_OK),
 	R(task, reads, INGOT_OK), R(task, writes, INGOT_OK), R(task, uses_stale, INGOT_STALE),

@@ -51,6 +51,7 @@ struct mock_device {
 struct mock_slab {
 	void *memory; /* a slab of the lazy backend */
 	int ordinal;
+	bool pinned;
 };
 
 struct mock_queue {
@@ -330,16 +331,20 @@ static enum ingot_status mock_slab_alloc(void *device, size_t bytes, size_t alig
 	if (!slab)
 		return INGOT_MEMORY;
 	slab->ordinal = ((struct mock_device *)device)->ordinal;
+	slab->pinned = mode == INGOT_SLAB_PINNED;
 	enum ingot_status status = backend_lazy.slab_alloc(NULL, bytes, align, mode, &slab->memory, text);
 	if (status)
 		free(slab);
-	else
+	else {
+		COUNT_ONE(counts.pinned_slabs += slab->pinned);
 		*out = slab;
+	}
 	return status;
 }
 
 static void mock_slab_free(void *device, void *raw)
 {
+	COUNT_ONE(counts.pinned_slabs -= ((struct mock_slab *)raw)->pinned);
 	backend_lazy.slab_free(device, ((struct mock_slab *)raw)->memory);
 	free(raw);
 }
@@ -544,6 +549,10 @@ static void mock_module_unload(void *device, void *loaded)
 
 static enum ingot_status mock_event_open(void *device, void **event, char *text)
 {
+	if (fails(MOCK_EVENT)) {
+		snprintf(text, INGOT_BACKEND_TEXT, "no more events");
+		return INGOT_MEMORY;
+	}
 	(void)device, (void)text;
 	return (*event = calloc(1, sizeof(struct mock_event))) ? INGOT_OK : INGOT_MEMORY;
 }
@@ -577,6 +586,10 @@ static enum ingot_status mock_event_record(void *raw, void *to, char *text)
 
 static enum ingot_status mock_event_wait(void *raw, void *from, char *text)
 {
+	if (fails(MOCK_WAIT)) {
+		snprintf(text, INGOT_BACKEND_TEXT, "the queue cannot wait");
+		return INGOT_DEVICE;
+	}
 	struct mock_queue *queue = raw;
 	struct mock *mock = queue->device->mock;
 	(void)text;
@@ -596,6 +609,10 @@ static enum ingot_status mock_event_wait(void *raw, void *from, char *text)
 /* Any order that `after` allows, so a step whose edge is missing shows. */
 static enum ingot_status mock_schedule(void *raw, void *module, const struct ingot_issue *steps, uint32_t count, char *text)
 {
+	if (fails(MOCK_CAPTURE)) {
+		snprintf(text, INGOT_BACKEND_TEXT, "the steps cannot be captured");
+		return INGOT_DEVICE;
+	}
 	struct mock_queue *queue = raw;
 	bool *over = calloc(count + 1, sizeof *over);
 	enum ingot_status status = over ? INGOT_OK : INGOT_MEMORY;

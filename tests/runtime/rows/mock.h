@@ -13,11 +13,13 @@ struct mock_counts {
 	uint32_t in_flight, most_in_flight;       /* commands that are issued and not done */
 	uint32_t waits;                   /* of a stream for another, by an event of the driver */
 	uint32_t modules, schedules, pinned;      /* loaded; issued whole; blocks of host memory */
+	uint32_t pinned_slabs;            /* asked for so, and live */
 };
 struct mock_counts mock_counts(void); /* of the latest mock backend */
 void mock_hold(bool);                 /* while it does, the device executes nothing: all that is issued is in flight */
 
 /* What the driver fails at, once, after that many calls that went well.  LOST: executing, and from then on everything. */
-enum mock_fault { MOCK_NO_FAULT, MOCK_ISSUE, MOCK_EXECUTE, MOCK_LOST, MOCK_MODULE, MOCK_RECORD, MOCK_PIN, MOCK_PEER };
+enum mock_fault { MOCK_NO_FAULT, MOCK_ISSUE, MOCK_EXECUTE, MOCK_LOST, MOCK_MODULE, MOCK_RECORD, MOCK_PIN, MOCK_PEER,
+                  MOCK_EVENT, MOCK_WAIT, MOCK_CAPTURE };
 void mock_fault(enum mock_fault, int after);
 #endif
