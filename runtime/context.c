@@ -718,15 +718,29 @@ enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_
 	return status;
 }
 
-/* A place of nodes that is the range, or that meets it in part. */
-static struct location *location_at(struct device *device, const struct slab *slab, const struct ingot_location *at, bool *meets)
+/* Versions are a node's, so a place is one node's, in however many contexts. */
+static bool place_of(const struct location *location, struct node *node)
+{
+	struct ingot_runtime *runtime = node->object.runtime;
+	for (uint32_t i = 0; i < runtime->handle_count; i++) {
+		struct context *context = (struct context *)runtime->handles[i].object;
+		struct entry *entry = context && context->object.kind == KIND_CONTEXT ? entries_find(&context->entries, node) : NULL;
+		if (entry && entry->location == location)
+			return true;
+	}
+	return false;
+}
+
+/* The node's place that is the range; else whether any other meets it. */
+static struct location *location_at(struct device *device, const struct slab *slab, const struct ingot_location *at,
+                                    struct node *node, bool *meets)
 {
 	*meets = false;
 	for (uint32_t i = 0; i < device->location_count; i++) {
 		struct location *one = device->locations[i];
 		if (one->slab != slab || one->offset >= at->offset + at->bytes || at->offset >= one->offset + one->bytes)
 			continue;
-		if (one->offset == at->offset && one->bytes == at->bytes)
+		if (one->offset == at->offset && one->bytes == at->bytes && place_of(one, node))
 			return one;
 		*meets = true;
 	}
@@ -757,12 +771,12 @@ enum ingot_status ingot_context_bind(struct ingot_context handle, struct ingot_n
 	else if (!status)
 		status = own_place_aligned(node, pool->slab->base, at.offset);
 	if (!status) {
-		struct location *location = location_at(device, pool->slab, &at, &meets);
+		struct location *location = location_at(device, pool->slab, &at, node, &meets);
 		if (location)
 			location_keep(location);
 		else if (meets || pool->inner)
 			status = say(INGOT_CONFLICT, "n%u at %llu of pool %u: %s", node->id, (unsigned long long)at.offset, at.pool,
-			             meets ? "another node lies there in part" : "the pool is a context's, and no node lies there");
+			             meets ? "another node lies there" : "the pool is a context's, and the node does not lie there");
 		else if ((location = location_new(device, pool->slab, at.pool, at.offset, at.bytes))) {
 			location->hazard.valued = true;
 			location->version = ++node->newest;

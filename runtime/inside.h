@@ -526,7 +526,6 @@ struct slab *slab_adopt(struct device *, void *, uint64_t bytes);
 void  slab_keep(struct slab *);
 bool  slab_aligned(const struct slab *, uint64_t align);               /* 0: as the device wants it */
 void  slab_drop(struct slab *);
-enum ingot_status pool_add(struct device *, struct slab *, uint32_t *id); /* takes the reference, also when it fails */
 enum ingot_status pool_add_inner(struct device *, struct slab *, uint32_t *id); /* one that only the runtime ends */
 struct pool *pool_find(struct device *, uint32_t id);
 void  pool_remove(struct device *, uint32_t id);
@@ -576,8 +575,6 @@ struct location *context_workspace(struct context *, uint64_t bytes, uint32_t al
 void location_keep(struct location *);
 /* link.c: where the device has the node already, or for all: constants and shared nodes; NULL: the context places it. */
 enum ingot_status location_given(struct context *, struct node *, struct location **, uint64_t *offset);
-enum ingot_status link_locked(struct context *, struct library *, const struct ingot_module_routine *,
-                              struct routine **);
 
 /* ---- library.c ---- */
 /* What the device's loader made of the library, the first time it is asked; NULL where it makes nothing of libraries. */
@@ -602,13 +599,11 @@ enum ingot_status prepared_run(struct node *base, bool write);         /* before
 void  prepared_release(struct node *);
 
 /* ---- routine.c, transfer.c, schedule.c ---- */
-enum ingot_status routine_run_locked(struct routine *, struct ingot_command **);
 enum ingot_status transfer_run(struct node *, struct context *target, enum ingot_merge, struct context *source,
                                bool *moved, struct ingot_command **);
 enum ingot_status schedule_run(struct routine *, const struct request *whole, const struct ingot_slot *,
                                void *const *pools, struct slab *const *slabs, struct ingot_command **);
 enum ingot_status host_download(struct context *, struct node *);     /* to its own array; ordered, not waited for */
-enum ingot_status merge_ensure(struct stream *, uint64_t bytes, bool unlocked);
 void  merge_empty(struct stream *);                                    /* but for its own storage */
 /* Before the stream writes a place that merge buffers are: each copies it, or is empty where its consumer is submitted. */
 enum ingot_status merges_settle(struct location *, struct stream *writer);

@@ -316,7 +316,7 @@ static enum ingot_status routine_new(struct context *context, struct library *li
 	return INGOT_OK;
 }
 
-enum ingot_status link_locked(struct context *parent, struct library *library,
+static enum ingot_status link_locked(struct context *parent, struct library *library,
                               const struct ingot_module_routine *routine, struct routine **out)
 {
 	struct ingot_runtime *runtime = parent->object.runtime;
@@ -367,7 +367,7 @@ enum ingot_status ingot_link(struct ingot_context handle, struct ingot_library l
 	NEED(name && out);
 	struct context *context = ENTER(context, handle, KIND_CONTEXT);
 	struct submission submission;
-	struct routine *routine;
+	struct routine *routine = NULL;
 	if (!context)
 		return INGOT_STALE;
 	object_keep(&context->object);

@@ -152,7 +152,7 @@ static enum ingot_status pool_insert(struct device *device, uint32_t id, struct 
 	return INGOT_OK;
 }
 
-enum ingot_status pool_add(struct device *device, struct slab *slab, uint32_t *id)
+static enum ingot_status pool_add(struct device *device, struct slab *slab, uint32_t *id)
 {
 	/* Ids that the caller chose are passed over; behind the last one come those that are free again. */
 	while (!device->next_pool || pool_find(device, device->next_pool))

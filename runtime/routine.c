@@ -422,7 +422,7 @@ static enum ingot_status code_run(struct routine *routine, struct gathering *gat
 	return INGOT_OK;
 }
 
-enum ingot_status routine_run_locked(struct routine *routine, struct ingot_command **out)
+static enum ingot_status routine_run_locked(struct routine *routine, struct ingot_command **out)
 {
 	const struct ingot_module_routine *descriptor = routine->descriptor;
 	struct ingot_runtime *runtime = routine->object.runtime;

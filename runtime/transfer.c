@@ -116,7 +116,7 @@ enum ingot_status ingot_read(struct ingot_context context, struct ingot_node nod
 static bool fits_in_merge(uint64_t bytes) { return bytes <= SIZE_MAX / 2; }
 
 /* Grows; what queued work reads keeps its slab until then.  Under the lock, so nobody sees it half grown. */
-enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes, bool unlocked)
+static enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes, bool unlocked)
 {
 	struct merge *merge = &stream->merge;
 	enum ingot_status status;

@@ -34,7 +34,7 @@ FAULTS = [
     ("A14", "runtime/device.c", ": properties->host_memory ? (int)properties->compute_units - 2", ": properties->host_memory ? (policies[device->backend->options.parallelism] == 1 ? 1 : 9)"),
     ("A14", "runtime/device.c", "[INGOT_FOR_COPYING] = 1 + (int)properties->copy_engines", "[INGOT_FOR_COPYING] = 1"),
     ("A13", "runtime/questions.c", "if (!stream || stream->closing || !stream->object.generation)\n\t\t\tcontinue;", "if (!stream)\n\t\t\tcontinue;\n\t\tif (i)\n\t\t\tbreak;"),
-    ("B1", "runtime/context.c", "if (one->offset == at->offset && one->bytes == at->bytes)\n\t\t\treturn one;", ";"),
+    ("B1", "runtime/context.c", "if (one->offset == at->offset && one->bytes == at->bytes && place_of(one, node))\n\t\t\treturn one;", ";"),
     ("E7", "runtime/questions.c", "*count = writers ? hazard->writer != NULL : hazard->reader_count;", "*count = writers ? hazard->writer != NULL : hazard->reader_count != 0;"),
     ("F25", "runtime/prepare.c", "(*link)->sync.transfer = NULL;", ";"),
     ("F25", "runtime/prepare.c", "if (sync && !done && !code)", "if (sync && !code)"),

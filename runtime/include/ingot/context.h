@@ -58,10 +58,10 @@ enum ingot_status ingot_context_place(struct ingot_context, const struct ingot_n
  * context is closed; it is aligned as the node asks, else to its elements (INGOT_INVALID). */
 enum ingot_status ingot_context_adopt(struct ingot_context, struct ingot_node, void *memory, uint64_t bytes);
 /* Places the node in a pool, with the value that lies there.  The range is the node's bytes, and aligned as the node asks; it is
- * exactly that of another node (any context's: then both have one value, and work is ordered over both), or free of nodes and
- * in a pool that the program opened, which may be closed before the context.  Calls on the pool itself are ordered with the
+ * the node's in another context (then both have one value, and work is ordered over both), or free of nodes and in a pool that
+ * the program opened, which may be closed before the context.  Calls on the pool itself are ordered with the
  * node's work only within a stream.  INGOT_MISSING: no such pool; INGOT_RANGE, INGOT_MISMATCH, INGOT_INVALID: the range;
- * INGOT_CONFLICT: constants, or another node in a part of it. */
+ * INGOT_CONFLICT: constants, or another node. */
 enum ingot_status ingot_context_bind(struct ingot_context, struct ingot_node, struct ingot_location);
 enum ingot_status ingot_context_location(struct ingot_context, struct ingot_node,
                                          struct ingot_location *); /* INGOT_MISSING */
