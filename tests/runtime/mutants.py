@@ -1,4 +1,4 @@
-"""mutants.py: drawn faults.  Every conditional and every call statement of runtime/*.c is removed or inverted once, in one build that
+"""mutants.py: drawn faults.  Every conditional and every call statement of runtime/*.c and common/*.c is removed or inverted once, in one build that
 chooses its mutant by $MUTANT, and the tests that reach it run until one of them fails.
 
     mutants.py SOURCE WORK [--all | --sample N [--seed S] | --file NAME] [--seconds T] [--resume] [--jobs N] [--most PERCENT]
@@ -204,7 +204,8 @@ def keys(mutants):
 
 def build(source, work):
     cc = os.environ.get("CC", "cc")
-    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-w", "-I" + source + "/runtime", "-I" + source + "/common", "-I" + source + "/runtime/include", "-pthread"]
+    flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-w", "-I" + source, "-I" + source + "/runtime", "-I" + source + "/common",
+             "-I" + source + "/runtime/include", "-pthread"]
     os.makedirs(work, exist_ok=True)
     mutants = all_mutants(source, work)
     tests = source + "/tests/runtime/"

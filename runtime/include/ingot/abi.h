@@ -33,7 +33,7 @@ struct ingot_parallel {
 extern "C" {
 #endif
 
-#define INGOT_ABI       3          /* raised when a struct below changes its meaning */
+#define INGOT_ABI       2          /* raised when a struct below changes its meaning */
 #define INGOT_MAX_RANK  16
 
 /* Element types, by the numbers ONNX gives them; 100 and above are ours. */
@@ -156,6 +156,7 @@ struct ingot_module_kernel {
 	const uint32_t *dtypes;                   /* of each argument, or NULL: not checked */
 	/* Called for each group.  Not 0: the launch fails with that number. */
 	int (*run)(const struct ingot_group *, void *const *arguments);
+	const char *device_name;                  /* entry point in device_code, or NULL */
 };
 
 struct ingot_module_routine {
@@ -203,6 +204,8 @@ struct ingot_module {
 	const struct ingot_module_routine *routines;
 	uint32_t routine_count;
 	const char *(*message)(int code);         /* the text of a routine's code, or NULL */
+	const void *device_code;                  /* an image for the device's loader (cubin, PTX), or NULL */
+	size_t device_code_bytes;
 	const struct ingot_module_tensor *tensors;
 	uint32_t tensor_count;
 };

@@ -98,7 +98,7 @@ enum ingot_merge {
 };
 
 const char *ingot_merge_name(enum ingot_merge);          /* "none", "copy", "streaming" */
-bool        ingot_merge_parse(const char *, enum ingot_merge *);
+bool        ingot_merge_parse(const char *, enum ingot_merge *);        /* false: none of them, and nothing is written */
 
 /* Ordered after the source's last write and, for the target, like any write.  *moved is false where there is nothing to
  * do: the node is missing on a side, or both sides have the same buffer.  Between two backends it goes through the

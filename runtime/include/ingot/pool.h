@@ -23,7 +23,7 @@ struct ingot_location {
 };
 
 const char *ingot_slab_mode_name(enum ingot_slab_mode);  /* "private", "shared", "pinned" */
-bool        ingot_slab_mode_parse(const char *, enum ingot_slab_mode *);
+bool        ingot_slab_mode_parse(const char *, enum ingot_slab_mode *);        /* false: none of them, and nothing is written */
 
 /* A pool of 0 bytes is legal (and has an address of its own).  align: a power of two; 0: the device's. */
 enum ingot_status ingot_pool_open(struct ingot_device, uint64_t bytes, uint32_t align, enum ingot_slab_mode,
