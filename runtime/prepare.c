@@ -66,8 +66,8 @@ static enum ingot_status prepare(struct ingot_node handle, const struct ingot_ho
 	enum ingot_status status = made ? begin(base) : say(INGOT_MEMORY, "no memory for what n%u waits for", base->id);
 	if (!status) {
 		walk(base, link, false);
-		for (; *link; link = &(*link)->next)
-			(*link)->sync.transfer = NULL;
+		while (*link)
+			link = &(*link)->next;
 		made->sync = *sync;
 		*link = made;
 		end(base);

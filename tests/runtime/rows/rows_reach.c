@@ -262,6 +262,12 @@ static void prepare_reads(struct trial *t, bool automatic)
 	FAILS(INGOT_FAILED, ingot_node_read(node));
 	SAYS("answered 9");
 	OK(ingot_node_read(node));
+	/* Over by itself meanwhile: there is nothing to wait for. */
+	third = (struct outside){ .host = host, .value = 3, .inner = inner };
+	OK(ingot_node_prepare_read(node, WITH(&third)));
+	third.over = true;
+	OK(ingot_node_read(node));
+	CHECK(third.syncs == 0 && third.transfers == automatic);
 	/* Its own values: it would wait for itself. */
 	second = (struct outside){ .host = host, .inner = node };
 	OK(ingot_node_prepare_read(node, WITH(&second)));
