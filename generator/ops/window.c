@@ -25,7 +25,7 @@ enum auto_pad { PAD_NOTSET, PAD_SAME_UPPER, PAD_SAME_LOWER, PAD_VALID };
 static enum auto_pad auto_pad_of(const struct node *node)
 {
 	static const char *const names[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID" };
-	const char *given = attribute_string(node, "auto_pad");
+	const char *given = node_string(node, "auto_pad", names[0]);
 	for (size_t i = 0; i < COUNT(names); i++)
 		if (!strcmp(names[i], given))
 			return (enum auto_pad)i;

@@ -1,0 +1,299 @@
+/* deform.c: DeformConv: a convolution whose taps lie where the data say, between elements; and Col2Im, windows added up where they came from. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+#define N(number) expr_number(definer->arena, type, number)
+#define ADD(x, y) expr2(definer, SCALAR_add, x, y)
+#define SUB(x, y) expr2(definer, SCALAR_sub, x, y)
+#define MUL(x, y) expr2(definer, SCALAR_mul, x, y)
+#define WHERE(a, b, c) expr3(definer, SCALAR_where, a, b, c)
+#define LESS(a, b) expr2(definer, SCALAR_less, a, b)
+
+struct deform { struct window window; int64_t group, offset_group, taps; };
+
+/* Needs the ranks of x and w. */
+static void deform_of(const struct node *node, struct deform *f)
+{
+	const struct tensor *x = node->in[0], *w = node->in[1];
+	int64_t kernel[MAX_RANK];
+	if (w->rank != x->rank)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the weights have %d", node->type, x->rank, w->rank);
+	for (int d = 2; d < w->rank; d++)
+		kernel[d - 2] = w->dims[d].extent;
+	window_of(node, x, kernel, &f->window);
+	f->group = attribute_int(node, "group");
+	f->offset_group = attribute_int(node, "offset_group");
+	int64_t channels = x->dims[1].extent, outs = w->dims[0].extent, each = w->dims[1].extent;
+	if (f->group < 1 || f->offset_group < 1 || (channels >= 0 && (channels % f->group || channels % f->offset_group)) || (outs >= 0 && outs % f->group)
+		|| (channels >= 0 && each >= 0 && channels / f->group != each))
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " input and %" PRId64 " output channels do not divide into %" PRId64 " groups and %" PRId64 " offset groups", node->type,
+			channels, outs, f->group, f->offset_group);
+	f->taps = 1;
+	for (int d = 0; d < f->window.count; d++)
+		f->taps *= f->window.kernel[d];
+}
+
+/* Input i, [n, channels, out...]. */
+static void expect(const struct node *node, const struct deform *f, int i, int64_t channels)
+{
+	const struct tensor *x = node->in[0], *in = node_in(node, i);
+	if (!in || in->rank < 0)
+		return;
+	bool fits = in->rank == x->rank;
+	for (int d = 0; fits && d < in->rank; d++) {
+		int64_t want = d == 0 ? x->dims[0].extent : d == 1 ? channels : f->window.out[d - 2];
+		fits = want < 0 || in->dims[d].extent < 0 || in->dims[d].extent == want;
+	}
+	if (!fits)
+		node_fail(node, EXIT_INVALID, "%s: input %d does not have %" PRId64 " channels of the output's size", node->type, i, channels);
+}
+
+void infer_deform_conv(struct node *node, const struct op *op)
+{
+	struct deform f;
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 3, 5, 1);
+	enum dtype type = infer_float_type(node, 0);
+	for (int i = 1; i < 5; i++)
+		infer_same_type(node, i, type);
+	const struct tensor *x = node->in[0], *w = node->in[1], *bias = node_in(node, 3);
+	if (x->rank < 0 || w->rank < 0) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	deform_of(node, &f);
+	if (2 * x->rank - 2 > MAX_RANK)
+		node_fail(node, EXIT_LIMIT, "%s: data has %d dimensions", node->type, x->rank);
+	if (f.taps >= 0) {
+		expect(node, &f, 2, f.offset_group * f.taps * f.window.count);
+		expect(node, &f, 4, f.offset_group * f.taps);
+	}
+	if (bias && bias->rank >= 0 && (bias->rank != 1 || (dim_is_known(bias->dims[0]) && dim_is_known(w->dims[0]) && bias->dims[0].extent != w->dims[0].extent)))
+		node_fail(node, EXIT_INVALID, "%s: the bias is not one number for each output channel", node->type);
+	dims[0] = x->dims[0];
+	dims[1] = w->dims[0];
+	for (int d = 0; d < f.window.count; d++)
+		dims[2 + d] = f.window.out[d] < 0 ? dim_unknown : dim_of(f.window.out[d]);
+	infer_output(node, 0, type, x->rank, dims);
+}
+
+/* The number of a tap, row-major over the kernel: at[1 ...] are its places. */
+static const struct index *tap_of(struct arena *arena, const struct deform *f, const struct index *const *at)
+{
+	return index_flatten(arena, f->window.count, at, f->window.kernel);
+}
+
+/* Of dimension d: places and weights of the two elements around each tap, [n, offset group, kernel..., out..., 2]; outside the weight is 0. */
+static void around(struct definer *definer, const struct deform *f, struct definition *x, struct definition *offset, int d, struct definition *made[2])
+{
+	struct arena *arena = definer->arena;
+	enum dtype type = x->type;
+	int count = f->window.count, rank = 2 * count + 3;
+	int64_t extents[MAX_RANK + 2], n = x->extents[2 + d];
+	const struct index *at[MAX_RANK + 2] = { NULL }, *own[MAX_RANK];
+	extents[0] = x->extents[0];
+	extents[1] = f->offset_group;
+	for (int k = 0; k < count; k++) {
+		extents[2 + k] = f->window.kernel[k];
+		extents[2 + count + k] = f->window.out[k];
+	}
+	extents[rank - 1] = 2;
+	for (int k = 0; k < rank; k++)
+		at[k] = index_var(arena, k, extents[k]);
+	own[0] = at[0];
+	own[1] = index_plus(arena, index_scale(arena, index_add(arena, index_scale(arena, at[1], f->taps), tap_of(arena, f, at + 2)), count), d);
+	for (int k = 0; k < count; k++)
+		own[2 + k] = at[2 + count + k];
+	const struct index *begin = index_plus(arena, index_add(arena, index_scale(arena, at[2 + count + d], f->window.stride[d]),
+		index_scale(arena, at[2 + d], f->window.dilation[d])), -f->window.before[d]);
+	const struct expr *place = ADD(expr_cast(arena, type, expr_index(arena, begin)), expr_load(arena, offset, own));
+	const struct expr *low = expr1(definer, SCALAR_floor, place), *far = SUB(place, low);
+	const struct range first = { at[rank - 1], 0, 1 };
+	const struct expr *tap = expr_select(arena, &first, 1, low, ADD(low, N(1)));
+	const struct expr *outside = ADD(LESS(tap, N(0)), LESS(N((double)(n - 1)), tap));
+	const struct expr *kept = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, tap, N(0)), N((double)(n - 1)));
+	made[0] = definer_map(definer, definer_name(definer, arena_printf(arena, "places%d", d)), rank, extents, expr_cast(arena, DTYPE_I64, kept));
+	made[1] = definer_map(definer, definer_name(definer, arena_printf(arena, "weights%d", d)), rank, extents,
+		WHERE(outside, N(0), expr_select(arena, &first, 1, SUB(N(1), far), far)));
+}
+
+/* What each tap reads, [n, c, kernel..., out...]: a sum over the elements around its place, times its mask. */
+static struct definition *patches(struct definer *definer, const struct deform *f)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0), *offset = definer_in(definer, 2), *mask = definer_in(definer, 4), *made[2];
+	int count = f->window.count, rank = 2 * count + 2;
+	int64_t extents[MAX_RANK], reduced[MAX_RANK];
+	const struct index *at[MAX_RANK] = { NULL }, *own[MAX_RANK + 2], *x_at[MAX_RANK];
+	const struct expr *weight = NULL;
+	for (int k = 0; k < rank; k++)
+		extents[k] = k < 2 ? x->extents[k] : k < 2 + count ? f->window.kernel[k - 2] : f->window.out[k - 2 - count];
+	for (int k = 0; k < rank; k++)
+		own[k] = at[k] = index_var(arena, k, extents[k]);
+	own[1] = index_div(arena, at[1], x->extents[1] / f->offset_group);
+	x_at[0] = at[0];
+	x_at[1] = at[1];
+	for (int d = 0; d < count; d++) {
+		reduced[d] = 2;
+		around(definer, f, x, offset, d, made);
+		own[rank] = index_var(arena, rank + d, 2);
+		x_at[2 + d] = index_value(arena, expr_load(arena, made[0], own), 0, x->extents[2 + d] - 1);
+		const struct expr *w = expr_load(arena, made[1], own);
+		weight = weight ? MUL(weight, w) : w;
+	}
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sampled"), rank, extents, REDUCE_SUM, count, reduced, NULL, MUL(expr_load(arena, x, x_at), weight));
+	if (!mask)
+		return sum;
+	const struct index *m_at[MAX_RANK];
+	m_at[0] = at[0];
+	m_at[1] = index_add(arena, index_scale(arena, own[1], f->taps), tap_of(arena, f, at + 2));
+	for (int k = 0; k < count; k++)
+		m_at[2 + k] = at[2 + count + k];
+	return definer_map(definer, definer_name(definer, "masked"), rank, extents, MUL(expr_load(arena, sum, at), expr_load(arena, mask, m_at)));
+}
+
+void define_deform_conv(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct deform f;
+	struct definition *x = definer_in(definer, 0), *w = definer_in(definer, 1), *bias = definer_in(definer, 3);
+	enum dtype type = x->type;
+	int64_t extents[MAX_RANK], reduced[MAX_RANK];
+	const struct index *at[MAX_RANK], *p_at[MAX_RANK], *w_at[MAX_RANK];
+	(void)op;
+	deform_of(definer->node, &f);
+	int rank = definer_shape(definer, 0, extents, at), count = f.window.count;
+	bool empty = definition_elements(x) == 0 || definition_elements(w) == 0;
+	for (int d = 0; d < rank; d++)
+		empty |= extents[d] == 0;
+	if (empty) {
+		definer_out_map(definer, 0, bias ? expr_load(arena, bias, &at[1]) : N(0));
+		return;
+	}
+	int64_t each = w->extents[1], outs = extents[1] / f.group;
+	struct definition *p = patches(definer, &f);
+	p_at[0] = at[0];
+	for (int d = 0; d < count; d++) {
+		reduced[d] = f.window.kernel[d];
+		w_at[2 + d] = p_at[2 + d] = index_var(arena, rank + d, reduced[d]);
+		p_at[2 + count + d] = at[2 + d];
+	}
+	reduced[count] = each;
+	w_at[0] = at[1];
+	w_at[1] = index_var(arena, rank + count, each);
+	p_at[1] = index_add(arena, index_scale(arena, index_div(arena, at[1], outs), each), w_at[1]);
+	struct definition *sum = definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, count + 1, reduced,
+		bias ? expr_load(arena, bias, &at[1]) : NULL, MUL(expr_load(arena, p, p_at), expr_load(arena, w, w_at)));
+	if (sum->reduce)
+		mark_batch(sum, 1);
+	definer_out(definer, 0, sum);
+}
+
+/* ---- Col2Im ---- */
+struct columns { int count; int64_t image[MAX_RANK], kernel[MAX_RANK], stride[MAX_RANK], dilation[MAX_RANK], before[MAX_RANK], blocks[MAX_RANK], taps, all; };
+
+static void numbers_of(const struct node *node, const char *name, int count, int64_t least, int64_t otherwise, int64_t *numbers)
+{
+	size_t given;
+	const int64_t *ints = node_ints(node, name, &given);
+	if (given && given != (size_t)count)
+		node_fail(node, EXIT_INVALID, "%s: %s has %zu numbers, %d are right", node->type, name, given, count);
+	for (int d = 0; d < count; d++) {
+		numbers[d] = given ? ints[d] : otherwise;
+		if (numbers[d] < least || numbers[d] > INT32_MAX)
+			node_fail(node, EXIT_INVALID, "%s: %s has %" PRId64 ", at least %" PRId64 " is right", node->type, name, numbers[d], least);
+	}
+}
+
+/* False where the shapes are not known yet. */
+static void columns_of(const struct node *node, struct columns *c)
+{
+	int64_t counts[2], pads[2 * MAX_RANK];
+	const int64_t *shapes[2];
+	for (int i = 0; i < 2; i++)
+		if (!(shapes[i] = node_in_ints(node, 1 + i, &counts[i])))
+			node_fail(node, EXIT_UNSUPPORTED, "%s: shapes that are not constant are not supported", node->type);
+	if (counts[0] != counts[1] || counts[0] < 1 || counts[0] > (MAX_RANK - 2) / 2)
+		node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " dimensions and blocks of %" PRId64, node->type, counts[0], counts[1]);
+	c->count = (int)counts[0];
+	numbers_of(node, "strides", c->count, 1, 1, c->stride);
+	numbers_of(node, "dilations", c->count, 1, 1, c->dilation);
+	numbers_of(node, "pads", 2 * c->count, 0, 0, pads);
+	c->taps = c->all = 1;
+	for (int d = 0; d < c->count; d++) {
+		c->image[d] = shapes[0][d];
+		c->kernel[d] = shapes[1][d];
+		c->before[d] = pads[d];
+		if (c->image[d] < 1 || c->kernel[d] < 1 || c->image[d] > INT32_MAX || c->kernel[d] > INT32_MAX)
+			node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " in blocks of %" PRId64, node->type, c->image[d], c->kernel[d]);
+		int64_t room = c->image[d] + pads[d] + pads[c->count + d] - (c->kernel[d] - 1) * c->dilation[d] - 1;
+		c->blocks[d] = room < 0 ? 0 : room / c->stride[d] + 1;
+		if (room < 0 || __builtin_mul_overflow(c->taps, c->kernel[d], &c->taps) || __builtin_mul_overflow(c->all, c->blocks[d], &c->all))
+			node_fail(node, EXIT_INVALID, "%s: blocks of %" PRId64 " do not fit into an image of %" PRId64, node->type, c->kernel[d], c->image[d]);
+	}
+}
+
+void infer_col2im(struct node *node, const struct op *op)
+{
+	struct columns c;
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 3, 3, 1);
+	enum dtype type = infer_number_type(node, 0);
+	const struct tensor *x = node->in[0];
+	columns_of(node, &c);
+	if (x->rank < 0) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	if (x->rank != 3)
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, 3 are right", node->type, x->rank);
+	if ((dim_is_known(x->dims[1]) && x->dims[1].extent % c.taps) || (dim_is_known(x->dims[2]) && x->dims[2].extent != c.all))
+		node_fail(node, EXIT_INVALID, "%s: data is [%" PRId64 ", %" PRId64 "]; a multiple of %" PRId64 " and %" PRId64 " are right", node->type, x->dims[1].extent,
+			x->dims[2].extent, c.taps, c.all);
+	dims[0] = x->dims[0];
+	dims[1] = dim_is_known(x->dims[1]) ? dim_of(x->dims[1].extent / c.taps) : dim_unknown;
+	for (int d = 0; d < c.count; d++)
+		dims[2 + d] = dim_of(c.image[d]);
+	infer_output(node, 0, type, 2 + c.count, dims);
+}
+
+/* Element i of a dimension is in block b as tap k where i + before = stride b + dilation k. */
+void define_col2im(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct columns c;
+	struct definition *x = definer_in(definer, 0);
+	enum dtype type = x->type;
+	int64_t extents[MAX_RANK];
+	const struct index *at[MAX_RANK], *tap[MAX_RANK], *block[MAX_RANK];
+	struct range there[2 * MAX_RANK];
+	(void)op;
+	columns_of(definer->node, &c);
+	int rank = definer_shape(definer, 0, extents, at);
+	for (int d = 0; d < c.count; d++) {
+		tap[d] = index_var(arena, rank + d, c.kernel[d]);
+		const struct index *from = index_plus(arena, index_add(arena, at[2 + d], index_scale(arena, tap[d], -c.dilation[d])), c.before[d]);
+		block[d] = index_div(arena, from, c.stride[d]);
+		there[2 * d] = (struct range){ index_mod(arena, from, c.stride[d]), 0, 1 };
+		there[2 * d + 1] = (struct range){ block[d], 0, c.blocks[d] };
+	}
+	/* the data as [n, c, taps..., blocks...]: a move */
+	int64_t apart[MAX_RANK];
+	const struct index *var[MAX_RANK], *from[MAX_RANK];
+	for (int k = 0; k < 2 + 2 * c.count; k++) {
+		apart[k] = k < 2 ? extents[k] : k < 2 + c.count ? c.kernel[k - 2] : c.blocks[k - 2 - c.count];
+		var[k] = index_var(arena, k, apart[k]);
+		from[k] = k < 2 ? at[k] : k < 2 + c.count ? tap[k - 2] : block[k - 2 - c.count];
+	}
+	const struct index *own[3] = { var[0], index_add(arena, index_scale(arena, var[1], c.taps), index_flatten(arena, c.count, var + 2, c.kernel)),
+		index_flatten(arena, c.count, var + 2 + c.count, c.blocks) };
+	if (definition_elements(x) == 0) {
+		definer_out_map(definer, 0, expr_cast(arena, type, expr_integer(arena, DTYPE_I64, 0)));
+		return;
+	}
+	struct definition *windows = definer_map(definer, definer_name(definer, "windows"), 2 + 2 * c.count, apart, expr_load(arena, x, own));
+	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, c.count, c.kernel, NULL,
+		expr_select(arena, there, 2 * c.count, expr_load(arena, windows, from), expr_cast(arena, type, expr_integer(arena, DTYPE_I64, 0)))));
+}
