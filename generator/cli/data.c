@@ -241,6 +241,58 @@ const char *data_element_text(struct build *build, enum dtype type, const void *
 	return arena_copy(build->arena, text, strlen(text));
 }
 
+/* Type, shape and bytes: what has to be equal before numbers are looked at. */
+static bool same_kind(struct build *build, const struct array *want, const struct shown *shown, int64_t count, struct comparison *c)
+{
+	bool same = want->rank == shown->rank;
+	if (want->type != shown->type) {
+		c->why = arena_printf(build->arena, "type %s, should be %s", dtypes[shown->type].text, dtypes[want->type].text);
+		return c->right = false;
+	}
+	for (int d = 0; same && d < shown->rank; d++)
+		same = want->extents[d] == shown->extents[d];
+	if (!same) {
+		c->why = "its shape differs from the reference's";
+		return c->right = false;
+	}
+	if (dtype_bytes(want->type, (size_t)count) != want->bytes) {
+		c->why = "the reference's data is incomplete";
+		return c->right = false;
+	}
+	return true;
+}
+
+struct comparison data_compare_drawn(struct build *build, const struct array *want, const struct definition *made, const void *got, bool backend)
+{
+	struct comparison c = { .right = true, .why = "" };
+	const struct shown shown = definition_shown(made);
+	int64_t count = shown_elements(&shown);
+	double sum = 0, square = 0, own = 0, low = INFINITY, high = -INFINITY;
+	(void)backend;
+	if (!same_kind(build, want, &shown, count, &c) || !count)
+		return c;
+	for (int64_t i = 0; i < count; i++) {
+		double y = data_element(want->type, want->data, i);
+		sum += y, square += y * y, own += data_element(shown.type, got, i);
+		low = fmin(low, y), high = fmax(high, y);
+	}
+	double n = (double)count, mean = sum / n, spread = sqrt(fmax(0, square / n - mean * mean)), wide = high - low + 1e-6;
+	c.worst = fabs(own / n - mean);
+	c.allowed = 6 * (spread * sqrt(2 / n) + (high - low) / n);
+	if (!(c.worst <= c.allowed)) {
+		c.right = false;
+		c.why = arena_printf(build->arena, "the mean is %g, should be near %g", own / n, mean);
+	}
+	for (int64_t i = 0; c.right && i < count; i++) {
+		double x = data_element(shown.type, got, i);
+		if (!(x >= low - wide && x <= high + wide)) {
+			c.right = false;
+			c.why = arena_printf(build->arena, "element %lld is %g, the reference's are in [%g, %g]", (long long)i, x, low, high);
+		}
+	}
+	return c;
+}
+
 struct comparison data_compare(struct build *build, const struct array *want, const struct definition *made, const void *got, bool backend)
 {
 	struct comparison c = { .right = true, .why = "" };
@@ -249,24 +301,8 @@ struct comparison data_compare(struct build *build, const struct array *want, co
 	bool complex = want->type == DTYPE_C64 || want->type == DTYPE_C128, floats = complex || dtypes[shown.type].class == CLASS_FLOAT;
 	if (want->type == DTYPE_STRING)
 		return (struct comparison){ .why = "strings are not compared" };
-	if (want->type != shown.type) {
-		c.right = false;
-		c.why = arena_printf(build->arena, "type %s, should be %s", dtypes[shown.type].text, dtypes[want->type].text);
+	if (!same_kind(build, want, &shown, count, &c))
 		return c;
-	}
-	bool same = want->rank == shown.rank;
-	for (int d = 0; same && d < shown.rank; d++)
-		same = want->extents[d] == shown.extents[d];
-	if (!same) {
-		c.right = false;
-		c.why = "its shape differs from the reference's";
-		return c;
-	}
-	if (dtype_bytes(want->type, (size_t)count) != want->bytes) {
-		c.right = false;
-		c.why = "the reference's data is incomplete";
-		return c;
-	}
 	if (!floats && want->atol < 0) {
 		c.right = memcmp(want->data, got, want->bytes) == 0;
 		c.why = c.right ? "" : "integers differ";

@@ -32,6 +32,8 @@ const char *data_element_text(struct build *, enum dtype, const void *data, int6
 struct comparison { bool right; double worst, allowed; int64_t nonfinite; const char *why; };
 /* The tolerance table of cases/README.md; integers, bools and floats below 16 bits exactly.  got: elements of `made`. */
 struct comparison data_compare(struct build *, const struct array *want, const struct definition *made, const void *got, bool backend);
+/* Of random numbers: type and shape, and range and mean, those of the reference as far as so many numbers tell. */
+struct comparison data_compare_drawn(struct build *, const struct array *want, const struct definition *made, const void *got, bool backend);
 /* Of the elements' bits, any NaN as one: what two targets must agree in. */
 uint64_t data_hash(struct build *, enum dtype, const void *elements, int64_t count);
 #endif

@@ -336,3 +336,34 @@ void program_remove_dead(struct program *program)
 			program->rewrites.at[kept++] = program->rewrites.at[i];
 	program->rewrites.count = kept;
 }
+
+/* ---- what random numbers reach ---- */
+struct spreading { bool *at, reached; };
+
+static void reach(void *user, const struct expr *load)
+{
+	struct spreading *s = user;
+	s->reached |= s->at[load->of->number];
+}
+
+static bool makes_random(const struct expr *expr)
+{
+	bool makes = expr->kind == EXPR_SCALAR && expr->row == SCALAR_random;
+	for (int i = 0; i < 3 && !makes; i++)
+		makes = expr->arg[i] && makes_random(expr->arg[i]);
+	return makes;
+}
+
+bool *program_random(const struct program *program)
+{
+	struct spreading s = { new_array(program->arena, bool, program->all.count + 1), false };
+	for (size_t i = 0; i < program->all.count; i++) {
+		const struct definition *definition = program->all.at[i];
+		if (definition->source != SOURCE_COMPUTED)
+			continue;
+		s.reached = makes_random(definition->body);
+		expr_loads(definition->body, reach, &s);
+		s.at[definition->number] = s.reached;
+	}
+	return s.at;
+}

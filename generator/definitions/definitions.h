@@ -210,6 +210,8 @@ void program_check(const struct program *);                           /* asserts
 void program_print(const struct program *, struct text *out);         /* one line a definition */
 /* A number as C: "0x1.8p+1f", "0.5f", "(-1.f / 0.f)", "7ll". */
 const char *number_text(struct arena *, enum dtype, double number, int64_t integer);
+/* By number: does a definition, or what it reads, make random numbers? */
+bool *program_random(const struct program *);
 void program_remove_dead(struct program *);                           /* what no output needs */
 
 /* ---- winograd.c: convolutions with fewer products ---- */

@@ -1,6 +1,7 @@
 /* rows_integer.c: the rows of scalars.h over 64-bit integers, defined for every input: sums and products wrap around,
  * x / 0 and x mod 0 are 0, a shift by 64 or more leaves nothing but the sign. */
 #include "definitions/rows.h"
+#include "definitions/random.h"
 
 typedef int64_t integer;
 
@@ -34,6 +35,7 @@ static integer k_abs(uint64_t a) { return (integer)a < 0 ? (integer)-a : (intege
 static integer k_max(uint64_t a, uint64_t b) { return (integer)a > (integer)b ? (integer)a : (integer)b; }
 static integer k_min(uint64_t a, uint64_t b) { return (integer)a < (integer)b ? (integer)a : (integer)b; }
 static integer k_relu(uint64_t a) { return (integer)a < 0 ? 0 : (integer)a; }
+static integer k_random(uint64_t key, uint64_t counter) { return (integer)u_random(key, counter); }
 static integer k_zero(uint64_t a) { return (void)a, 0; }
 static integer k_one(uint64_t a) { return (void)a, 1; }
 static int k_less(uint64_t a, uint64_t b) { return (integer)a < (integer)b; }

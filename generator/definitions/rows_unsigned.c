@@ -1,6 +1,7 @@
 /* rows_unsigned.c: the rows of scalars.h over uint64, in the meaning of rows_integer.c: x / 0 and x mod 0 are 0, a shift by 64 or more
  * leaves nothing. */
 #include "definitions/rows.h"
+#include "definitions/random.h"
 
 typedef uint64_t whole;
 
@@ -23,6 +24,7 @@ static whole k_one(whole a) { return (void)a, 1; }
 static int k_less(whole a, whole b) { return a < b; }
 static int k_equal(whole a, whole b) { return a == b; }
 static whole k_select(int which, whole a, whole b) { return which ? a : b; }
+static whole k_random(whole key, whole counter) { return u_random(key, counter); }
 static whole k_pow(whole a, whole b)
 {
 	whole y = 1;
