@@ -100,7 +100,8 @@ void define_constant_of_shape(struct definer *definer, const struct op *op)
 	}
 	int64_t zero[MAX_RANK] = { 0 };
 	struct definition *one =
-	        define_constant(definer->program, definer_name(definer, "value"), fill->type, 0, zero, fill->data);
+	        define_constant(definer->program, definer_name(definer, "value"), dtype_stored(fill->type), 0, zero,
+			dtype_stored(fill->type) == fill->type ? fill->data : packed_constant(definer->arena, fill->type, fill->data, 1));
 	definer_out_map(definer, 0, expr_load(definer->arena, one, NULL));
 }
 
@@ -260,7 +261,7 @@ void define_eye_like(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK], k = attribute_int(definer->node, "k");
 	(void)op;
 	definer_shape(definer, 0, extents, at);
-	enum dtype type = definer->node->out[0]->type;
+	enum dtype type = dtype_stored(definer->node->out[0]->type);
 	bool none = k <= -extents[0] || k >= extents[1];
 	struct range diagonal = { index_add(arena, at[1], index_scale(arena, at[0], -1)), none ? 0 : k, none ? 0 : k + 1 };
 	definer_out_map(definer, 0, expr_select(arena, &diagonal, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));

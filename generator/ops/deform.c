@@ -29,8 +29,8 @@ static void deform_of(const struct node *node, struct deform *f)
 		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " input and %" PRId64 " output channels do not divide into %" PRId64 " groups and %" PRId64 " offset groups", node->type,
 			channels, outs, f->group, f->offset_group);
 	f->taps = 1;
-	for (int d = 0; d < f->window.count; d++)
-		f->taps *= f->window.kernel[d];
+	for (int d = 0; d < f->window.count; d++)                        /* -1: not known */
+		f->taps = f->taps < 0 || f->window.kernel[d] < 0 ? -1 : f->taps * f->window.kernel[d];
 }
 
 /* Input i, [n, channels, out...]. */

@@ -74,6 +74,8 @@ struct definition *packed_read(struct definer *definer, const char *name, const 
 	struct arena *arena = definer->arena;
 	const struct index *at[MAX_RANK];
 	int bits = dtypes[as->type].bits;
+	if (!shown_elements(as))
+		return definer_map(definer, name, as->rank, as->extents, packed_from_code(definer, as->type, whole(definer, 0)));
 	for (int d = 0; d < as->rank; d++)
 		at[d] = index_var(arena, d, as->extents[d]);
 	const struct index *bit = index_scale(arena, index_flatten(arena, as->rank, at, as->extents), bits);
@@ -94,6 +96,8 @@ struct definition *packed_write(struct definer *definer, const char *name, const
 	struct arena *arena = definer->arena;
 	int bits = dtypes[as->type].bits;
 	int64_t count = definition_elements(elements), bytes = (int64_t)dtype_bytes(as->type, (size_t)count);
+	if (!count)
+		return definer_map(definer, name, 1, &bytes, expr_integer(arena, DTYPE_U8, 0));
 	if (elements->rank != 1) {                                            /* one index, which the ranges below keep inside */
 		const struct index *at[MAX_RANK];
 		index_unflatten(arena, index_var(arena, 0, count), elements->rank, elements->extents, at);
@@ -102,7 +106,7 @@ struct definition *packed_write(struct definer *definer, const char *name, const
 	const struct index *bit = index_scale(arena, index_var(arena, 0, bytes), 8);
 	const struct index *first = index_div(arena, bit, bits), *off = index_mod(arena, bit, bits);
 	const struct expr *all = whole(definer, 0);
-	for (int k = 0; count && k * bits < 8 + (8 % bits ? bits - 2 : 0); k++) {
+	for (int k = 0; k * bits < 8 + (8 % bits ? bits - 2 : 0); k++) {
 		const struct index *flat = index_plus(arena, first, k);
 		const struct range there = { flat, 0, count };
 		const struct expr *code = packed_code(definer, as->type, expr_load(arena, elements, &flat));

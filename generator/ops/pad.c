@@ -47,7 +47,7 @@ void infer_pad(struct node *node, const struct op *op)
 	int64_t before[MAX_RANK], after[MAX_RANK];
 	(void)op;
 	infer_counts(node, node->since < PADS_ARE_INPUT ? 1 : 2, node->since < PADS_ARE_INPUT ? 1 : 4, 1);
-	enum dtype type = infer_number_type(node, 0);
+	enum dtype type = infer_any_type(node, 0);
 	enum mode mode = mode_of(node);
 	const struct tensor *x = node->in[0];
 	if (node->since >= PADS_ARE_INPUT) {
