@@ -26,8 +26,8 @@ static void deform_of(const struct node *node, struct deform *f)
 	int64_t channels = x->dims[1].extent, outs = w->dims[0].extent, each = w->dims[1].extent;
 	if (f->group < 1 || f->offset_group < 1 || (channels >= 0 && (channels % f->group || channels % f->offset_group)) || (outs >= 0 && outs % f->group)
 		|| (channels >= 0 && each >= 0 && channels / f->group != each))
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " input and %" PRId64 " output channels do not divide into %" PRId64 " groups and %" PRId64 " offset groups", node->type,
-			channels, outs, f->group, f->offset_group);
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " input and %" PRId64 " output channels do not divide into %" PRId64 " groups and %" PRId64
+			" offset groups", node->type, channels, outs, f->group, f->offset_group);
 	f->taps = 1;
 	for (int d = 0; d < f->window.count; d++)                        /* -1: not known */
 		f->taps = f->taps < 0 || f->window.kernel[d] < 0 ? -1 : f->taps * f->window.kernel[d];
@@ -142,7 +142,8 @@ static struct definition *patches(struct definer *definer, const struct deform *
 		const struct expr *w = expr_load(arena, made[1], own);
 		weight = weight ? MUL(weight, w) : w;
 	}
-	struct definition *sum = definer_reduction(definer, definer_name(definer, "sampled"), rank, extents, REDUCE_SUM, count, reduced, NULL, MUL(expr_load(arena, x, x_at), weight));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "sampled"), rank, extents, REDUCE_SUM, count, reduced, NULL,
+		MUL(expr_load(arena, x, x_at), weight));
 	if (!mask)
 		return sum;
 	const struct index *m_at[MAX_RANK];

@@ -87,7 +87,8 @@ static struct definition *table_of(struct definer *definer, const struct dft *f,
 	const int64_t extents[4] = { terms, parts, outs, out_parts };
 	double many = (double)terms * parts * (double)outs * out_parts;
 	if (many > TABLE_MOST)
-		node_fail(definer->node, EXIT_LIMIT, "%s of length %" PRId64 " needs a table of %g numbers, ingot takes at most %d", definer->node->type, f->n, many, TABLE_MOST);
+		node_fail(definer->node, EXIT_LIMIT, "%s of length %" PRId64 " needs a table of %g numbers, ingot takes at most %d",
+			definer->node->type, f->n, many, TABLE_MOST);
 	void *data = arena_alloc(definer->arena, (size_t)many * (type == DTYPE_F64 ? sizeof(double) : sizeof(float)) + 1);
 	size_t at = 0;
 	for (int64_t t = 0; t < terms; t++) {

@@ -33,7 +33,8 @@ const struct expr *packed_from_code(struct definer *definer, enum dtype type, co
 	}
 	const struct expr *magnitude = expr2(definer, SCALAR_and, code, whole(definer, mask_of(type) >> 1));
 	const struct expr *sign = expr2(definer, SCALAR_shr, code, whole(definer, bits - 1));
-	const struct expr *byte = expr2(definer, SCALAR_or, expr2(definer, SCALAR_shl, magnitude, whole(definer, drop)), expr2(definer, SCALAR_shl, sign, whole(definer, 7)));
+	const struct expr *byte = expr2(definer, SCALAR_or, expr2(definer, SCALAR_shl, magnitude, whole(definer, drop)),
+		expr2(definer, SCALAR_shl, sign, whole(definer, 7)));
 	const struct expr *number = expr_cast(arena, DTYPE_F32, expr_cast_as(arena, DTYPE_F8E4M3FN, CAST_BITS, expr_cast(arena, DTYPE_U8, byte)));
 	return expr_cast(arena, DTYPE_F8E4M3FN, expr2(definer, SCALAR_mul, number, expr_number(arena, DTYPE_F32, (double)(1 / shift_of(type)))));
 }

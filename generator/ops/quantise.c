@@ -1,12 +1,14 @@
-/* quantise.c: QuantizeLinear: x / scale + zero point, to an integer or a float of at most 8 bits; DequantizeLinear: (x - zero point) * scale.  One scale for all, for each
- * place on an axis, or for blocks of it. */
+/* quantise.c: QuantizeLinear: x / scale + zero point, to an integer or a float of at most 8 bits; DequantizeLinear:
+ * (x - zero point) * scale.  One scale for all, for each place on an axis, or for blocks of it. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
 static bool is_quantised(enum dtype type)
 {
 	int bits = dtypes[type].bits;
-	return dtypes[type].class == CLASS_FLOAT ? bits <= 8 && type != DTYPE_F8E8M0 : dtypes[type].class == CLASS_INT ? bits <= 16 : dtypes[type].class == CLASS_UINT && bits <= 16;
+	if (dtypes[type].class == CLASS_FLOAT)
+		return bits <= 8 && type != DTYPE_F8E8M0;
+	return (dtypes[type].class == CLASS_INT || dtypes[type].class == CLASS_UINT) && bits <= 16;
 }
 
 static bool is_real(enum dtype type) { return type == DTYPE_F32 || type == DTYPE_F16 || type == DTYPE_BF16; }

@@ -1,5 +1,5 @@
-/* random.c: RandomUniform, RandomNormal, those like an input, and Bernoulli.  A number is a function of the seed and the element's place alone, so every target,
- * any number of threads and every run have the same; a node without seed has one of its own, from its output's name. */
+/* random.c: RandomUniform, RandomNormal, those like an input, and Bernoulli.  A number is a function of the seed and the element's
+ * place alone, so every target, any number of threads and every run have the same; a node without seed has one of its own, from its output's name. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -7,7 +7,8 @@ static enum dtype type_of(const struct node *node, bool any)
 {
 	int64_t asked = node_int(node, "dtype", node->ins ? DTYPE_NONE : DTYPE_F32);
 	if (asked < 0 || asked >= DTYPE_COUNT || (asked && (asked == DTYPE_STRING || (!any && dtypes[asked].class != CLASS_FLOAT))))
-		node_fail(node, EXIT_INVALID, "%s: dtype is %" PRId64 ", %s is right", node->type, asked, any ? "a number's or bool's" : "float, double, float16 or bfloat16");
+		node_fail(node, EXIT_INVALID, "%s: dtype is %" PRId64 ", %s is right", node->type, asked,
+			any ? "a number's or bool's" : "float, double, float16 or bfloat16");
 	enum dtype type = asked ? (enum dtype)asked : node->in[0]->type;
 	if (type != DTYPE_NONE && !dtype_is_supported(type))
 		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);

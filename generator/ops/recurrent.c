@@ -375,8 +375,8 @@ static void step(struct unrolling *u, int direction, int64_t s, struct definitio
 }
 
 /* sum over k of the hidden state (or what stands for it) and rows [from, from + rows) of R, from `start` on, a definition [b, rows] */
-static struct definition *hidden_part(struct unrolling *u, const char *name, int direction, int64_t s, const struct expr *(*at)(struct unrolling *, const void *,
-	const struct index *b, const struct index *k), const void *of, int64_t from, int64_t rows, const struct expr *start)
+typedef const struct expr *element(struct unrolling *, const void *of, const struct index *b, const struct index *k);
+static struct definition *hidden_part(struct unrolling *u, const char *name, int direction, int64_t s, element *at, const void *of, int64_t from, int64_t rows, const struct expr *start)
 {
 	struct arena *arena = u->arena;
 	int64_t size = u->lstm.hidden, extents[2] = { u->batch, rows };

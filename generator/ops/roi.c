@@ -183,9 +183,11 @@ void define_max_roi_pool(struct definer *definer, const struct op *op)
 			end[side] = rounded(definer, type, MUL(expr_load(arena, rois, (const struct index *[]){ r, index_constant(arena, 2 * side + 2 - d) }), scale));
 		const struct expr *size = expr2(definer, SCALAR_div, expr2(definer, SCALAR_maximum, ADD(SUB(end[1], end[0]), N(1)), N(1)), N((double)own[1]));
 		for (int side = 0; side < 2; side++) {
-			const struct expr *edge = expr1(definer, side ? SCALAR_ceil : SCALAR_floor, MUL(expr_cast(arena, type, expr_index(arena, index_plus(arena, o, side))), size));
+			const struct expr *number = expr_cast(arena, type, expr_index(arena, index_plus(arena, o, side)));
+			const struct expr *edge = expr1(definer, side ? SCALAR_ceil : SCALAR_floor, MUL(number, size));
 			edge = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, ADD(edge, end[0]), N(0)), N((double)n));
-			struct definition *made = definer_map(definer, definer_name(definer, arena_printf(arena, "%s_%s", side ? "to" : "from", d ? "across" : "down")), 2, own, edge);
+			const char *name = arena_printf(arena, "%s_%s", side ? "to" : "from", d ? "across" : "down");
+			struct definition *made = definer_map(definer, definer_name(definer, name), 2, own, edge);
 			cut[side] = expr_load(arena, made, (const struct index *[]){ at[0], at[2 + d] });
 		}
 		reduced[d] = n;
