@@ -86,6 +86,13 @@ KERNELS = [
 		scaled = Div (x, sqrt_two)  erf = Erf (scaled)  above = Add (erf, one)  doubled = Mul (x, above)
 		y = Mul (doubled, half) }""",
 	 [], "gelu 393216", []),
+	("topk_few", "(float[256,1000] x) => (float[256,10] y) <int64[1] k = {10}> { y, places = TopK (x, k) }", [], None, []),
+	("topk_quarter", "(float[64,4096] x) => (float[64,1024] y) <int64[1] k = {1024}> { y, places = TopK (x, k) }", [], None, []),
+	("cumsum_row", "(float[256,1024] x) => (float[256,1024] y) <int64 axis = {1}> { y = CumSum (x, axis) }", [], None, []),
+	("cumsum_column", "(float[1024,256] x) => (float[1024,256] y) <int64 axis = {0}> { y = CumSum (x, axis) }", [], None, []),
+	("scatter_nd", """(float[4096,64] x, float[2048,1] at, float[2048,64] rows) => (float[4096,64] y) <float far = {1000.0}> {
+		scaled = Mul (at, far)  places = Cast <to = 7> (scaled)  y = ScatterND <reduction = "add"> (x, places, rows) }""",
+	 [], None, []),
 	("lstm_step", """(float[1,1,128] x, float[1,1,128] hidden, float[1,1,128] cell, float[1,512,128] weight,
 		float[1,512,128] recurrent, float[1,1024] bias) => (float[1,1,128] hidden_next, float[1,1,128] cell_next) {
 		steps, hidden_next, cell_next = LSTM <hidden_size = 128> (x, weight, recurrent, bias, none, hidden, cell) }""",
