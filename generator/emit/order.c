@@ -2,8 +2,8 @@
 #include "emit/emit.h"
 #include "ingot/template.h"
 
-/* Variables of what is printed: the block, the key, the position; then those of a row. */
-enum { VAR_BLOCK, VAR_KEY, VAR_AT };
+/* Variables of what is printed: the row, the key, the position. */
+enum { VAR_ROW, VAR_KEY, VAR_AT };
 
 /* A number of a type as an unsigned one of the same order, or of the opposite. */
 static const char *key_text(struct arena *arena, enum dtype type, enum dtype key, bool down, const char *text)
@@ -17,15 +17,15 @@ static const char *key_text(struct arena *arena, enum dtype type, enum dtype key
 
 void order_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
-	static const char *const names[MAX_VARS] = { "b", "k", "t" };
+	static const char *const names[MAX_VARS] = { "row", "k", "t" };
 	const struct row_order *order = kernel->detail;
 	const struct definition *d = kernel->root;
 	struct arena *arena = emit->arena;
 	struct value values = value_dict(arena), key = value_dict(arena);
 	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK];
 	struct printer printer = { .arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = emit_buffer, .user = (void *)(uintptr_t)kernel };
-	const struct { const char *name; int64_t value; } sizes[] = { { "n", order->n }, { "kept", order->kept }, { "run", order->run } };
-	index_unflatten(arena, index_var(arena, VAR_BLOCK, kernel->blocks), d->rank - 1, d->extents, with);
+	const struct { const char *name; int64_t value; } sizes[] = { { "rows", order->rows }, { "blocks", kernel->blocks }, { "n", order->n }, { "kept", order->kept }, { "run", order->run } };
+	index_unflatten(arena, index_var(arena, VAR_ROW, order->rows), d->rank - 1, d->extents, with);
 	for (int v = 0; v + 1 < d->rank; v++)
 		at[v] = with[v];
 	at[d->rank - 1] = index_var(arena, VAR_AT, order->kept);

@@ -170,12 +170,12 @@ struct definition *lowered_constant(struct lowered *, const char *name, int64_t 
 
 /* ---- order.c: the positions that sort each row ---- */
 struct row_order {
-	int64_t n, kept;                  /* keys of a row; positions of it that are stored */
+	int64_t rows, n, kept;            /* rows, keys of each; positions of each that are stored */
 	enum dtype type;                  /* of the keys: U32 or U64, in the order that is wanted */
 	int run;                          /* keys that a thread sorts by insertion, before runs are merged */
 	bool few;                         /* those kept so far stand in order; what comes is turned away by the last, or inserted; else keys are sorted by their bytes */
 	bool local;                       /* the scratch is the function's own … */
-	struct definition *keys, *positions;      /* … or lies in the workspace: two halves for each row; NULL: it does not */
+	struct definition *keys, *positions;      /* … or lies in the workspace: two halves for each block; NULL: it does not */
 };
 const char *order_word(const struct kernel *);
 void order_choose(struct lowered *, struct kernel *);

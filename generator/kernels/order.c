@@ -1,8 +1,9 @@
-/* order.c: the positions that sort each row: a kernel of their own.  Scratch is the function's where it is small, else in the workspace, a part for each row. */
+/* order.c: the positions that sort each row: a kernel of their own.  Scratch is the function's where it is small, else in the workspace: blocks
+ * of several rows then, so that it does not grow with the rows. */
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
-enum { FEW_MOST = 64, RUN = 8 };
+enum { FEW_MOST = 64, RUN = 8, SCRATCHES_MOST = 64, SCRATCHES_OF_THREADS = 1024 };
 
 const char *order_word(const struct kernel *kernel) { (void)kernel; return "order"; }
 
@@ -32,8 +33,10 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 	order->few = order->kept <= FEW_MOST && !target->lanes_are_threads;
 	order->local = !target->lanes_are_threads && 2 * order->n * (dtypes[type].bits / 8 + 4) <= INGOT_LOCAL_BYTES;
 	kernel->detail = order;
-	kernel->blocks = definition_elements(d) / order->kept;
+	order->rows = kernel->blocks = definition_elements(d) / order->kept;
 	if (!order->few && !order->local) {
+		int64_t most = target->lanes_are_threads ? SCRATCHES_OF_THREADS : SCRATCHES_MOST;
+		kernel->blocks = order->rows < most ? order->rows : most;
 		order->keys = scratch_new(lowered, kernel, "keys", type, kernel->blocks, order->n);
 		order->positions = scratch_new(lowered, kernel, "positions", DTYPE_I32, kernel->blocks, order->n);
 	}
