@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-TOOLS = ["sh", "dirname", "grep", "sed", "tee", "mktemp", "rm", "head", "env"]
+TOOLS = ["sh", "dirname", "grep", "sed", "tee", "mktemp", "rm", "head", "tail", "env"]
 NOTHING = "exit 1"                                    # dpkg-query of a system that has none of the packages
 WORKS = 'case "$*" in *install*) echo "Setting up gcc (4:12.2.0-3) ..."; echo "Setting up libzip-dev (1) ...";; esac'
 NO_NETWORK = 'case "$*" in *install*) echo "E: Unable to locate package gcc" >&2; exit 100;; esac; echo "W: Temporary failure resolving" >&2'
@@ -25,6 +25,9 @@ CASES = [
      5, "", "sudo refuses; type as root: " + TYPE),
     ("no network", {"dpkg-query": NOTHING, "id": "echo 0", "apt-get": NO_NETWORK}, 5, "setup: installing gcc",
      "(Temporary failure resolving); with a network, type: " + TYPE),
+    ("no Python packages", {"dpkg-query": "echo install ok installed", "id": "echo 0", "python": "exit 1",
+     "pip": "echo 'WARNING: Retrying' >&2; echo 'ERROR: No matching distribution found for jinja2' >&2; exit 1"},
+     5, "", "(No matching distribution found for jinja2); with a network, type: "),
     ("no Debian", {"id": "echo 0"}, 5, "", "here is no apt-get: gcc g++ cmake"),
 ]
 
@@ -40,7 +43,11 @@ def main():
                 with open(path, "w") as file:
                     file.write("#!/bin/sh\n%s\n" % text)
                 os.chmod(path, 0o755)
-            done = subprocess.run([os.path.join(ROOT, "setup")], env={"PATH": folder}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            words = [os.path.join(ROOT, "setup")]
+            if "pip" in stand_ins:                        # they stand in the tests' environment too
+                os.symlink(folder, os.path.join(folder, "bin"))
+                words += ["tests"]
+            done = subprocess.run(words, env={"PATH": folder, "INGOT_VENV": folder}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         right = done.returncode == code and out in done.stdout
         right = right and (done.stderr == "" if error is None else error in done.stderr and done.stderr.count("\n") == 1)
         failures += not right

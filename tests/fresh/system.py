@@ -47,6 +47,10 @@ class System:
             if os.path.exists(path):
                 os.makedirs(folder + os.path.dirname(path), exist_ok=True)
                 shutil.copy(path, folder + path)
+        # What is inside makes its certificates anew when the package of them is installed: those of this machine's own are among them.
+        own = "/usr/local/share/ca-certificates"
+        if os.path.isdir(own):
+            shutil.copytree(own, folder + own, dirs_exist_ok=True)
         copy_tree(folder + "/ingot")
         self.own(USER)
 
