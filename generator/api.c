@@ -241,7 +241,7 @@ enum ingot_model_status ingot_model_module(struct ingot_model *m, const struct i
 			struct emit emit = { .build = &m->build, .arena = m->build.arena, .target = m->options.target, .templates = model_templates(m->model),
 				.name = m->model->name };
 			if (!m->model->lowered)
-				model_lower(m->model);
+				jit_lower(m->model);
 			struct part part = model_part(m->model);
 			m->module = jit_module_open(&emit, &(struct package){ .parts = &part, .part_count = 1, .name = m->model->name, .threads = 1,
 				.options = "in memory", .managed = true });

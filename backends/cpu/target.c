@@ -6,31 +6,41 @@
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 /* Vectors are written out, so the compiler's own vectoriser has nothing to win; gcc 12 -O3 miscompiled a copy of three floats
  * (tests/models finds such things by comparing bits). */
 #define X86 "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno -fno-trapping-math "
+#define X86_V4 X86 "-march=x86-64-v4 -mprefer-vector-width=512"
+#define V4 "x86-64 avx2 fma bmi bmi2 avx512f avx512dq avx512vl avx512bw avx512cd"
 static const struct target targets[] = {
-	{ .name = "x86-64-v4", .needs = "x86-64 avx2 fma bmi bmi2 avx512f avx512dq avx512vl avx512bw avx512cd", .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true,
-	  .cc_flags = X86 "-march=x86-64-v4 -mprefer-vector-width=512", .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
+	{ .name = "x86-64-v4", .needs = V4, .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
+	  .cc_flags = X86_V4, .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20 },
-	{ .name = "x86-64-v3", .needs = "x86-64 avx2 fma bmi bmi2", .prelude = "c/prelude_avx2.jinja", .family = "c", .has_fma = true,
+	{ .name = "x86-64-v3", .needs = "x86-64 avx2 fma bmi bmi2", .prelude = "c/prelude_avx2.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = X86 "-march=x86-64-v3", .lanes = 8, .registers = 16, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 64, .store_bytes = 32, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 8 << 20 },
-	{ .name = "armv8-a", .needs = "aarch64",
-#if !defined(__aarch64__)
-	  .cross = "aarch64-linux-gnu-gcc",
+#if defined(__aarch64__)
+#define ARM_CROSS NULL
+#else
+#define ARM_CROSS "aarch64-linux-gnu-gcc"
 #endif
-	  .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
-	  .cc_flags = "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno -march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
+#define ARM "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno "
+	{ .name = "armv8.2-a", .needs = "aarch64 dotprod", .cross = ARM_CROSS, .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
+	  .products = "dot8 dot16 mul", .cc_flags = ARM "-march=armv8.2-a+dotprod", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
+	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20 },
+	{ .name = "armv8-a", .needs = "aarch64", .cross = ARM_CROSS, .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
+	  .cc_flags = ARM "-march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20 },
-	{ .name = "cortex-m4", .needs = "cortex-m", .freestanding = true, .short_stack = true, .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true,
+	{ .name = "cortex-m4", .needs = "cortex-m", .freestanding = true, .short_stack = true, .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -ffunction-sections -fdata-sections",
-	  .lanes = 1, .registers = 32, .fma_latency = 3, .fma_pipes = 1,
+	  .lanes = 1, .registers = 32, .word_registers = 10, .fma_latency = 3, .fma_pipes = 1,
 	  .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, .l3_bytes = 64 << 10 },
-	{ .name = "generic", .needs = "", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false,
-	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno", .lanes = 1, .registers = 16, .fma_latency = 4, .fma_pipes = 1,
+	{ .name = "generic", .needs = "", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false, .products = "mul",
+	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno", .lanes = 1, .registers = 16, .word_registers = 11, .fma_latency = 4, .fma_pipes = 1,
 	  .load_bytes = 8, .store_bytes = 4, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10, .l3_bytes = 4 << 20 },
 };
 
@@ -65,10 +75,10 @@ static bool has(const char *feature, size_t length)
 #define HAS(name) || (length == strlen(name) && !memcmp(feature, name, length) && __builtin_cpu_supports(name))
 	__builtin_cpu_init();
 	return (length == 6 && !memcmp(feature, "x86-64", length)) HAS("avx2") HAS("fma") HAS("bmi") HAS("bmi2")
-		HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd");
+		HAS("avx512f") HAS("avx512dq") HAS("avx512vl") HAS("avx512bw") HAS("avx512cd") HAS("avx512vnni");
 #undef HAS
 #elif defined(__aarch64__)
-	return length == 7 && !memcmp(feature, "aarch64", length);
+	return length == 7 && (!memcmp(feature, "aarch64", length) || (!memcmp(feature, "dotprod", length) && getauxval(AT_HWCAP) & HWCAP_ASIMDDP));
 #else
 	return (void)feature, (void)length, false;
 #endif
@@ -148,6 +158,11 @@ static void find_native(void)
 		made.fma_pipes = 1;
 		made.load_bytes = 64;
 		made.store_bytes = 32;
+	}
+	if (made.lanes == 16 && !as && has("avx512vnni", strlen("avx512vnni"))) {         /* no part of the level, but of most CPUs that have it */
+		made.needs = V4 " avx512vnni";
+		made.cc_flags = X86_V4 " -mavx512vnni";
+		made.products = "dot8u dot16 mul";
 	}
 #endif
 	long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE), l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);

@@ -232,8 +232,9 @@ static bool factors_depend_on_all(const struct definition *definition)
 
 enum order definition_order(const struct definition *definition)
 {
-	if (definition_terms(definition) < LANE_TERMS || definition_stands_alone(definition))
-		return ORDER_CHAIN;
+	if (definition_terms(definition) < LANE_TERMS || definition_stands_alone(definition)
+		|| (definition->products && dtypes[definition->type].class != CLASS_FLOAT))
+		return ORDER_CHAIN;                           /* integers are exact in any */
 	if (definition->products && definition_outputs(definition) > FEW_OUTPUTS && !factors_depend_on_all(definition))
 		return ORDER_CHAIN;
 	return ORDER_LANES;

@@ -134,7 +134,7 @@ struct definition {
 	 * (numbers rank … rank+reduced-1). */
 	enum reduce reduce;
 	bool products;                    /* a SUM that was defined with the scalar mul(a, b) as its body: it adds by fma(a, b, sum).  One whose body
-	                                   * only becomes a product, by what is inlined, rounds the product as before */
+	                                   * only becomes a product, by what is inlined, rounds the product as before.  Of integers: any row of products.c */
 	enum order order;
 	uint32_t batch;                   /* of a reduction: bit v, output variable v is a batch axis: no number depends on its extent */
 	int reduced;
@@ -239,6 +239,7 @@ const char *program_numbers(const struct program *, enum algorithms);
 
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);
+void definition_fold(const struct program *, struct definition *);     /* all that it reads is constant */
 
 /* ---- interpret.c: the oracle ---- */
 enum math { MATH_STRICT, MATH_DOUBLE };

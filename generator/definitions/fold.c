@@ -32,26 +32,27 @@ static bool is_worth_folding(const struct definition *definition)
 	       (bytes_of(definition) <= FOLD_BYTES || bytes_of(definition) <= reads.bytes);
 }
 
+void definition_fold(const struct program *program, struct definition *definition)
+{
+	struct definition *original = new(program->arena, struct definition);
+	*original = *definition;
+	void *data = arena_alloc(program->arena, dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
+	interpret_one(program, definition, data);
+	definition->source = SOURCE_CONSTANT;
+	definition->data = data;
+	definition->reduce = REDUCE_NONE;
+	definition->products = false;
+	definition->order = ORDER_CHAIN;
+	definition->reduced = 0;
+	definition->start = definition->body = NULL;
+	definition->running = false;
+	memset(definition->place, 0, sizeof definition->place);
+	definition->original = original;
+}
+
 void program_fold(struct program *program)
 {
-	for (size_t i = 0; i < program->all.count; i++) {
-		struct definition *definition = program->all.at[i];
-		if (!is_worth_folding(definition))
-			continue;
-		struct definition *original = new(program->arena, struct definition);
-		*original = *definition;
-		void *data = arena_alloc(program->arena,
-		                         dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
-		interpret_one(program, definition, data);
-		definition->source = SOURCE_CONSTANT;
-		definition->data = data;
-		definition->reduce = REDUCE_NONE;
-		definition->products = false;
-		definition->order = ORDER_CHAIN;
-		definition->reduced = 0;
-		definition->start = definition->body = NULL;
-		definition->running = false;
-		memset(definition->place, 0, sizeof definition->place);
-		definition->original = original;
-	}
+	for (size_t i = 0; i < program->all.count; i++)
+		if (is_worth_folding(program->all.at[i]))
+			definition_fold(program, program->all.at[i]);
 }

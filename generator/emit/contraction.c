@@ -70,12 +70,12 @@ static struct value result_of(struct printing *p, const struct index *row, const
 		with[c->column] = index_scale(p->arena, vec, p->emit->target->lanes);
 	const struct index *at = index_substitute(p->arena, c->out_at, with);
 	int64_t step = c->pool.by_panel ? 1 : index_factor(at, c->column);
-	const char *to = printer_address(&printer, c->result, at), *store;
+	const char *to = printer_address(&printer, c->result, at), *words = c->product->vec, *store;
 	if (step == 1)
-		store = left ? arena_printf(p->arena, "vec_store_n(%s, %s, %s)", to, value, left) : arena_printf(p->arena, "vec_store(%s, %s)", to, value);
+		store = left ? arena_printf(p->arena, "%s_store_n(%s, %s, %s)", words, to, value, left) : arena_printf(p->arena, "%s_store(%s, %s)", words, to, value);
 	else
-		store = left ? arena_printf(p->arena, "vec_scatter_n(%s, %" PRId64 ", %s, %s)", to, step, value, left)
-			: arena_printf(p->arena, "vec_scatter(%s, %" PRId64 ", %s)", to, step, value);
+		store = left ? arena_printf(p->arena, "%s_scatter_n(%s, %" PRId64 ", %s, %s)", words, to, step, value, left)
+			: arena_printf(p->arena, "%s_scatter(%s, %" PRId64 ", %s)", words, to, step, value);
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
 	value_dict_set(result, "store", value_string(store));
 	return result;
@@ -88,7 +88,7 @@ static struct value call_start(struct template_call *call)
 	const struct index *with[MAX_VARS];
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
 	if (!p->c->start)
-		return value_string("vec_set(0.f)");
+		return value_printf(p->arena, "%s_set(%s)", p->c->product->vec, p->c->product->zero);
 	struct printer printer = printer_of(p, left_of(p, user->tile, v));
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
 	return value_string(printer_value(&printer, expr_substitute(p->arena, p->c->start, with)));
@@ -173,7 +173,7 @@ static struct value call_a(struct template_call *call)
 	}
 	if (constant || !text.count)
 		text_printf(&text, "%s%" PRId64, text.count ? " + " : "", constant);
-	struct value value = value_printf(p->arena, "a[%s]", text.at);
+	struct value value = value_printf(p->arena, "%sa[%s]", c->root->type == DTYPE_F32 ? "" : "(uint32_t)", text.at);
 	text_release(&text);
 	return value;
 }
@@ -189,7 +189,7 @@ static struct value call_b(struct template_call *call)
 	if (c->warps)
 		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p), u * block_b_step(p) + v * lanes);
 	if (c->b_mode != B_DIRECT)
-		return at ? value_printf(p->arena, "vec_load(w + %" PRId64 ")", at) : value_string("vec_load(w)");
+		return at ? value_printf(p->arena, "%s_load(w + %" PRId64 ")", c->product->vec, at) : value_printf(p->arena, "%s_load(w)", c->product->vec);
 	struct text text;
 	text_init(&text, p->emit->build);
 	text_adds(&text, "w");
@@ -200,8 +200,8 @@ static struct value call_b(struct template_call *call)
 		text_printf(&text, " + %" PRId64 " * %s", index_factor(c->b_at, c->column + 1 + t), step_name(p, t, u));
 	const char *left = left_of(p, user->tile, v);
 	const char *by = step == 1 ? "load" : "gather", *apart = step == 1 ? "" : arena_printf(p->arena, ", %" PRId64, step);
-	struct value value = left ? value_printf(p->arena, "vec_%s_n(%s%s, %s, 0.f)", by, text.at, apart, left)
-		: value_printf(p->arena, "vec_%s(%s%s)", by, text.at, apart);
+	struct value value = left ? value_printf(p->arena, "%s_%s_n(%s%s, %s, %s)", c->product->vec, by, text.at, apart, left, c->product->zero)
+		: value_printf(p->arena, "%s_%s(%s%s)", c->product->vec, by, text.at, apart);
 	text_release(&text);
 	return value;
 }
@@ -218,9 +218,11 @@ static struct value call_waiting(struct template_call *call)
 	struct value waiting = value_dict(p->arena);
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
 	const char *at = printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
-	value_dict_set(waiting, "load", left ? value_printf(p->arena, "vec_load_n(%s, %s, 0.f)", at, left) : value_printf(p->arena, "vec_load(%s)", at));
-	value_dict_set(waiting, "store", left ? value_printf(p->arena, "vec_store_n(%s, s%d_%d, %s)", at, (int)r, (int)v, left)
-		: value_printf(p->arena, "vec_store(%s, s%d_%d)", at, (int)r, (int)v));
+	const struct product *product = p->c->product;
+	value_dict_set(waiting, "load", left ? value_printf(p->arena, "%s_load_n(%s, %s, %s)", product->vec, at, left, product->zero)
+		: value_printf(p->arena, "%s_load(%s)", product->vec, at));
+	value_dict_set(waiting, "store", left ? value_printf(p->arena, "%s_store_n(%s, s%d_%d, %s)", product->vec, at, (int)r, (int)v, left)
+		: value_printf(p->arena, "%s_store(%s, s%d_%d)", product->vec, at, (int)r, (int)v));
 	return waiting;
 }
 
@@ -266,7 +268,10 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 	need_expr(&n, c->start);
 	need_expr(&n, c->value);
 	need_index(&n, c->out_at);
-	text_printf(&a, "const float *restrict a, const float *restrict w%s", c->next_lines ? ", const float *next" : "");
+	const char *element = c->product->element;
+	text_printf(&a, "const %s *restrict a, const %s *restrict w", element, element);
+	if (c->next_lines)
+		text_printf(&a, ", const %s *next", element);
 	text_printf(&b, "a, w%s", c->next_lines ? ", next" : "");
 	if (p->row_stride.name) {
 		text_printf(&a, ", long %s", p->row_stride.name);
@@ -547,7 +552,7 @@ static struct value gathered_square(struct printing *p, struct printer *printer,
 {
 	const struct contraction *c = p->c;
 	int lanes = p->emit->target->lanes, term = c->column + c->terms;
-	if (lanes == 1 || !c->terms || index_factor(c->b_at, term) != 1 || c->extents[term] < lanes || c->extents[c->column] < lanes)
+	if (lanes == 1 || !c->terms || c->root->type != DTYPE_F32 || index_factor(c->b_at, term) != 1 || c->extents[term] < lanes || c->extents[c->column] < lanes)
 		return value_none();
 	struct value square = value_dict(p->arena);
 	value_dict_set(square, "from", value_string(printer_address(printer, c->b->of, element)));
@@ -737,6 +742,12 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(pass, "extent", value_int(c->extents[c->column + 1]));
 		value_dict_set(pass, "step", value_int(c->pass));
 	}
+	struct value product = value_dict(arena);
+	value_dict_set(product, "element", value_string(c->product->element));
+	value_dict_set(product, "vec", value_string(c->product->vec));
+	value_dict_set(product, "step", value_string(c->product->step));
+	value_dict_set(product, "zero", value_string(c->product->zero));
+	value_dict_set(globals, "product", product);
 	value_dict_set(globals, "pass", pass);
 	value_dict_set(globals, "terms", value_int(c->pass ? terms / c->extents[c->column + 1] * c->pass : terms));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));

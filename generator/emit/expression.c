@@ -260,7 +260,8 @@ static const char *print_pairs(struct printer *printer, const struct definition 
 static struct printed print_load(struct printer *printer, const struct expr *load)
 {
 	struct arena *arena = printer->arena;
-	bool vector = printer->lane >= 0;
+	bool vector = printer->lane >= 0, words = load->type == DTYPE_I32;
+	const char *vec = words ? "ivec" : "vec", *zero = words ? "0" : "0.f";
 	struct held held = held_of(printer, load);
 	if (held.text)
 		return (struct printed){ vector && !held.vector ? arena_printf(arena, "vec_set(%s)", held.text) : held.text, LEVEL_PRIMARY };
@@ -270,14 +271,14 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	if (!factor) {
 		text = printer_element(printer, load->of, address);
 		if (vector)
-			text = arena_printf(arena, "vec_set(%s)", text);
+			text = arena_printf(arena, words ? "ivec_set((uint32_t)%s)" : "vec_set(%s)", text);
 	} else {
 		const char *from = printer_address(printer, load->of, address);
 		if (factor == 1)
-			text = printer->left ? arena_printf(arena, "vec_load_n(%s, %s, 0.f)", from, printer->left) : arena_printf(arena, "vec_load(%s)", from);
-		else if (factor != 2 || printer->left || !(text = print_pairs(printer, load->of, address)))
-			text = printer->left ? arena_printf(arena, "vec_gather_n(%s, %" PRId64 ", %s, 0.f)", from, factor, printer->left)
-				: arena_printf(arena, "vec_gather(%s, %" PRId64 ")", from, factor);
+			text = printer->left ? arena_printf(arena, "%s_load_n(%s, %s, %s)", vec, from, printer->left, zero) : arena_printf(arena, "%s_load(%s)", vec, from);
+		else if (factor != 2 || printer->left || words || !(text = print_pairs(printer, load->of, address)))
+			text = printer->left ? arena_printf(arena, "%s_gather_n(%s, %" PRId64 ", %s, %s)", vec, from, factor, printer->left, zero)
+				: arena_printf(arena, "%s_gather(%s, %" PRId64 ")", vec, from, factor);
 	}
 	return (struct printed){ text, LEVEL_PRIMARY };
 }

@@ -432,8 +432,10 @@ static void target_values(struct writing *w)
 			value_list_add(macros, value_string(!strcmp(one, "cortex-m") ? "__ARM_FEATURE_FMA" : !strcmp(one, "x86-64") ? "__x86_64__"
 				: arena_printf(arena, "__%s__", one)));
 		else {
-			value_list_add(macros, value_printf(arena, "__%s__", package_upper(arena, one)));
-			value_list_add(features, value_string(one));
+			bool dotprod = !strcmp(one, "dotprod");          /* which nothing portable asks an aarch64 CPU for */
+			value_list_add(macros, dotprod ? value_string("__ARM_FEATURE_DOTPROD") : value_printf(arena, "__%s__", package_upper(arena, one)));
+			if (!dotprod)
+				value_list_add(features, value_string(one));
 		}
 		word += length;
 	}

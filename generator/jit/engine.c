@@ -46,6 +46,19 @@ static void fill(struct engine *engine, struct state *state)
 	}
 }
 
+void jit_lower(struct model *model)
+{
+	const struct options *asked = model->options;
+	struct options options = *asked;
+	struct target *target = new(model->build->arena, struct target);
+	*target = *asked->target;
+	target->products = NULL;
+	options.target = target;
+	model->options = &options;
+	model_lower(model);
+	model->options = asked;
+}
+
 static void jit_open(struct engine *engine)
 {
 	struct build *build = engine->model->build;
@@ -54,7 +67,7 @@ static void jit_open(struct engine *engine)
 	build->out = &mine;
 	if (setjmp(mine) == 0) {
 		if (!engine->model->lowered)
-			model_lower(engine->model);
+			jit_lower(engine->model);
 		fill(engine, engine->state);
 	}
 	build->out = out;

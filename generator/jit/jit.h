@@ -109,6 +109,9 @@ void jit_text(struct jit_program *, struct build *, const struct lowered *, stru
  * jit_module_close; EXIT_ENVIRONMENT as with jit_build.  The package's `cc` and `managed` mean nothing here. */
 struct ingot_module;
 struct jit_module;
+/* model_lower for what the JIT runs: its menu has no products of integers. */
+struct model;
+void jit_lower(struct model *);
 struct jit_module *jit_module_open(struct emit *, const struct package *);
 const struct ingot_module *jit_module_descriptor(const struct jit_module *);
 const char *jit_module_text(const struct jit_module *);

@@ -69,14 +69,14 @@ static void keep_constant(struct lowered *lowered, struct definition *of)
 	push(lowered->arena, &lowered->constants, (struct constant_item){ .of = of, .fill = fill_copy });
 }
 
-struct definition *lowered_constant(struct lowered *lowered, const char *name, int64_t floats,
+struct definition *lowered_constant(struct lowered *lowered, const char *name, enum dtype type, int64_t words,
 	size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail)
 {
-	struct definition *of = define_constant(lowered->program, name, DTYPE_F32, 1, &floats, NULL);
+	struct definition *of = define_constant(lowered->program, name, type, 1, &words, NULL);
 	placed(of)->mode = MODE_CONSTANT;
 	placed(of)->stride[0] = 1;
 	placed(of)->first = placed(of)->last = -1;
-	placed(of)->bytes = floats * 4;
+	placed(of)->bytes = (int64_t)dtype_bytes(type, (size_t)words);
 	push(lowered->arena, &lowered->constants, (struct constant_item){ .of = of, .fill = fill, .detail = detail });
 	return of;
 }
@@ -111,7 +111,7 @@ void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 			kernel_add_param(lowered->arena, kernel, kernel->members.at[m], true);
 }
 
-static void count_cost(struct kernel *kernel)
+static void count_cost(const struct lowered *lowered, struct kernel *kernel)
 {
 	for (size_t m = 0; m < kernel->members.count; m++) {
 		const struct definition *d = kernel->members.at[m];
@@ -119,7 +119,8 @@ static void count_cost(struct kernel *kernel)
 		if (rewrite && rewrite->result != d)
 			continue;
 		d = rewrite ? d->original : d;                /* counted as the sum that it stands for */
-		kernel->flops += definition_work(d)
+		const struct product *product = product_of(lowered->target, d);
+		kernel->flops += definition_work(d) * (product ? product->k : 1)
 			* (d->reduce == REDUCE_SUM ? 2 : d->reduce != REDUCE_NONE ? 1 : expr_cost(d->body));
 	}
 	for (size_t p = 0; p < kernel->params.count; p++)
@@ -150,6 +151,6 @@ void choose(struct lowered *lowered)
 		shape->parameters(lowered, kernel);
 		if (shape->finish)
 			shape->finish(lowered, kernel);
-		count_cost(kernel);
+		count_cost(lowered, kernel);
 	}
 }

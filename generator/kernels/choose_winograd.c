@@ -102,7 +102,7 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	int64_t vecs = ceil_div(co, target->lanes), tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m);
 	/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2; where the
 	 * weights do not, they come anew for each group, so within three quarters. */
-	tile_choose(target, tiles < 24 ? tiles : 24, co, ci, &c->tile_rows, &c->tile_vecs);
+	tile_choose(target, target->registers, tiles < 24 ? tiles : 24, co, ci, &c->tile_rows, &c->tile_vecs);
 	c->lanes = target->lanes;
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
@@ -118,7 +118,7 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->tile = arena_printf(lowered->arena, "F(%d), %d x %d", c->rewrite->m, c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/winograd.jinja", target->family);
 	c->prefetch = far;
-	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name),
+	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name), DTYPE_F32,
 		winograd_weights_floats((int)m, ci, co, target->lanes), fill_filters, kernel);
 }
 

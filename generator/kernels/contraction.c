@@ -38,15 +38,17 @@ static bool pads_are_plain(const struct contraction *c, const struct definition 
 	return true;
 }
 
-struct contraction *contraction_match(struct arena *arena, struct definition *root)
+struct contraction *contraction_match(const struct lowered *lowered, struct definition *root)
 {
+	struct arena *arena = lowered->arena;
 	const struct expr *factor[2];
 	const struct range *pads[2];
 	int counts[2], columns[2] = { 0, 0 };
-	if (root->source != SOURCE_COMPUTED || !root->products || root->order != ORDER_CHAIN || root->type != DTYPE_F32)
+	const struct product *product = product_of(lowered->target, root);
+	if (!product)
 		return NULL;
 	for (int i = 0; i < 2; i++)
-		if (!(factor[i] = load_of(root->body->arg[i], &pads[i], &counts[i])) || factor[i]->type != DTYPE_F32)
+		if (!(factor[i] = load_of(root->body->arg[i], &pads[i], &counts[i])) || factor[i]->type != root->type || (counts[i] && root->type != DTYPE_F32))
 			return NULL;
 	for (int v = 0; v < root->rank + root->reduced; v++) {
 		bool in[2] = { expr_uses(factor[0], v), expr_uses(factor[1], v) };
@@ -64,6 +66,7 @@ struct contraction *contraction_match(struct arena *arena, struct definition *ro
 	bool constant[2] = { factor[0]->of->source == SOURCE_CONSTANT, factor[1]->of->source == SOURCE_CONSTANT };
 	int b = can[1] && (!can[0] || constant[1] || !constant[0]) ? 1 : 0;
 	struct contraction *c = new(arena, struct contraction);
+	c->product = product;
 	c->root = c->result = root;
 	c->a = factor[1 - b];
 	c->b = factor[b];

@@ -419,7 +419,7 @@ void fuse(struct lowered *lowered)
 		struct definition *d = program->all.at[i];
 		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->generic || placed(d)->contraction)
 			continue;
-		placed(d)->contraction = placed(d)->rewrite && !lowered->target->winograd_apart ? winograd_match(lowered, d) : contraction_match(lowered->arena, d);
+		placed(d)->contraction = placed(d)->rewrite && !lowered->target->winograd_apart ? winograd_match(lowered, d) : contraction_match(lowered, d);
 		for (size_t p = 0; placed(d)->contraction && p < placed(d)->contraction->parts.count; p++) {
 			struct placed *part = placed(placed(d)->contraction->parts.at[p]);
 			part->contraction = placed(d)->contraction;

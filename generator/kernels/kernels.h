@@ -165,7 +165,7 @@ void kernel_add_param(struct arena *, struct kernel *, struct definition *, bool
 void kernel_add_reads(struct lowered *, struct kernel *, const struct expr *);      /* what it loads, constants too; NULL: nothing */
 const struct lowered *kernel_inside(const struct kernel *);           /* the kernels that it, or the one whose code it runs, holds; NULL: none */
 int64_t kernel_tiles(const struct kernel *);
-struct definition *lowered_constant(struct lowered *, const char *name, int64_t floats,
+struct definition *lowered_constant(struct lowered *, const char *name, enum dtype, int64_t words,
 	size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail);
 
 /* ---- order.c: the positions that sort each row ---- */
@@ -181,6 +181,19 @@ const char *order_word(const struct kernel *);
 void order_choose(struct lowered *, struct kernel *);
 void order_parameters(struct lowered *, struct kernel *);
 
+/* ---- products.c: what a step over the terms does in each lane, a row for each instruction ---- */
+struct product {
+	const char *name;                 /* as a target's `products` say it; "fma": every target's */
+	int k;                            /* terms of a step: a word holds so many of a, or of b, the first one lowest */
+	int temporaries;                  /* registers that a step takes for itself */
+	enum dtype a, b, sum;             /* of the terms, and of their sum */
+	enum scalar row;                  /* a step, of two words */
+	const char *element, *vec, *step, *zero;      /* C: a word, the prefix of its vectors' words, sum + a * b, and what fills a vector */
+};
+const struct product *product_of(const struct target *, const struct definition *);      /* NULL: no sum of products that it has, or not in a chain */
+/* Sums of products of small integers take the target's best product: what they read becomes words. */
+void choose_products(struct program *, const struct target *);
+
 /* ---- contraction.c: a sum of products over indices: matrix multiply and convolution alike ----
  * Variables of the root by their role: batch (in both factors), rows (in a only), columns (in b only), terms (reduced).
  * Inside the kernel they are renumbered: batches, then rows, then one column, then terms; neighbours that
@@ -188,6 +201,7 @@ void order_parameters(struct lowered *, struct kernel *);
 enum { CONTRACTION_VARS = MAX_VARS, POOL_VAR = MAX_VARS - 3, PASS_VAR = MAX_VARS - 4 };     /* POOL_VAR: the row of scratch, in out_at
 	of a pooled one; PASS_VAR: the first outermost term of a pass */
 struct contraction {
+	const struct product *product;
 	struct definition *root, *result;     /* result is stored: root itself, or the map behind it */
 	const struct index **store_at;        /* result's indices over root's output variables */
 	const struct expr *epilogue;          /* result's body over root's variables; NULL: root is stored as it is */
@@ -260,7 +274,7 @@ void stage_pooled(const struct contraction *, int lanes, struct stage *);       
 struct contraction *winograd_match(struct lowered *, struct definition *);       /* NULL: not rewritten */
 bool winograd_arrange(struct arena *, struct contraction *);
 void winograd_choose(struct lowered *, struct kernel *);
-struct contraction *contraction_match(struct arena *, struct definition *);
+struct contraction *contraction_match(const struct lowered *, struct definition *);
 /* False where an address is not affine under the layouts chosen: then it runs as generic loops. */
 bool contraction_arrange(struct arena *, struct contraction *);
 /* pool.c: finds such a maximum; only where each value is read once */
@@ -288,6 +302,6 @@ const struct lowered *chain_inside(const struct kernel *);
 /* block.c: a block of warps where that pays; false: each warp for itself. */
 bool block_choose(const struct target *, struct contraction *);
 /* tile.c */
-void tile_choose(const struct target *, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs);
+void tile_choose(const struct target *, int registers, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs);
 void contraction_choose(struct lowered *, struct kernel *);
 #endif

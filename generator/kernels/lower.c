@@ -54,6 +54,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	}
 	copy_outputs(program);
 	split_groups(program);
+	choose_products(program, target);
 	if (program->build->check)
 		program_check(program);
 	place(lowered);

@@ -135,6 +135,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		const struct definition *reader = placed(d)->readers.at[i];
 		all_maps &= reader->reduce == REDUCE_NONE;
 		into_product |= (reader->products || placed(reader)->rewrite) && sites(reader->body, d) > 0;
+		const struct product *product = product_of(lowered->target, reader);
+		into_product |= product && reader->type != DTYPE_F32 && sites(reader->start, d) > 0;     /* words are loaded, not computed */
 	}
 	if (into_product)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };

@@ -35,10 +35,10 @@ static double cost_of(const struct target *target, int64_t rows, int64_t vecs, i
 	return cost;
 }
 
-static bool tile_fits(const struct target *target, int64_t rows, int64_t vecs, int r, int v)
+static bool tile_fits(int registers, int64_t rows, int64_t vecs, int r, int v)
 {
 	int needed = r == 1 ? v + 2 : r * v + v + 1;
-	return needed <= target->registers && !(r > 8 && v > 2) && v <= 4 && r <= rows && v <= vecs;
+	return needed <= registers && !(r > 8 && v > 2) && v <= 4 && r <= rows && v <= vecs;
 }
 
 /* Lines of the tiles' code: one tile for each height and width that balanced blocks and panels have. */
@@ -60,20 +60,20 @@ static double instructions_of(int64_t rows, int64_t vecs, int64_t r, int64_t v)
 
 /* For small code: the least text among the tiles of as many panels that take a quarter more instructions at most: with more
  * panels, padding would be copied more often. */
-static void tile_small(const struct target *target, int64_t rows, int64_t vecs, int *tile_rows, int *tile_vecs)
+static void tile_small(int registers, int64_t rows, int64_t vecs, int *tile_rows, int *tile_vecs)
 {
 	double most = 1.25 * instructions_of(rows, vecs, *tile_rows, *tile_vecs), least = text_of(rows, vecs, *tile_rows, *tile_vecs);
 	int64_t panels = ceil_div(vecs, *tile_vecs);
 	for (int v = 4; v >= 1; v--)
 		for (int r = 14; r >= 1; r--)
-			if (tile_fits(target, rows, vecs, r, v) && ceil_div(vecs, v) == panels && instructions_of(rows, vecs, r, v) <= most && text_of(rows, vecs, r, v) < least) {
+			if (tile_fits(registers, rows, vecs, r, v) && ceil_div(vecs, v) == panels && instructions_of(rows, vecs, r, v) <= most && text_of(rows, vecs, r, v) < least) {
 				least = text_of(rows, vecs, r, v);
 				*tile_rows = r;
 				*tile_vecs = v;
 			}
 }
 
-void tile_choose(const struct target *target, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs)
+void tile_choose(const struct target *target, int registers, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs)
 {
 	int64_t vecs = ceil_div(columns, target->lanes);
 	double least = -1;
@@ -81,7 +81,7 @@ void tile_choose(const struct target *target, int64_t rows, int64_t columns, int
 	 * streams b from L2 as fast as more would. */
 	for (int v = 4; v >= 1; v--)
 		for (int r = 14; r >= 1; r--) {
-			if (!tile_fits(target, rows, vecs, r, v))
+			if (!tile_fits(registers, rows, vecs, r, v))
 				continue;
 			double cost = cost_of(target, rows, vecs, r, v, (double)terms);
 			/* 6 rows read a without packing it at any stride; more overflow the ways of L1 at powers of two */
@@ -93,16 +93,16 @@ void tile_choose(const struct target *target, int64_t rows, int64_t columns, int
 			}
 		}
 	if (target->small)
-		tile_small(target, rows, vecs, tile_rows, tile_vecs);
+		tile_small(registers, rows, vecs, tile_rows, tile_vecs);
 }
 
-/* ---- packing: [batch][panel][terms in order][width], width a whole number of vectors ---- */
+/* ---- packing: [batch][panel][terms in order][width], width a whole number of vectors; of words, whatever they hold ---- */
 struct packing {
 	const struct contraction *c;
 	int lanes;
 };
 
-/* The column, in its panel, that float j of a term is: vector by vector, or, woven, lane by lane. */
+/* The column, in its panel, that word j of a term is: vector by vector, or, woven, lane by lane. */
 static int64_t place_in_panel(const struct packing *p, int64_t width, int64_t j)
 {
 	int64_t vecs = width / p->lanes;
@@ -114,7 +114,7 @@ struct panel {
 	int64_t batch, start, width, terms;        /* its first column, and how many */
 };
 
-static void pack_affine(const struct packing *p, const struct panel *panel, const float *from, float *to)
+static void pack_affine(const struct packing *p, const struct panel *panel, const uint32_t *from, uint32_t *to)
 {
 	const struct contraction *c = p->c;
 	int first = c->column + 1, count = c->terms;
@@ -135,7 +135,7 @@ static void pack_affine(const struct packing *p, const struct panel *panel, cons
 	}
 }
 
-static void pack_any(const struct packing *p, const struct panel *panel, const float *from, float *to)
+static void pack_any(const struct packing *p, const struct panel *panel, const uint32_t *from, uint32_t *to)
 {
 	const struct contraction *c = p->c;
 	int64_t columns = c->extents[c->column], v[MAX_VARS] = { 0 }, rest = panel->batch;
@@ -168,7 +168,7 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 		return 0;
 	if (out)
 		(index_is_affine(c->b_at) ? pack_affine : pack_any)(p, &panel, c->b->of->data, out);
-	return (size_t)(panel.width * panel.terms) * sizeof(float);
+	return (size_t)(panel.width * panel.terms) * sizeof(uint32_t);
 }
 
 /* What an earlier kernel packed from the same constant in the same way: the steps of a recurrence share their weights. */
@@ -278,7 +278,8 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		outer *= c->pool.d && r + 2 == c->rows ? pooled_rows(c) : c->extents[c->batches + r];
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
-	tile_choose(target, rows, columns, terms, &c->tile_rows, &c->tile_vecs);
+	int registers = (target->word_registers && c->root->type != DTYPE_F32 ? target->word_registers : target->registers) - c->product->temporaries;
+	tile_choose(target, registers, rows, columns, terms, &c->tile_rows, &c->tile_vecs);
 	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
 	if (target->scratch_bytes)
 		fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
@@ -318,7 +319,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		if (!target->hides_latency && batches * vecs * target->lanes * terms * 4 > target->l2_bytes && rows * outer > 2)
 			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), c->group);
 		if (!(c->packed = packed_alike(lowered, c)))
-			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name),
+			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name), c->b->type,
 				batches * vecs * target->lanes * terms, fill_packed, packing);
 	} else
 		c->b_mode = c->warps || index_factor(c->b_at, c->column) == 1 || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12)

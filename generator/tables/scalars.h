@@ -78,5 +78,8 @@ S(or,       2, 0, 1,  1, "0",   k_or(a, b))
 S(xor,      2, 0, 1,  1, "0",   k_xor(a, b))
 S(shl,      2, 0, 1,  1, "0",   k_shl(a, b))
 S(shr,      2, 0, 1,  1, "0",   k_shr(a, b))
+S(dot16,    2, 0, 1,  2, "0",   k_dot16(a, b))   /* words of 32 bits: the sum of two products of 16 bits; of four of 8 bits, */
+S(dot8,     2, 0, 1,  2, "0",   k_dot8(a, b))    /* signed … */
+S(dot8u,    2, 0, 1,  2, "0",   k_dot8u(a, b))   /* … those of a unsigned */
 S(where,    3, 1, 1,  2, "0",   k_select(k_equal(a, k_zero(a)), c, b))
 S(random,   2, 0, 1, 60, "0",   k_random(a, b))

@@ -19,8 +19,10 @@ struct target {
 	bool freestanding;                /* no operating system: no position-independent code */
 	bool short_stack;                 /* a few KiB: no scratch for blocks of rows */
 	const char *cross;                /* the cross compiler on a machine of another architecture; NULL: the machine's own */
+	const char *products;             /* rows of kernels/products.c that it has an instruction for, the best first; NULL: none */
 	int lanes;                        /* floats in a vector; 1: scalar code */
 	int registers;                    /* vector registers */
+	int word_registers;               /* those that hold words of integers, where they are others; 0: the same */
 	int fma_latency, fma_pipes;       /* cycles; fused multiply-adds started in a cycle */
 	int load_bytes, store_bytes;      /* a cycle, from and to L1 */
 	int64_t l1_bytes, l2_bytes, l3_bytes;

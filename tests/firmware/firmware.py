@@ -62,15 +62,15 @@ def write_case(folder, manifest, arrays, expected):
     prefix, words = manifest["prefix"], sum(o["bytes"] for o in manifest["outputs"]) // 4
     fields, at = [], 0
     for one in manifest["outputs"]:
-        fields.append("out + %d" % at)
+        fields.append("(void *)(out + %d)" % at)
         at += one["bytes"] // 4
     upper = prefix.upper()
     with open(os.path.join(folder, "case.h"), "w") as f:
         f.write('#include "%s.h"\n#define WORKSPACE_BYTES %s_WORKSPACE_BYTES\n' % (prefix, upper))
         f.write("#define WORKSPACE_ALIGN %s_WORKSPACE_ALIGN\n" % upper)
         f.write("#define OUTPUT_WORDS %d\n" % words)
-        for i in range(len(arrays)):
-            f.write("extern const float input_%d[];\n" % i)
+        for i, array in enumerate(arrays):
+            f.write("extern const %s input_%d[];\n" % ({"i1": "signed char", "u1": "unsigned char", "i4": "int"}.get(array.dtype.str[1:], "float"), i))
         f.write("static inline int case_run(float *out, void *workspace)\n{\n")
         f.write("\tstruct %s_inputs in = { %s };\n" % (prefix, ", ".join("input_%d" % i for i in range(len(arrays)))))
         f.write("\tstruct %s_outputs to = { %s };\n" % (prefix, ", ".join(fields)))
@@ -78,7 +78,7 @@ def write_case(folder, manifest, arrays, expected):
     with open(os.path.join(folder, "case.S"), "w") as f:
         f.write('\t.section .rodata.case, "a"\n')
         for name, array in [("input_%d" % i, a) for i, a in enumerate(arrays)] + [("expected", expected)]:
-            array.astype(np.float32).tofile(os.path.join(folder, name + ".bin"))
+            (array if array.dtype.kind in "iu" else array.astype(np.float32)).tofile(os.path.join(folder, name + ".bin"))
             f.write('\t.balign 4\n\t.globl %s\n%s:\n\t.incbin "%s.bin"\n' % (name, name, name))
 
 

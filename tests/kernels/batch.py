@@ -37,6 +37,28 @@ int main(void)
 """
 
 
+def on_board(program, folder, model, cpu, input_of, want, *options):
+    """A library of model g for that CPU, run under QEMU beside what is wanted: its folder, manifest, exit code."""
+    made = os.path.join(folder, cpu)
+    firmware.call(program, "build", model, "--cpu", cpu, *options, "-o", made)
+    with open(os.path.join(made, "g.json")) as file:
+        manifest = json.load(file)
+    firmware.write_case(folder, manifest, [input_of(one["name"]) for one in manifest["inputs"]], want)
+    elf, library = os.path.join(folder, cpu + ".elf"), os.path.join(made, manifest["library"])
+    if cpu == "cortex-m4":
+        firmware.call("arm-none-eabi-gcc", *firmware.FLAGS, "-O2", "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-I" + firmware.HERE,
+                      "-I" + folder, "-I" + made, *(os.path.join(firmware.HERE, one) for one in ("start.c", "main.c")), "case.S", library,
+                      "-nostdlib", "-lc", "-lgcc", "-Wl,--gc-sections", "-T", os.path.join(firmware.HERE, "board.ld"), "-o", elf, cwd=folder)
+        run = ["qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "none", "-semihosting-config",
+               "enable=on,target=native", "-kernel", elf]
+    else:
+        with open(os.path.join(folder, "hosted.c"), "w") as file:
+            file.write(HOSTED)
+        firmware.call("aarch64-linux-gnu-gcc", "-static", "-I" + folder, "-I" + made, "hosted.c", "case.S", library, "-o", elf, cwd=folder)
+        run = [QEMU, elf]
+    return made, manifest, subprocess.run(run, capture_output=True, timeout=300).returncode
+
+
 # ---- networks: dims are those of one row ----
 def few(draw):
     """Columns: around the number at which a sum's order changes."""
@@ -206,23 +228,9 @@ class Network:
 
     def library(self, program, rows, cpu, algorithms, want):
         """Builds for that CPU, runs it under QEMU beside what is wanted; returns its NUMBERS."""
-        made, count = os.path.join(self.folder, cpu), rows.stop - rows.start
-        firmware.call(program, "build", self.model, "--cpu", cpu, "--algorithms", algorithms, "--dim", f"N={count}", "-o", made)
-        with open(os.path.join(made, "g.json")) as file:
-            manifest = json.load(file)
-        firmware.write_case(self.folder, manifest, [self.rows[one["name"]][rows] for one in manifest["inputs"]], want)
-        elf, library = os.path.join(self.folder, cpu + ".elf"), os.path.join(made, manifest["library"])
-        if cpu == "cortex-m4":
-            firmware.call("arm-none-eabi-gcc", *firmware.FLAGS, "-O2", "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-I" + firmware.HERE,
-                          "-I" + self.folder, "-I" + made, *(os.path.join(firmware.HERE, one) for one in ("start.c", "main.c")), "case.S", library,
-                          "-nostdlib", "-lc", "-lgcc", "-Wl,--gc-sections", "-T", os.path.join(firmware.HERE, "board.ld"), "-o", elf, cwd=self.folder)
-            code = subprocess.run(["qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "none", "-semihosting-config",
-                                   "enable=on,target=native", "-kernel", elf], capture_output=True, timeout=300).returncode
-        else:
-            with open(os.path.join(self.folder, "hosted.c"), "w") as file:
-                file.write(HOSTED)
-            firmware.call("aarch64-linux-gnu-gcc", "-static", "-I" + self.folder, "-I" + made, "hosted.c", "case.S", library, "-o", elf, cwd=self.folder)
-            code = subprocess.run([QEMU, elf], capture_output=True, timeout=300).returncode
+        count = rows.stop - rows.start
+        made, manifest, code = on_board(program, self.folder, self.model, cpu, lambda name: self.rows[name][rows], want,
+                                        "--algorithms", algorithms, "--dim", f"N={count}")
         assert code == 0, f"{cpu} --algorithms {algorithms}, batch of {count}: exit {code}, a bit differs"
         with open(os.path.join(made, "g.h")) as file:
             assert f'#define G_NUMBERS "{manifest["numbers"]}"' in file.read(), "header and manifest differ"

@@ -1,0 +1,406 @@
+/* products.c: the table of products, and sums of products of small integers -> the same sums over words.
+ *
+ * A word is 32 bits in which the terms that one instruction multiplies lie side by side.  sum(k) a[i, k] * b[k, j] becomes
+ * sum(k / 4) dot8(a', b') where a'[i, k / 4] and b'[k / 4, j] are definitions of their own: zero points and borders are in them, constants are
+ * packed when the library is made, and what is left is a contraction as any other, with an instruction of its own.  Sums of integers wrap around, so
+ * any order is exact. */
+#include "kernels/kernels.h"
+
+static const struct product products[] = {
+	{ "fma", 1, 0, DTYPE_F32, DTYPE_F32, DTYPE_F32, SCALAR_mul, "float", "vec", "vec_fma", "0.f" },
+	{ "dot8u", 4, 0, DTYPE_U8, DTYPE_I8, DTYPE_I32, SCALAR_dot8u, "int", "ivec", "ivec_dot8u", "0" },
+	{ "dot8", 4, 0, DTYPE_I8, DTYPE_I8, DTYPE_I32, SCALAR_dot8, "int", "ivec", "ivec_dot8", "0" },
+	{ "dot16", 2, 1, DTYPE_I16, DTYPE_I16, DTYPE_I32, SCALAR_dot16, "int", "ivec", "ivec_dot16", "0" },
+	{ "mul", 1, 1, DTYPE_I32, DTYPE_I32, DTYPE_I32, SCALAR_mul, "int", "ivec", "ivec_mul", "0" },
+};
+
+static bool has_product(const struct target *target, const struct product *product)
+{
+	size_t n = strlen(product->name);
+	if (product->sum == DTYPE_F32)
+		return true;
+	for (const char *p = target->products; p && (p = strstr(p, product->name)); p += n)
+		if ((p == target->products || p[-1] == ' ') && (!p[n] || p[n] == ' '))
+			return true;
+	return false;
+}
+
+const struct product *product_of(const struct target *target, const struct definition *d)
+{
+	if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || !d->products || d->order != ORDER_CHAIN)
+		return NULL;
+	for (size_t i = 0; i < COUNT(products); i++)
+		if (products[i].sum == d->type && products[i].row == d->body->row && has_product(target, &products[i]))
+			return &products[i];
+	return NULL;
+}
+
+/* ---- which values an integer expression has ---- */
+struct interval { int64_t low, high; };
+
+static struct interval of_type(enum dtype type)
+{
+	int bits = dtypes[type].bits;
+	bool is_signed = dtypes[type].class == CLASS_INT;
+	return (struct interval){ is_signed ? -(INT64_C(1) << (bits - 1)) : 0, (INT64_C(1) << (bits - is_signed)) - 1 };
+}
+
+static bool lies_in(struct interval a, struct interval b) { return a.low >= b.low && a.high <= b.high; }
+
+static struct interval of_bytes(const struct definition *d)
+{
+	struct interval all = { INT16_MAX, INT16_MIN };
+	for (int64_t i = 0, n = definition_elements(d); i < n; i++) {
+		int64_t x = d->type == DTYPE_I8 ? ((const signed char *)d->data)[i] : ((const unsigned char *)d->data)[i];
+		all.low = x < all.low ? x : all.low;
+		all.high = x > all.high ? x : all.high;
+	}
+	return all.low > all.high ? (struct interval){ 0, 0 } : all;
+}
+
+/* False: it may be anything, for all that is seen. */
+static bool interval_of(const struct expr *e, struct interval *is)
+{
+	struct interval a, b;
+	enum dtype_class class = dtypes[e->type].class;
+	if (class != CLASS_INT && class != CLASS_UINT)
+		return false;
+	switch (e->kind) {
+	case EXPR_NUMBER:
+		*is = (struct interval){ e->integer, e->integer };
+		return e->integer >= INT32_MIN && e->integer <= INT32_MAX;
+	case EXPR_LOAD:
+		if (dtypes[e->type].bits != 8)
+			return false;
+		*is = e->of->source == SOURCE_CONSTANT ? of_bytes(e->of) : of_type(e->type);
+		return true;
+	case EXPR_CAST:
+		return e->type == DTYPE_I32 && interval_of(e->arg[0], is);
+	case EXPR_SELECT:
+		if (!interval_of(e->arg[0], &a) || !interval_of(e->arg[1], &b))
+			return false;
+		*is = (struct interval){ a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
+		return true;
+	case EXPR_SCALAR:
+		if (e->type != DTYPE_I32 || e->row != SCALAR_sub || !interval_of(e->arg[0], &a) || !interval_of(e->arg[1], &b))
+			return false;
+		*is = (struct interval){ a.low - b.high, a.high - b.low };
+		return is->low >= INT32_MIN && is->high <= INT32_MAX;
+	default:
+		return false;
+	}
+}
+
+static bool fits(const struct expr *e, enum dtype type)
+{
+	struct interval is;
+	return type == DTYPE_I32 || (interval_of(e, &is) && lies_in(is, of_type(type)));
+}
+
+/* ---- a factor as a tensor of words ---- */
+struct factor {
+	struct arena *arena;
+	const struct definition *sum;
+	int v;                            /* the sum's variable that is taken in groups */
+	const struct expr *load;          /* what knows it: its dims are those of the words */
+	int loads;
+	bool fits;
+	bool kept[MAX_VARS];              /* the sum's variables that are dims of it … */
+	const struct index *with[MAX_VARS];           /* … and which; v: the term */
+	const struct index *at[MAX_RANK];             /* load's indices over the words' dims … */
+	const struct index *from[MAX_RANK];           /* … and the words' dims over the sum's variables */
+	int64_t extents[MAX_RANK];
+};
+
+static int64_t extent_of(const struct definition *d, int v) { return v < d->rank ? d->extents[v] : d->reduced_extents[v - d->rank]; }
+
+static void see_load(void *user, const struct expr *load)
+{
+	struct factor *f = user;
+	bool uses = false;
+	for (int d = 0; d < load->of->rank; d++)
+		uses |= index_uses(load->at[d], f->v);
+	if (!uses)
+		return;
+	f->fits &= !f->loads++ || expr_equal(f->load, load);
+	f->load = load;
+}
+
+/* The dims of the words: those of the load, of which one is v in groups of `each`. */
+static bool find_dims(struct factor *f, const struct expr *factor, int64_t each)
+{
+	bool grouped = false;
+	f->fits = true;
+	expr_loads(factor, see_load, f);
+	if (!f->load || !f->fits)
+		return false;
+	for (int d = 0, v; d < f->load->of->rank; d++) {
+		const struct index *at = f->load->at[d];
+		const struct atom *atom = at->count == 1 ? at->terms[0].atom : NULL;
+		int64_t low, high;
+		if (index_uses(at, f->v)) {
+			if (grouped || !index_is_var(at, &v))
+				return false;
+			grouped = true;
+			f->extents[d] = (extent_of(f->sum, f->v) + each - 1) / each;
+			f->from[d] = index_var(f->arena, f->v, f->extents[d]);
+			f->with[f->v] = index_scale(f->arena, index_var(f->arena, d, f->extents[d]), each);
+			f->kept[f->v] = true;
+		} else if (atom && atom->kind == ATOM_VAR && !f->kept[atom->var]) {
+			f->extents[d] = extent_of(f->sum, atom->var);
+			f->from[d] = index_var(f->arena, atom->var, f->extents[d]);
+			f->with[atom->var] = index_var(f->arena, d, f->extents[d]);
+			f->kept[atom->var] = true;
+		} else if (index_is_affine(at)) {                     /* a window: all that it sees, borders too */
+			index_range(at, &low, &high);
+			f->extents[d] = high - low + 1;
+			f->from[d] = index_plus(f->arena, at, -low);
+			f->at[d] = index_plus(f->arena, index_var(f->arena, d, f->extents[d]), low);
+		} else
+			return false;
+	}
+	return grouped;
+}
+
+static const struct index *moved_index(struct factor *f, const struct index *index)
+{
+	for (int d = 0; d < f->load->of->rank; d++)
+		if (f->at[d] && index->count && index_equal(index, f->load->at[d]))
+			return f->at[d];
+	for (int v = 0; v < MAX_VARS; v++)
+		f->fits &= f->kept[v] || !index_uses(index, v);
+	return f->fits ? index_substitute(f->arena, index, f->with) : index;
+}
+
+static const struct expr *moved(struct factor *f, const struct expr *e)
+{
+	const struct index *at[MAX_RANK];
+	struct range ranges[4 * MAX_RANK];
+	const struct expr *arg[3] = { NULL };
+	for (int i = 0; i < 3; i++)
+		arg[i] = e->arg[i] ? moved(f, e->arg[i]) : NULL;
+	switch (e->kind) {
+	case EXPR_NUMBER:
+		return e;
+	case EXPR_LOAD:
+		for (int d = 0; d < e->of->rank; d++)
+			at[d] = moved_index(f, e->at[d]);
+		return expr_load(f->arena, e->of, at);
+	case EXPR_SCALAR:
+		return expr_scalar(f->arena, e->row, arg[0], arg[1], arg[2]);
+	case EXPR_CAST:
+		return expr_cast(f->arena, e->type, arg[0]);
+	case EXPR_SELECT:
+		if (e->range_count > (int)COUNT(ranges))
+			break;
+		for (int i = 0; i < e->range_count; i++)
+			ranges[i] = (struct range){ moved_index(f, e->ranges[i].at), e->ranges[i].from, e->ranges[i].to };
+		return expr_select(f->arena, ranges, e->range_count, arg[0], arg[1]);
+	default:
+		break;
+	}
+	f->fits = false;
+	return e;
+}
+
+static const struct expr *number(struct arena *arena, int64_t n) { return expr_integer(arena, DTYPE_I32, n); }
+
+/* Two numbers of `bits` side by side, the first one low; of the second the lowest bits count. */
+static const struct expr *beside(struct arena *arena, const struct expr *low, const struct expr *high, int bits)
+{
+	return expr_scalar(arena, SCALAR_or, expr_scalar(arena, SCALAR_and, low, number(arena, (1 << bits) - 1), NULL),
+		expr_scalar(arena, SCALAR_shl, bits == 8 ? expr_scalar(arena, SCALAR_and, high, number(arena, 255), NULL) : high, number(arena, bits), NULL), NULL);
+}
+
+/* The words of factor + offset; NULL: it is no tensor of them. */
+static const struct expr *word_of(struct factor *f, const struct expr *factor, int64_t offset, const struct product *product)
+{
+	const struct expr *part[4];
+	const struct index *first = f->with[f->v];
+	int64_t extent = extent_of(f->sum, f->v);
+	for (int e = 0; e < product->k; e++) {
+		f->with[f->v] = index_plus(f->arena, first, e);
+		part[e] = moved(f, factor);
+		if (!f->fits)
+			return NULL;
+		if (offset)
+			part[e] = expr_scalar(f->arena, SCALAR_add, part[e], number(f->arena, offset), NULL);
+		part[e] = expr_select(f->arena, &(struct range){ f->with[f->v], 0, extent }, 1, part[e], number(f->arena, 0));
+	}
+	f->with[f->v] = first;
+	if (product->k == 1)
+		return part[0];
+	if (product->k == 4)
+		return beside(f->arena, beside(f->arena, part[0], part[1], 8), beside(f->arena, part[2], part[3], 8), 16);
+	return beside(f->arena, part[0], part[1], 16);
+}
+
+static void see_constant(void *user, const struct expr *load) { *(bool *)user &= load->of->source == SOURCE_CONSTANT; }
+
+static bool is_constant(const struct expr *e)
+{
+	bool constant = true;
+	expr_loads(e, see_constant, &constant);
+	return constant;
+}
+
+/* Layers side by side read one tensor: its words are made once. */
+enum { REMEMBERED = 8 };
+struct rewriting {
+	struct program *program;
+	const struct target *target;
+	struct definition *words[REMEMBERED];
+	int made;
+};
+
+static struct definition *words_alike(const struct rewriting *r, const struct factor *f, const struct expr *body)
+{
+	for (int i = 0; i < REMEMBERED; i++) {
+		struct definition *d = r->words[i];
+		if (d && d->body && d->rank == f->load->of->rank && !memcmp(d->extents, f->extents, sizeof *d->extents * (size_t)d->rank) && expr_equal(d->body, body))
+			return d;
+	}
+	return NULL;
+}
+
+/* The words at the sum's own variables. */
+static const struct expr *words_of(struct rewriting *r, struct factor *f, const struct expr *body)
+{
+	struct program *program = r->program;
+	struct definition *words = words_alike(r, f, body);
+	if (!words) {
+		words = define_map(program, arena_printf(program->arena, "%s.words", f->load->of->name), f->load->of->rank, f->extents, body);
+		if (is_constant(body))
+			definition_fold(program, words);
+		r->words[r->made++ % REMEMBERED] = words;
+	}
+	return expr_load(program->arena, words, f->from);
+}
+
+/* ---- the sum ---- */
+
+/* -zero * sum(k) factor over the variables of the factor: what an offset of the other one has added. */
+static const struct expr *correction_of(struct program *program, const struct definition *sum, const struct expr *factor, const struct expr *zero)
+{
+	struct arena *arena = program->arena;
+	const struct index *with[MAX_VARS] = { 0 }, *at[MAX_RANK], *own[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int rank = 0;
+	for (int v = 0; v < sum->rank; v++)
+		if (sum->extents[v] > 1 && expr_uses(factor, v)) {
+			at[rank] = index_var(arena, v, sum->extents[v]);
+			extents[rank] = sum->extents[v];
+			own[rank] = with[v] = index_var(arena, rank, extents[rank]);
+			rank++;
+		}
+	for (int k = 0; k < sum->reduced; k++)
+		with[sum->rank + k] = index_var(arena, rank + k, sum->reduced_extents[k]);
+	struct definition *columns = define_reduction(program, arena_printf(arena, "%s.columns", sum->name), rank, extents, REDUCE_SUM, sum->reduced,
+		sum->reduced_extents, NULL, expr_substitute(arena, factor, with));
+	if (is_constant(factor))
+		definition_fold(program, columns);
+	const struct expr *body = expr_scalar(arena, SCALAR_mul, expr_load(arena, columns, own), zero, NULL);
+	struct definition *start = define_map(program, arena_printf(arena, "%s.zero", sum->name), rank, extents, body);
+	if (is_constant(body))
+		definition_fold(program, start);
+	return expr_load(arena, start, at);
+}
+
+/* Which factor contraction.c will take as b; -1: it will not match. */
+static int b_of(const struct definition *sum)
+{
+	const struct expr *const *factor = (const struct expr *const *)sum->body->arg;
+	bool can[2] = { false, false };
+	for (int v = 0; v < sum->rank + sum->reduced; v++) {
+		bool in[2] = { expr_uses(factor[0], v), expr_uses(factor[1], v) };
+		if (extent_of(sum, v) == 1)
+			continue;
+		if (v >= sum->rank && !(in[0] && in[1]))
+			return -1;
+		for (int i = 0; i < 2; i++)
+			can[i] |= v < sum->rank && in[i] && !in[1 - i];
+	}
+	if (!can[0] && !can[1])
+		return -1;
+	return can[1] && (!can[0] || is_constant(factor[1]) || !is_constant(factor[0])) ? 1 : 0;
+}
+
+static bool uses_variables(const struct expr *e, const struct definition *sum)
+{
+	bool uses = false;
+	for (int v = 0; v < sum->rank + sum->reduced; v++)
+		uses |= expr_uses(e, v);
+	return uses;
+}
+
+/* What a is made of: data - zero, of which data + offset fits the instruction; zero NULL: a fits as it is. */
+struct shifted { const struct expr *data, *zero; int64_t offset; };
+
+static bool shift(struct arena *arena, const struct definition *sum, const struct expr *a, const struct product *product, struct shifted *s)
+{
+	struct interval is, most = of_type(product->a);
+	*s = (struct shifted){ a, NULL, 0 };
+	if (fits(a, product->a))
+		return true;
+	bool less = a->kind == EXPR_SCALAR && a->row == SCALAR_sub && !uses_variables(a->arg[1], sum);
+	s->data = less ? a->arg[0] : a;
+	if (!interval_of(s->data, &is) || is.high - is.low > most.high - most.low)
+		return false;
+	s->offset = lies_in(is, most) ? 0 : dtypes[product->a].class == CLASS_UINT ? 128 : -128;
+	if (!lies_in((struct interval){ is.low + s->offset, is.high + s->offset }, most))
+		return false;
+	s->zero = less ? expr_scalar(arena, SCALAR_sub, number(arena, -s->offset), a->arg[1], NULL) : number(arena, -s->offset);
+	return true;
+}
+
+static bool rewrite(struct rewriting *r, struct definition *sum, const struct product *product, int v)
+{
+	struct program *program = r->program;
+	struct arena *arena = program->arena;
+	struct factor fa = { .arena = arena, .sum = sum, .v = v }, fb = fa;
+	struct shifted s;
+	int ib = b_of(sum);
+	const struct expr *a = sum->body->arg[1 - (ib & 1)], *b = sum->body->arg[ib & 1];
+	if (ib < 0 || !fits(b, product->b) || !shift(arena, sum, a, product, &s) || (s.zero && sum->start)
+		|| !find_dims(&fa, s.data, product->k) || !find_dims(&fb, b, product->k))
+		return false;
+	const struct expr *a_words = word_of(&fa, s.data, s.offset, product), *b_words = word_of(&fb, b, 0, product);
+	if (!a_words || !b_words)
+		return false;
+	size_t before = program->all.count;
+	a_words = words_of(r, &fa, a_words);
+	b_words = words_of(r, &fb, b_words);
+	if (s.zero)
+		sum->start = correction_of(program, sum, b, s.zero);
+	sum->body = expr_scalar(arena, product->row, a_words, b_words, NULL);
+	sum->reduced_extents[v - sum->rank] = (sum->reduced_extents[v - sum->rank] + product->k - 1) / product->k;
+	/* They were added at the end; they belong before the sum. */
+	size_t fresh = program->all.count - before, at = (size_t)sum->number;
+	struct definition **moving = new_array(arena, struct definition *, fresh + 1);
+	memcpy(moving, program->all.at + before, fresh * sizeof *moving);
+	memmove(program->all.at + at + fresh, program->all.at + at, (before - at) * sizeof *moving);
+	memcpy(program->all.at + at, moving, fresh * sizeof *moving);
+	for (size_t i = at; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
+	return true;
+}
+
+/* The term in groups: the last that lets itself. */
+static void choose_product(struct rewriting *r, struct definition *d)
+{
+	for (size_t p = 0; p < COUNT(products); p++)
+		for (int v = d->rank + d->reduced; v-- > d->rank && has_product(r->target, &products[p]);)
+			if (extent_of(d, v) > 1 && rewrite(r, d, &products[p], v))
+				return;
+}
+
+void choose_products(struct program *program, const struct target *target)
+{
+	struct rewriting r = { .program = program, .target = target };
+	for (size_t i = 0; target->products && !target->log && i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32 && d->body->row == SCALAR_mul)
+			choose_product(&r, d);
+		i = (size_t)d->number;                        /* what it reads now stands before it */
+	}
+}
