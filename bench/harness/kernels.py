@@ -21,6 +21,12 @@ KERNELS = [
 	("gemm_128x3072x768",
 	 "(float[128,768] x, float[768,3072] weight) => (float[128,3072] y) { y = MatMul (x, weight) }",
 	 ["weight"], "matmul 128 3072 768", []),
+	("gemm_256_u8s8", """(uint8[256,256] x, int8[256,256] weight) => (int32[256,256] y) <uint8 zero = {12}> {
+		y = MatMulInteger (x, weight, zero) }""",
+	 ["weight"], None, []),
+	("conv3x3_u8s8_nchw", """(uint8[1,64,56,56] x, int8[64,64,3,3] weight) => (int32[1,64,56,56] y) <uint8 zero = {12}> {
+		y = ConvInteger <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, weight, zero) }""",
+	 ["weight"], None, []),
 	# of three dimensions, the first of extent 1: the same sums, but no case for Winograd
 	("conv3x3_direct_nhwc",
 	 """(float[1,1,56,56,64] x, float[64,64,1,3,3] weight, float[64] bias) => (float[1,1,56,56,64] y) {
@@ -121,7 +127,12 @@ def make(folder, row):
 	for value in model.graph.input:
 		dims = [d.dim_value for d in value.type.tensor_type.shape.dim]
 		spread = SPREAD.get(value.name, 1.0) if value.name in constants else 2.0
-		arrays[value.name] = seeded.tensor(value.name, dims, -spread, spread)
+		bytes_of = {onnx.TensorProto.UINT8: np.uint8, onnx.TensorProto.INT8: np.int8}.get(value.type.tensor_type.elem_type)
+		if bytes_of:                                # all that a byte can be
+			low = np.iinfo(bytes_of).min
+			arrays[value.name] = np.floor(seeded.tensor(value.name, dims, low, low + 255.99)).astype(bytes_of)
+		else:
+			arrays[value.name] = seeded.tensor(value.name, dims, -spread, spread)
 		if value.name in constants:
 			model.graph.initializer.append(onnx.numpy_helper.from_array(arrays[value.name], value.name))
 		else:
