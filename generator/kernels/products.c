@@ -257,7 +257,8 @@ static struct definition *words_alike(const struct rewriting *r, const struct fa
 {
 	for (int i = 0; i < REMEMBERED; i++) {
 		struct definition *d = r->words[i];
-		if (d && d->body && d->rank == f->load->of->rank && !memcmp(d->extents, f->extents, sizeof *d->extents * (size_t)d->rank) && expr_equal(d->body, body))
+		if (d && d->body && d->rank == f->load->of->rank && !memcmp(d->extents, f->extents, sizeof *d->extents * (size_t)d->rank)
+			&& expr_equal(d->body, body))
 			return d;
 	}
 	return NULL;
