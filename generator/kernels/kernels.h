@@ -191,7 +191,7 @@ struct product {
 	const char *element, *vec, *step, *zero;      /* C: a word, the prefix of its vectors' words, sum + a * b, and what fills a vector */
 };
 const struct product *product_of(const struct target *, const struct definition *);      /* NULL: no sum of products that it has, or not in a chain */
-/* Sums of products of small integers take the target's best product: what they read becomes words. */
+/* Sums of products of small integers take the target's best product: what they read becomes words.  Not for the smallest firmware. */
 void choose_products(struct program *, const struct target *);
 
 /* ---- contraction.c: a sum of products over indices: matrix multiply and convolution alike ----

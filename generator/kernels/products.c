@@ -390,15 +390,16 @@ static bool rewrite(struct rewriting *r, struct definition *sum, const struct pr
 static void choose_product(struct rewriting *r, struct definition *d)
 {
 	for (size_t p = 0; p < COUNT(products); p++)
-		for (int v = d->rank + d->reduced; v-- > d->rank && has_product(r->target, &products[p]);)
+		for (int v = d->rank + d->reduced; v-- > d->rank && products[p].sum == d->type && has_product(r->target, &products[p]);)
 			if (extent_of(d, v) > 1 && rewrite(r, d, &products[p], v))
 				return;
 }
 
+/* Where memory is short and size is what is asked for, bytes stay bytes: words of 16 bits would double the weights, and take the data along. */
 void choose_products(struct program *program, const struct target *target)
 {
 	struct rewriting r = { .program = program, .target = target };
-	for (size_t i = 0; target->products && !target->log && i < program->all.count; i++) {
+	for (size_t i = 0; target->products && !target->log && !(target->small && target->short_stack) && i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
 		if (d->source == SOURCE_COMPUTED && d->reduce == REDUCE_SUM && d->products && d->type == DTYPE_I32 && d->body->row == SCALAR_mul)
 			choose_product(&r, d);

@@ -6,7 +6,7 @@
 Signed and unsigned bytes; zero points of all kinds, given or constant; factors given or constant; sizes on either side of words, vectors, tiles and
 panels; now and then only the least and the largest bytes.  Libraries for Arm run under QEMU where it is there, a drawn one for each case; with INGOT_LONG=1
 each case runs on every target.  Ends with 77 where NumPy is not there."""
-import os, random, sys
+import os, random, subprocess, sys, tempfile
 
 import batch                              # ends with 77 where NumPy is not there
 import sweep
@@ -129,10 +129,33 @@ def check(program, case):
     if case.work > BOARD_MOST or sum(a.nbytes for a in case.arrays.values()) + case.right.nbytes > BOARD_BYTES:
         return
     for cpu in BOARDS if LONG else case.draw.sample(BOARDS, len(BOARDS) > 0):
-        code = batch.on_board(program, case.folder, case.model, cpu, case.arrays.get, case.right)[2]
+        code = batch.on_board(program, case.folder, case.model, cpu, case.arrays.get, case.right, "--optimise", case.draw.choice(["speed", "speed", "size"]))[2]
         assert code == 0, f"{cpu}: exit {code}, a number differs"
 
 
+# What a product is on each CPU, where b is as signed as it likes, and where it is not.
+WORDS = [("x86-64-v3", "_mm256_madd_epi16", 0), ("x86-64-v4", "_mm512_madd_epi16", 0), ("armv8-a", "vmull_s16", 0), ("armv8.2-a", "vdotq_s32", 128),
+         ("armv8.2-a", "vmull_s16", 100), ("cortex-m4", "smlad", 0), ("generic", "ivec_mul", 0)]
+if "avx512_vnni" in sweep.flags() and not os.environ.get("INGOT_NATIVE"):
+    WORDS += [("native", "vpdpbusd", 128), ("native", "vpdpwssd", 100)]
+
+
+def check_words(program):
+    """Each CPU multiplies by the instruction that its row names, in a contraction."""
+    for cpu, word, zero in WORDS:
+        with tempfile.TemporaryDirectory() as folder:
+            model = os.path.join(folder, "g.onnxtxt")
+            with open(model, "w") as file:
+                file.write('<ir_version: 8, opset_import: ["" : 17]>\ng (uint8[1,8,9,9] x, uint8 za) => (int32[1,40,9,9] y)\n<uint8[40,8,3,3] w = ["location": "w.bin", '
+                           f'"offset": "0", "length": "2880"], uint8 zb = {{{zero}}}>\n{{\n\ty = ConvInteger <pads = [1, 1, 1, 1]> (x, w, za, zb)\n}}\n')
+            numpy.resize(numpy.arange(256, dtype="u1"), 2880).tofile(os.path.join(folder, "w.bin"))
+            made = os.path.join(folder, "made")
+            batch.firmware.call(program, "build", model, "--cpu", cpu, "--optimise", "speed", "--no-compile", "-o", made)
+            shown = "".join(open(os.path.join(made, file)).read() for file in os.listdir(made) if file.endswith("_kernels.c"))
+            assert word in shown and "convolution_" in shown, f"{cpu}: zero point {zero}: no {word}"
+
+
 if __name__ == "__main__":
+    check_words(sys.argv[1])
     sweep.Case = Case
     sys.exit(sweep.main(check, "have NumPy's numbers"))
