@@ -211,8 +211,11 @@ int64_t definition_terms(const struct definition *definition)
 double definition_work(const struct definition *definition)
 {
 	double rounds = (double)definition_terms(definition);
-	if (definition_is_order(definition))
-		return rounds * (double)definition_elements(definition) / (double)(definition->extents[definition->rank - 1] ? definition->extents[definition->rank - 1] : 1);
+	if (definition_is_order(definition)) {
+		for (int d = 0; d + 1 < definition->rank; d++)
+			rounds *= (double)definition->extents[d];
+		return rounds;
+	}
 	if (!definition_has_places(definition))
 		return rounds * (double)definition_elements(definition);
 	for (int d = 0; d < definition->rank; d++)

@@ -8,8 +8,8 @@ enum { VAR_ROW, VAR_KEY, VAR_AT };
 /* A number of a type as an unsigned one of the same order, or of the opposite. */
 static const char *key_text(struct arena *arena, enum dtype type, enum dtype key, bool down, const char *text)
 {
-	const char *made = type == DTYPE_F32 ? arena_printf(arena, "s_order(%s)", text) : type == DTYPE_F64 ? arena_printf(arena, "d_order(%s)", text)
-		: arena_printf(arena, "(%s)(%s)", dtypes[key].c, text);
+	const char *word = type == DTYPE_F32 ? "s_order" : type == DTYPE_F64 ? "d_order" : arena_printf(arena, "(%s)", dtypes[key].c);
+	const char *made = arena_printf(arena, "%s(%s)", word, text);
 	if (dtypes[type].class == CLASS_INT)
 		made = arena_printf(arena, "%s ^ %s", made, key == DTYPE_U64 ? "0x8000000000000000ull" : "0x80000000u");
 	return down ? arena_printf(arena, "~(%s)", made) : made;

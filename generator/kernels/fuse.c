@@ -318,7 +318,8 @@ static void make_kernels(struct lowered *lowered)
 		}
 		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own, and so has what terms
 		 * find their places in: it is whole when the last of them is there. */
-		bool alone = lowered->target->log || definition_stands_alone(d) || (open && definition_stands_alone(open->root)) || (lowered->target->winograd_apart && (placed(d)->rewrite || (open && placed(open->root)->rewrite)));
+		bool alone = lowered->target->log || definition_stands_alone(d) || (open && definition_stands_alone(open->root))
+			|| (lowered->target->winograd_apart && (placed(d)->rewrite || (open && placed(open->root)->rewrite)));
 		int outer = open && !alone ? shared_outer(lowered->target, open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;

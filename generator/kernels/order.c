@@ -41,7 +41,8 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 		order->positions = scratch_new(lowered, kernel, "positions", DTYPE_I32, kernel->blocks, order->n);
 	}
 	kernel->blocks_of = "rows";
-	kernel->tile = order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept) : arena_printf(lowered->arena, target->lanes_are_threads ? "runs of %d" : "bytes", RUN);
+	kernel->tile = order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept)
+		: target->lanes_are_threads ? arena_printf(lowered->arena, "runs of %d", RUN) : "bytes";
 	kernel->template_name = arena_printf(lowered->arena, "%s/order.jinja", target->family);
 }
 
