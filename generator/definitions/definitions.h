@@ -15,16 +15,18 @@ struct definition;
 
 /* ---- index.c: integers over index variables, kept in one normal form ----
  * An index is constant + sum of factor * atom, atoms distinct and sorted, factors not 0.  An atom is a variable, a
- * quotient or remainder (rounding down) of an index by a positive constant, or a value loaded from a tensor.
+ * quotient or remainder (rounding down) of an index by a positive constant, a value loaded from a tensor, or a symbol times
+ * one variable or 1: a number that the code is given when it runs.
  * Constructors normalise: (i*16 + j) / 16 is i where j < 16; (k/4)*4 + k%4 is k.  So two indices that are equal as far
  * as the rules see are index_equal, and an address is affine in the loop variables wherever it can be. */
-enum atom_kind { ATOM_VAR, ATOM_DIV, ATOM_MOD, ATOM_VALUE };
+enum atom_kind { ATOM_VAR, ATOM_DIV, ATOM_MOD, ATOM_VALUE, ATOM_SYMBOL };
 struct atom {
 	enum atom_kind kind;
 	int var;                          /* VAR: output variables are 0 … rank-1, reduced ones follow */
 	int64_t low, high;                /* its values lie in [low, high] */
-	const struct index *of;           /* DIV, MOD */
-	int64_t by;                       /* DIV, MOD: > 0 */
+	const struct index *of;           /* DIV, MOD; SYMBOL: the variable, or 1 */
+	int64_t by;                       /* DIV, MOD: > 0; SYMBOL: its value, where the code is made: bounds come from it, text does not */
+	int symbol;                       /* SYMBOL: its number */
 	const struct expr *value;         /* VALUE: an integer expression, clamped to [low, high] by who made it */
 };
 struct index_term { int64_t factor; const struct atom *atom; };
@@ -33,6 +35,7 @@ struct index { int64_t constant; int count; struct index_term terms[]; };
 const struct index *index_constant(struct arena *, int64_t);
 const struct index *index_var(struct arena *, int var, int64_t extent);            /* in [0, extent); 0 where extent is 1 */
 const struct index *index_value(struct arena *, const struct expr *, int64_t low, int64_t high);
+const struct index *index_symbol(struct arena *, int symbol, int64_t value, const struct index *of);     /* the symbol times an affine index */
 const struct index *index_add(struct arena *, const struct index *, const struct index *);
 const struct index *index_plus(struct arena *, const struct index *, int64_t);
 const struct index *index_scale(struct arena *, const struct index *, int64_t);

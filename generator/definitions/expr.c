@@ -130,6 +130,8 @@ static const struct index *rewrite_index(const struct rewriting *r, const struct
 			becomes = index_div(r->arena, rewrite_index(&loads, atom->of), atom->by);
 		else if (atom->kind == ATOM_MOD)
 			becomes = index_mod(r->arena, rewrite_index(&loads, atom->of), atom->by);
+		else if (atom->kind == ATOM_SYMBOL)
+			becomes = index_symbol(r->arena, atom->symbol, atom->by, atom->of);
 		else
 			becomes = index_var(r->arena, atom->var, atom->high + 1);
 		sum = index_add(r->arena, sum, index_scale(r->arena, becomes, index->terms[i].factor));

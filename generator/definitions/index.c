@@ -31,6 +31,10 @@ static int compare_atom(const struct atom *a, const struct atom *b)
 		if (a->by != b->by)
 			return a->by < b->by ? -1 : 1;
 		return compare_index(a->of, b->of);
+	case ATOM_SYMBOL:
+		if (a->symbol != b->symbol)
+			return a->symbol < b->symbol ? -1 : 1;
+		return compare_index(a->of, b->of);
 	case ATOM_VALUE:
 		if (expr_equal(a->value, b->value))
 			return 0;
@@ -171,6 +175,21 @@ const struct index *index_plus(struct arena *arena, const struct index *a, int64
 	sum = index_room(arena, a->count);
 	memcpy(sum->terms, a->terms, (size_t)a->count * sizeof *a->terms);
 	sum->constant = a->constant + b;
+	return sum;
+}
+
+/* One atom for each of its terms: so symbols of one variable add up, and a variable that becomes a constant leaves the symbol alone. */
+const struct index *index_symbol(struct arena *arena, int symbol, int64_t value, const struct index *of)
+{
+	const struct index *sum = index_constant(arena, 0);
+	for (int i = -1; i < of->count; i++) {
+		const struct index *one = i < 0 ? index_constant(arena, 1) : index_of_atom(arena, *of->terms[i].atom, 1);
+		int64_t factor = i < 0 ? of->constant : of->terms[i].factor, low, high;
+		index_range(one, &low, &high);
+		if (factor)
+			sum = index_add(arena, sum, index_of_atom(arena, (struct atom){ .kind = ATOM_SYMBOL, .symbol = symbol, .by = value, .of = one,
+				.low = value * (value < 0 ? high : low), .high = value * (value < 0 ? low : high) }, factor));
+	}
 	return sum;
 }
 
@@ -321,6 +340,9 @@ const struct index *index_substitute(struct arena *arena, const struct index *in
 		case ATOM_MOD:
 			becomes = index_mod(arena, index_substitute(arena, atom->of, with), atom->by);
 			break;
+		case ATOM_SYMBOL:
+			becomes = index_symbol(arena, atom->symbol, atom->by, index_substitute(arena, atom->of, with));
+			break;
 		case ATOM_VALUE:
 			becomes = index_value(arena, expr_substitute(arena, atom->value, with), atom->low, atom->high);
 			break;
@@ -338,6 +360,7 @@ int64_t index_evaluate(const struct index *index, const int64_t *vars, int64_t (
 		int64_t x = atom->kind == ATOM_VAR ? vars[atom->var]
 			: atom->kind == ATOM_DIV ? floor_div(index_evaluate(atom->of, vars, value, user), atom->by)
 			: atom->kind == ATOM_MOD ? floor_mod(index_evaluate(atom->of, vars, value, user), atom->by)
+			: atom->kind == ATOM_SYMBOL ? atom->by * index_evaluate(atom->of, vars, value, user)
 			: value(user, atom->value);
 		sum += atom->kind == ATOM_VALUE ? (x < atom->low ? atom->low : x > atom->high ? atom->high : x) * index->terms[i].factor
 			: x * index->terms[i].factor;
@@ -356,6 +379,13 @@ static void print_atom(const struct atom *atom, const char *const *names, struct
 		text_addc(out, '(');
 		index_print(atom->of, names, out);
 		text_printf(out, ")%c%" PRId64, atom->kind == ATOM_DIV ? '/' : '%', atom->by);
+		break;
+	case ATOM_SYMBOL:
+		text_printf(out, "s%d", atom->symbol);
+		if (atom->of->count) {
+			text_addc(out, '*');
+			index_print(atom->of, names, out);
+		}
 		break;
 	case ATOM_VALUE:
 		text_adds(out, "[]");                         /* who prints values substitutes them first: emit/expression.c */

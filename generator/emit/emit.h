@@ -41,6 +41,7 @@ struct printer {
 	int lane;                         /* the variable along which a vector lies; -1: scalars */
 	const char *left;                 /* how many lanes count, a C expression below target->lanes; NULL: all */
 	const char *const *names;         /* of the variables, by number */
+	const char *symbols;              /* the array of long where the symbols' values are; NULL: there are none */
 	const char *(*buffer)(void *user, const struct definition *);          /* name of the pointer to its first element */
 	struct held (*held)(void *user, const struct expr *load);              /* NULL: nothing is held */
 	void *user;
@@ -62,6 +63,7 @@ const char *printer_element(struct printer *, const struct definition *, const s
 
 
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
+const char *emit_kernel_comment(struct emit *, const struct kernel *);
 struct value emit_kernel_value(struct emit *, const struct kernel *);
 /* "mnist_k3_convolution": of the kernel whose code it runs. */
 const char  *emit_symbol(struct emit *, const struct kernel *);
@@ -73,6 +75,9 @@ const char  *emit_buffer(void *kernel, const struct definition *);        /* a p
 /* ---- one file a shape: appends the kernel's functions ---- */
 /* static void NAME(const T *restrict a, …, T *restrict y, long from, long to).  Needs c/loops.jinja and a prelude. */
 void loops_emit(struct emit *, const struct kernel *, struct text *out);
+/* Of loops_symbolic: a static function of its buffers, the numbers, the symbols' values, and its blocks. */
+struct loops;
+void loops_emit_symbolic(struct emit *, struct loops *, const char *name, const char *comment, struct text *out);
 void contraction_emit(struct emit *, const struct kernel *, struct text *out);
 void winograd_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/winograd.jinja, without the kernel and what it calls: sizes, addresses, tile. */

@@ -51,6 +51,10 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 		return (struct printed){ arena_printf(arena, "(long)i_clamp(%s, %" PRId64 "ll, %" PRId64 "ll)", text, atom->low, atom->high),
 			LEVEL_CAST };
 	}
+	if (atom->kind == ATOM_SYMBOL)
+		return atom->of->count ? (struct printed){ arena_printf(arena, "%s[%d] * %s", printer->symbols, atom->symbol,
+			wrap(printer, print_long(printer, atom->of), LEVEL_CAST)), LEVEL_MULTIPLY }
+			: (struct printed){ arena_printf(arena, "%s[%d]", printer->symbols, atom->symbol), LEVEL_PRIMARY };
 	int64_t low, high;
 	index_range(atom->of, &low, &high);
 	if (low >= 0)

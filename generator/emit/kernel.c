@@ -41,7 +41,7 @@ static void add_shape(struct text *out, const struct definition *d)
 	text_addc(out, ']');
 }
 
-static const char *comment_of(struct emit *emit, const struct kernel *kernel)
+const char *emit_kernel_comment(struct emit *emit, const struct kernel *kernel)
 {
 	struct text text;
 	text_init(&text, emit->build);
@@ -102,7 +102,7 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 	value_dict_set(value, "number", value_int(kernel->number));
 	value_dict_set(value, "inner", value_bool(kernel->inner));
 	value_dict_set(value, "params", value_copy(emit->arena, params.at, params.count));
-	value_dict_set(value, "comment", value_string(comment_of(emit, kernel)));
+	value_dict_set(value, "comment", value_string(emit_kernel_comment(emit, kernel)));
 	text_release(&params);
 	return value;
 }

@@ -141,7 +141,7 @@ static size_t emit_line(struct emitting *e, const struct block *block, size_t i,
 	for (; end < block->count && is_leaf(block->at[end]) && block->at[end]->lane == first->lane && block->at[end]->left == first->left; end++)
 		push(e->arena, &roots, block->at[end]->value);
 	e->printer.lane = first->lane;
-	e->printer.left = first->left ? arena_printf(e->arena, "%d", first->left) : NULL;
+	e->printer.left = first->some ? printer_index(&e->printer, first->some) : first->left ? arena_printf(e->arena, "%d", first->left) : NULL;
 	printer_share(&e->printer, roots.at, roots.count);
 	for (; i < end; i++)
 		emit_leaf(e, block->at[i], list);
@@ -191,7 +191,7 @@ static void emit_stmt(struct emitting *e, const struct block *block, size_t i, s
 	case STMT_FOR:
 		made = entry(e, list, stmt->role == ROLE_BLOCKS ? "blocks" : "for");
 		put(made, "name", e->names[stmt->var]);
-		value_dict_set(made, "extent", value_int(stmt->extent));
+		value_dict_set(made, "extent", stmt->count ? value_string(printer_index(&e->printer, stmt->count)) : value_int(stmt->extent));
 		value_dict_set(made, "step", value_int(stmt->step));
 		value_dict_set(made, "body", emit_block(e, &stmt->body));
 		break;
@@ -265,31 +265,54 @@ static struct value unused_of(struct emitting *e)
 	return unused;
 }
 
+static void print_function(struct emit *emit, struct loops *loops, struct value function, struct text *out)
+{
+	struct arena *arena = loops->arena;
+	struct emitting e = { .loops = loops, .arena = arena, .names = new_array(arena, const char *, loops->vars.count + 1),
+		.changes = new_array(arena, bool, loops->cells.count + 1), .common = new_array(arena, bool, loops->cells.count + 1) };
+	for (size_t i = 0; i < loops->vars.count; i++)
+		e.names[i] = loops->vars.at[i].name;
+	note_changes(&e, &loops->body);
+	note_common(&e, &loops->body);
+	e.printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = e.names, .symbols = "symbols", .buffer = name_of_buffer,
+		.held = held_by_cell, .user = &e };
+	struct value globals = value_dict(arena);
+	value_dict_set(globals, "kernel", function);
+	value_dict_set(globals, "target", emit_target_value(emit));
+	value_dict_set(globals, "logger", value_string(arena_printf(arena, "%s_log_line", emit->name)));
+	value_dict_set(globals, "unused", unused_of(&e));
+	value_dict_set(globals, "body", emit_block(&e, &loops->body));
+	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {
+		arena_release(arena);
+		fail(emit->build, EXIT_LIMIT, loops->kernel->root->name, "its rows take %lld bytes of scratch; %s has %lld", (long long)e.scratch, emit->target->name,
+			(long long)emit->target->scratch_bytes);
+	}
+	template_render(emit->templates, loops->kernel->template_name, globals, out);
+}
+
 void loops_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	struct arena arena;
 	arena_init(&arena, emit->build);
 	struct loops *loops = loops_lower(emit->build, &arena, emit->target, kernel);
 	loops_name(loops);
-	struct emitting e = { .loops = loops, .arena = &arena, .names = new_array(&arena, const char *, loops->vars.count + 1),
-		.changes = new_array(&arena, bool, loops->cells.count + 1), .common = new_array(&arena, bool, loops->cells.count + 1) };
-	for (size_t i = 0; i < loops->vars.count; i++)
-		e.names[i] = loops->vars.at[i].name;
-	note_changes(&e, &loops->body);
-	note_common(&e, &loops->body);
-	e.printer = (struct printer){ .arena = &arena, .target = emit->target, .lane = -1, .names = e.names, .buffer = name_of_buffer,
-		.held = held_by_cell, .user = &e };
-	struct value globals = value_dict(&arena);
-	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
-	value_dict_set(globals, "target", emit_target_value(emit));
-	value_dict_set(globals, "logger", value_string(arena_printf(&arena, "%s_log_line", emit->name)));
-	value_dict_set(globals, "unused", unused_of(&e));
-	value_dict_set(globals, "body", emit_block(&e, &loops->body));
-	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {
-		arena_release(&arena);
-		fail(emit->build, EXIT_LIMIT, kernel->root->name, "its rows take %lld bytes of scratch; %s has %lld", (long long)e.scratch, emit->target->name,
-			(long long)emit->target->scratch_bytes);
-	}
-	template_render(emit->templates, kernel->template_name, globals, out);
+	print_function(emit, loops, emit_kernel_value(emit, kernel), out);
 	arena_release(&arena);
+}
+
+void loops_emit_symbolic(struct emit *emit, struct loops *loops, const char *name, const char *comment, struct text *out)
+{
+	struct arena *arena = loops->arena;
+	struct value function = value_dict(arena);
+	const char *params = "";
+	for (size_t c = 0; c < loops->cells.count; c++) {
+		const struct cell *cell = loops->cells.at[c];
+		if (cell->kind == CELL_BUFFER)
+			params = arena_printf(arena, "%s%sfloat *restrict %s, ", params, cell->written ? "" : "const ", cell->of.name);
+	}
+	put(function, "name", name);
+	put(function, "params", arena_printf(arena, "%sconst long *restrict symbols", params));
+	put(function, "comment", comment);
+	value_dict_set(function, "inner", value_bool(true));
+	print_function(emit, loops, function, out);
 }

@@ -68,8 +68,10 @@ bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, stru
 struct ending { bool relu; const struct expr *add; };
 bool blocks_ending(const struct expr *value, const struct definition *root, struct ending *out);
 
-/* ---- loops.c, window.c, contraction.c, winograd.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
+/* ---- loops.c, window.c, contraction.c, winograd.c, cast.c: a kernel's function; false where there is no such form (`why` says what is missing) ---- */
 struct jit_kernel { struct value value; int64_t scratch; };
+bool jit_cast(struct blocks *, struct emit *, struct jit_kernel *);
+const char *jit_cast_name(struct arena *, const char *key);      /* of the entry that a key has, where the menu has one */
 bool jit_loops(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_window(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_winograd(struct blocks *, struct emit *, struct jit_kernel *);

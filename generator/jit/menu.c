@@ -1,7 +1,7 @@
 /* menu.c: tables/scalars.h and a target's registers -> the C source of its menu, printed from templates/c/jit_menu.jinja. */
 #include "jit/jit.h"
 #include "base/embedded.h"
-#include <ctype.h>
+#include "pipeline.h"
 #include <stdlib.h>
 
 bool jit_tile_fits(const struct target *target, int rows, int vecs)
@@ -57,25 +57,97 @@ static const char *menu_identifier(struct arena *arena, const char *cpu)
 	return arena_printf(arena, "jit_menu_%s", emit_name(arena, cpu));
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+/* ---- entries that ingot casts itself: the graphs of templates/onnx/menu ---- */
+struct casting { struct emit *emit; struct text *out; VECTOR(const char *) keys; };
 
-/* The functions that the printed text defines: what stands between "MENU " and its type, and the parenthesis. */
-static struct value entries_value(struct arena *arena, const char *text)
+static void add_cast(struct casting *c, const struct kernel *kernel)
 {
-	VECTOR(const char *) names = { 0 };
+	struct arena *arena = c->emit->arena;
+	struct loops *loops = kernel->shape == SHAPE_LOOPS ? loops_symbolic(c->emit->build, arena, c->emit->target, kernel) : NULL;
+	if (!loops)
+		return;
+	for (size_t i = 0; i < c->keys.count; i++)
+		if (!strcmp(c->keys.at[i], loops->symbols->key))
+			return;
+	push(arena, &c->keys, loops->symbols->key);
+	const char *name = jit_cast_name(arena, loops->symbols->key);
+	struct value values = value_dict(arena), buffers = value_list(arena);
+	for (size_t i = 0; i <= kernel->params.count; i++)
+		value_list_add(buffers, value_int((int64_t)i));
+	value_dict_set(values, "name", value_string(name));
+	value_dict_set(values, "buffers", buffers);
+	loops_emit_symbolic(c->emit, loops, arena_printf(arena, "cast%s", name), emit_kernel_comment(c->emit, kernel), c->out);
+	template_render(c->emit->templates, "c/jit_entry.jinja", values, c->out);
+}
+
+/* A line "# NAME=1,2 OTHER=3,4" of the file: the graph for each choice of these sizes. */
+static void add_sizes(struct casting *c, const struct embedded_file *file, const char *line, const char *end, struct options *options)
+{
+	struct arena *arena = c->emit->arena;
+	while (line < end && *line == ' ')
+		line++;
+	const char *equals = memchr(line, '=', (size_t)(end - line));
+	if (!equals) {
+		struct model *model = model_read_memory(c->emit->build, options, file->at, file->bytes);
+		model_prepare(model);
+		model_define(model);
+		model_lower(model);
+		for (size_t k = 0; k < model->lowered->kernels.count; k++)
+			add_cast(c, model->lowered->kernels.at[k]);
+		return;
+	}
+	const char *at = equals + 1, *rest = at;
+	while (rest < end && *rest != ' ')
+		rest++;
+	while (at < rest) {
+		const char *comma = memchr(at, ',', (size_t)(rest - at)), *stop = comma ? comma : rest;
+		push(arena, &options->dims, binding_parse(c->emit->build, arena_printf(arena, "%.*s=%.*s", (int)(equals - line), line, (int)(stop - at), at)));
+		add_sizes(c, file, rest, end, options);
+		options->dims.count--;
+		at = stop + 1;
+	}
+}
+
+static void add_casts(struct casting *c)
+{
+	static const char folder[] = "onnx/menu/";
+	for (size_t f = 0; f < embedded_count; f++) {
+		const struct embedded_file *file = &embedded_files[f];
+		if (strncmp(file->name, folder, strlen(folder)))
+			continue;
+		for (const char *line = (const char *)file->at, *end; *line == '#'; line = end + 1) {
+			struct options options = { .model = file->name, .target = c->emit->target, .threads = 1 };
+			end = strchr(line, '\n');
+			add_sizes(c, file, line + 1, end, &options);
+		}
+	}
+}
+
+/* ---- the table ---- */
+struct row { const char *name, *function; };
+static int by_name(const void *a, const void *b) { return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name); }
+
+/* The functions that the printed text defines: what stands between "MENU " and its type, and the parenthesis.  What ingot cast stands there by its
+ * key too: where a key is found, it is the very code. */
+static struct value entries_value(struct arena *arena, const char *text, const struct casting *c)
+{
+	VECTOR(struct row) rows = { 0 };
 	struct value entries = value_list(arena);
 	for (const char *p = text; (p = strstr(p, "\nMENU ")); ) {
 		const char *end = strchr(p, '('), *start = end;
 		while (start[-1] != ' ')
 			start--;
-		push(arena, &names, arena_copy(arena, start, (size_t)(end - start)));
+		const char *name = arena_copy(arena, start, (size_t)(end - start));
+		push(arena, &rows, (struct row){ name, name });
 		p = end;
 	}
-	qsort(names.at, names.count, sizeof *names.at, by_name);
-	for (size_t i = 0; i < names.count; i++) {
+	for (size_t i = 0; i < c->keys.count; i++)
+		push(arena, &rows, (struct row){ c->keys.at[i], jit_cast_name(arena, c->keys.at[i]) });
+	qsort(rows.at, rows.count, sizeof *rows.at, by_name);
+	for (size_t i = 0; i < rows.count; i++) {
 		struct value entry = value_dict(arena);
-		value_dict_set(entry, "name", value_string(names.at[i]));
-		value_dict_set(entry, "function", value_string(names.at[i]));
+		value_dict_set(entry, "name", value_string(rows.at[i].name));
+		value_dict_set(entry, "function", value_string(rows.at[i].function));
 		value_list_add(entries, entry);
 	}
 	return entries;
@@ -88,6 +160,7 @@ void jit_menu_print(struct build *build, const struct target *target, struct tex
 	struct emit emit = { .build = build, .arena = arena, .target = target, .name = "menu" };
 	struct value globals = value_dict(arena);
 	struct text body;
+	struct casting casting = { .emit = &emit, .out = &body };
 	emit.templates = environment_new(build, arena, &template_settings_kernels, load_embedded, &places);
 	value_dict_set(globals, "target", emit_target_value(&emit));
 	value_dict_set(globals, "tiles", tiles_value(arena, target));
@@ -95,8 +168,9 @@ void jit_menu_print(struct build *build, const struct target *target, struct tex
 	value_dict_set(globals, "ways", ways_value(arena));
 	text_init(&body, build);
 	template_render(emit.templates, "c/jit_menu.jinja", globals, &body);
+	add_casts(&casting);
 	value_dict_set(globals, "identifier", value_string(menu_identifier(arena, target->name)));
-	value_dict_set(globals, "entries", entries_value(arena, body.at));
+	value_dict_set(globals, "entries", entries_value(arena, body.at, &casting));
 	emit_prelude(&emit, body.at, body.count, out);
 	text_add(out, body.at, body.count);
 	template_render(emit.templates, "c/jit_table.jinja", globals, out);

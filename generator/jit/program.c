@@ -76,10 +76,10 @@ static struct value constants_of(struct blocks *b)
 
 /* What a shape is made of, the first that can; chains are of their steps. */
 struct form { bool (*make)(struct blocks *, struct emit *, struct jit_kernel *); const char *template; };
-static const struct form forms[SHAPE_COUNT][3] = {
+static const struct form forms[SHAPE_COUNT][4] = {
 	[SHAPE_CONTRACTION] = { { jit_contraction, "c/jit_contraction.jinja" } },
 	[SHAPE_WINOGRAD] = { { jit_winograd, "c/jit_winograd.jinja" } },
-	[SHAPE_LOOPS] = { { jit_window, "c/jit_window.jinja" }, { jit_loops, "c/jit_kernel.jinja" } },
+	[SHAPE_LOOPS] = { { jit_cast, "c/jit_cast.jinja" }, { jit_window, "c/jit_window.jinja" }, { jit_loops, "c/jit_kernel.jinja" } },
 };
 
 /* The kernel's function made of calls of the menu, after `below` floats of scratch that somebody else holds.  False: it has no such form. */

@@ -78,6 +78,7 @@ static const struct index *flatten_index(struct building *b, const struct index 
 		const struct index *becomes = atom->kind == ATOM_VALUE ? index_value(arena, flatten(b, atom->value), atom->low, atom->high)
 			: atom->kind == ATOM_DIV ? index_div(arena, flatten_index(b, atom->of), atom->by)
 			: atom->kind == ATOM_MOD ? index_mod(arena, flatten_index(b, atom->of), atom->by)
+			: atom->kind == ATOM_SYMBOL ? index_symbol(arena, atom->symbol, atom->by, flatten_index(b, atom->of))
 			: index_var(arena, atom->var, atom->high + 1);
 		sum = index_add(arena, sum, index_scale(arena, becomes, index->terms[i].factor));
 	}

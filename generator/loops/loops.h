@@ -63,6 +63,7 @@ struct stmt {
 	enum stmt_kind kind;
 	int var;
 	int64_t extent, step;
+	const struct index *count;        /* FOR: the extent as text has it, where it is a symbol; NULL: it is that number */
 	enum role role;
 	bool together;                    /* FOR of ROLE_MAP: all its rounds run side by side in the end */
 	struct cell *sums[SUMS_MAX];      /* FOR of ROLE_LANES: scalar registers that the loop makes and body sets */
@@ -76,6 +77,7 @@ struct stmt {
 	const struct expr *value;
 	bool declare;                     /* SET: the register begins here */
 	int lane, left;                   /* SET, STORE: vector along variable `lane` (-1: scalar), of which `left` lanes count (0: all) */
+	const struct index *some;         /* SET, STORE: `left` as text has it, where it is a symbol; NULL: it is that number */
 	bool keep;                        /* SET: lanes past `left` stay as they were */
 	int64_t square;                   /* STORE to a buffer of a load from another: stands for as many neighbours as a vector has lanes, one round after the other,
 	                                   * `square` elements apart where they are stored, 1 where they are loaded; 0: for itself */
@@ -94,10 +96,22 @@ struct loops {
 	int beside, beside_var;           /* rows of a block that run side by side, and their variable; 1 or less: one row at a time */
 	const char *blocks_of;            /* "b": what a block is, for comments */
 	const char *tile;                 /* what unroll.c and vectorise.c did, for comments */
+	struct symbols *symbols;          /* symbols.c; NULL: every number stands as it is */
 };
 
 /* Kernel -> statements, all passes.  The kernel's params must stand. */
 struct loops *loops_lower(struct build *, struct arena *, const struct target *, const struct kernel *);
+
+/* ---- symbols.c: code for layers of any size ----
+ * The same statements where what is this layer's alone is a symbol: strides, extents, lanes that are left, numbers.  What is left is a text, the key:
+ * kernels of one key run one code, and the values of its symbols are all that they differ in. */
+struct symbols {
+	VECTOR(int64_t) values;           /* of the symbols */
+	VECTOR(double) numbers;           /* what a buffer behind the kernel's own holds */
+	const char *key;                  /* one line */
+};
+/* NULL where the kernel is no such one: not float throughout, or it computes addresses from values. */
+struct loops *loops_symbolic(struct build *, struct arena *, const struct target *, const struct kernel *);
 
 /* Sets blocks, blocks_of and tile of a SHAPE_LOOPS kernel whose params stand. */
 void loops_finish(struct lowered *, struct kernel *);
@@ -111,6 +125,7 @@ void loops_check(const struct loops *);                        /* check.c: asser
 bool loops_are_split(const struct loops *);
 
 /* ---- passes, in this order ---- */
+void loops_pass(struct loops *);                               /* lower.c: all of them */
 struct loops *loops_build(struct build *, struct arena *, const struct target *, const struct kernel *);
 void loops_unroll(struct loops *);
 void loops_split(struct loops *);

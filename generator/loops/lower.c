@@ -1,7 +1,7 @@
 /* lower.c: kernel -> statements, through all passes. */
 #include "loops/loops.h"
 
-struct loops *loops_lower(struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
+void loops_pass(struct loops *loops)
 {
 	static void (*const passes[])(struct loops *) = {
 		loops_unroll,             /* before split: a window's selects are decided tap by tap */
@@ -11,13 +11,18 @@ struct loops *loops_lower(struct build *build, struct arena *arena, const struct
 		loops_vectorise,
 		loops_tile,               /* last: neighbours of whole vectors */
 	};
-	struct loops *loops = loops_build(build, arena, target, kernel);
 	for (size_t i = 0; i < COUNT(passes); i++) {
-		if (build->check)
+		if (loops->build->check)
 			loops_check(loops);
 		passes[i](loops);
 	}
 	loops_check(loops);
+}
+
+struct loops *loops_lower(struct build *build, struct arena *arena, const struct target *target, const struct kernel *kernel)
+{
+	struct loops *loops = loops_build(build, arena, target, kernel);
+	loops_pass(loops);
 	return loops;
 }
 

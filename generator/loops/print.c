@@ -60,8 +60,12 @@ static void show_lanes(struct showing *s, const struct stmt *stmt)
 {
 	if (stmt->lane < 0)
 		return;
-	int64_t lanes = stmt->left ? stmt->left : s->loops->target->lanes;
-	text_printf(s->out, "    along %s, %" PRId64 "%s", s->names[stmt->lane], lanes, stmt->keep ? ", others kept" : "");
+	text_printf(s->out, "    along %s, ", s->names[stmt->lane]);
+	if (stmt->some)
+		show_index(s, stmt->some);
+	else
+		text_printf(s->out, "%d", stmt->left ? stmt->left : s->loops->target->lanes);
+	text_adds(s->out, stmt->keep ? ", others kept" : "");
 }
 
 static void show(struct showing *s, const struct stmt *stmt, int depth)
@@ -71,7 +75,11 @@ static void show(struct showing *s, const struct stmt *stmt, int depth)
 	text_printf(out, "%*s", depth * 2, "");
 	switch (stmt->kind) {
 	case STMT_FOR:
-		text_printf(out, "for %s < %" PRId64, s->names[stmt->var], stmt->extent);
+		text_printf(out, "for %s < ", s->names[stmt->var]);
+		if (stmt->count)
+			show_index(s, stmt->count);
+		else
+			text_printf(out, "%" PRId64, stmt->extent);
 		if (stmt->step != 1)
 			text_printf(out, " by %" PRId64, stmt->step);
 		text_printf(out, "    %s", roles[stmt->role]);
