@@ -1,5 +1,5 @@
-/* symbols.c: kernel -> statements of any size.  Right behind the build, each stride and offset of a buffer and each number becomes a symbol; the passes
- * decide by its value; then extents and lanes that are left become symbols too.  What the passes decided stands in the key. */
+/* symbols.c: kernel -> statements of any size.  Right behind the build, each stride and offset of a buffer and each number becomes a symbol;
+ * the passes decide by its value; then extents and lanes that are left become symbols too.  What the passes decided stands in the key. */
 #include "loops/loops.h"
 #include <inttypes.h>
 #include <math.h>

@@ -103,11 +103,33 @@ static void steps_agree_with_plain_arithmetic(void **state)
 			}
 }
 
+/* A symbol stands in text as itself; bounds and values are those of its value. */
+static void symbols_follow_their_variables(void **state)
+{
+	(void)state;
+	const struct index *i = index_var(A, 0, 8), *row = index_symbol(A, 3, 100, index_plus(A, index_scale(A, i, 2), 5)), *with[MAX_VARS] = { 0 };
+	int64_t low, high, v[MAX_VARS] = { 7 };
+	assert_string_equal(text_of(row), "5*(s3) + 2*(s3*i)");
+	index_range(row, &low, &high);
+	assert_int_equal(low, 500);
+	assert_int_equal(high, 1900);
+	assert_int_equal(index_evaluate(row, v, NULL, NULL), 1900);
+	assert_int_equal(index_factor(row, 0), 0);
+	assert_true(index_uses(row, 0) && index_bends(row, 0) && !index_is_affine(row));
+	with[0] = index_constant(A, 1);
+	assert_string_equal(text_of(index_substitute(A, row, with)), "7*(s3)");
+	with[0] = index_plus(A, i, -5);
+	assert_string_equal(text_of(index_substitute(A, row, with)), "-5*(s3) + 2*(s3*i)");
+	assert_true(index_equal(index_add(A, row, index_scale(A, row, -1)), index_constant(A, 0)));
+	assert_false(index_equal(row, index_symbol(A, 4, 100, index_plus(A, index_scale(A, i, 2), 5))));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reshape_of_parts_is_one_variable), cmocka_unit_test(merged_variables_come_apart),
 		cmocka_unit_test(steps_agree_with_plain_arithmetic), cmocka_unit_test(random_trees_keep_their_value),
+		cmocka_unit_test(symbols_follow_their_variables),
 	};
 	build_init(&build);
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
