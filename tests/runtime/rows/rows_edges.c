@@ -612,6 +612,104 @@ static void b17_more(struct trial *t)
 	FAILS(INGOT_STALE, ingot_routine_run(sum, NULL));
 }
 
+/* ---- cancelling: what waits for nobody any more ends, and others go on waiting ---- */
+
+static int count_one(void *argument) { atomic_fetch_add((_Atomic int *)argument, 1); return 0; }
+
+static void c8_waiters(struct trial *t)
+{
+	struct ingot_stream first = other_stream(t), second = other_stream(t);
+	struct ingot_event promise, a, b, queued[3];
+	_Atomic int count = 0;
+	bool done = false;
+	struct ingot_task task = { .run = count_one, .argument = &count, .waits = &promise, .wait_count = 1 };
+	OK(ingot_event_open(t->runtime, &promise));
+	if (t->in_place) {
+		FAILS(INGOT_WOULD_BLOCK, ingot_task_submit(first, &task, &a));
+		return;
+	}
+	OK(ingot_task_submit(first, &task, &a));
+	OK(ingot_task_submit(second, &task, &b));
+	OK(ingot_event_cancel(b));
+	FAILS(INGOT_CANCELLED, ingot_event_sync(b));          /* at once, though nobody signalled */
+	OK(ingot_event_done(a, &done));
+	CHECK(!done && count == 0);
+	OK(ingot_event_signal(promise));
+	OK(ingot_event_sync(a));
+	CHECK(count == 1);
+	/* The stream's queue, all of what has not begun; and no failure of it. */
+	struct gate gate = { 0 };
+	gate_hold(t, &gate, first);
+	for (int i = 0; i < 3; i++)
+		OK(ingot_task_submit(first, &(struct ingot_task){ .run = count_one, .argument = &count }, queued + i));
+	OK(ingot_stream_cancel(first));
+	gate_open(&gate);
+	for (int i = 0; i < 3; i++)
+		FAILS(INGOT_CANCELLED, ingot_event_sync(queued[i]));
+	OK(ingot_stream_await(first));
+	CHECK(count == 1);
+}
+
+/* Steps that copy and clear, and a node that asks for more than the device's own alignment. */
+static void h16_moves(struct trial *t)
+{
+	static const struct ingot_module_dim dims[] = { { 4, -1 } };
+	static const struct ingot_module_node nodes[] = {
+	        {.name = "a", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_HOSTED},
+	        {.name = "b", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1, .align = 1 << 16},
+	        {.name = "c", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1}};
+	static const uint32_t in[] = { 0 }, out[] = { 1, 2 }, after[] = { 0 }, behind[] = { 1 };
+	static const struct ingot_module_argument arguments[] = {
+	        { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 2, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 1, 0 } };
+	static const struct ingot_module_step steps[] = {
+	        {.kind = INGOT_STEP_COPY, .first_argument = 0, .argument_count = 2, .bytes = 16},
+	        {.kind = INGOT_STEP_COPY, .lane = 1, .first_argument = 2, .argument_count = 2, .bytes = 12, .after = after, .after_count = 1},
+	        {.kind = INGOT_STEP_WAIT, .lane = 0, .after = behind, .after_count = 1},
+	        {.kind = INGOT_STEP_CLEAR, .first_argument = 4, .argument_count = 1, .bytes = 8}};
+	static const struct ingot_module_routine routine = {.name = "moves", .inputs = in, .input_count = 1, .outputs = out, .output_count = 2,
+	                                                    .arguments = arguments, .argument_count = 5, .merge_input = -1, .steps = steps,
+	                                                    .step_count = 4, .lane_count = 2};
+	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "moves", .nodes = nodes, .node_count = 3, .routines = &routine,
+	                                           .routine_count = 1};
+	struct ingot_library library;
+	struct ingot_routine moves;
+	struct ingot_context linked;
+	struct ingot_node a, b, c;
+	float in_values[4] = { 1, 2, 3, 4 }, got[4];
+	void *address;
+	OK(ingot_library_load(t->runtime, &module, NULL, &library));
+	OK(ingot_link(t->context, library, "moves", &moves));
+	OK(ingot_routine_context(moves, &linked));
+	OK(ingot_library_node(library, "a", &a));
+	OK(ingot_library_node(library, "b", &b));
+	OK(ingot_library_node(library, "c", &c));
+	for (int run = 0; run < 3; run++) {
+		in_values[0] = (float)run + 1;
+		write_f32(linked, a, in_values, 4);
+		OK(ingot_routine_run(moves, NULL));
+		read_f32(linked, b, got, 4);
+		CHECK(got[0] == 0 && got[1] == 0 && got[2] == 3 && got[3] == 4);
+		read_f32(linked, c, got, 4);
+		CHECK(got[0] == (float)run + 1 && got[2] == 3 && got[3] == 0);
+	}
+	if (t->host_memory) {
+		OK(ingot_context_address(linked, b, &address));
+		CHECK((uintptr_t)address % (1 << 16) == 0);
+	}
+	/* What only the device had comes to the host when that is closed, with automatic transfers. */
+	t->options.automatic_transfers = true;
+	trial_reopen(t);
+	double value = 0;
+	a = node_f32(t, "kept", 4);
+	OK(ingot_node_host_create(a));
+	OK(ingot_context_place(t->context, &a, 1));
+	write_f32(t->context, a, in_values, 4);
+	OK(ingot_device_close(t->device));
+	OK(ingot_node_get(a, (int64_t[]){ 3 }, 1, &value));
+	CHECK(value == 4);
+	OK(ingot_device_get(t->runtime, t->device_name, 0, &t->device));
+}
+
 /* ---- element types at their ends ---- */
 
 static void h19_ends(struct trial *t)
@@ -706,6 +804,8 @@ const struct row rows_edges[] = {
 	{ "H14", "INGOT_MISMATCH", "devices_refused", h14_devices, NULL, NULL },
 	{ "C8", "INGOT_DEPENDENCY", "what_was_not_run_wrote_nothing", c8_befores, NULL, NULL },
 	{ "B17", "struct ingot_call.slots", "more_than_fits_the_call", b17_more, NULL, NULL },
+	{ "C8", "ingot_stream_cancel", "waiters_cancelled", c8_waiters, NULL, NULL },
+	{ "H16", "INGOT_STEP_COPY", "steps_that_move", h16_moves, NULL, NULL },
 	{ "H19", "ingot_dtype_set", "ends_of_types", h19_ends, NULL, NULL },
 	{ "B7", "ingot_plan_check", "plans_refused", b7_refused, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },

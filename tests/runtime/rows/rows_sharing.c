@@ -310,6 +310,7 @@ static void e9(struct trial *t)
 		OK(ingot_hazard_entries(t->device, &entries));
 		CHECK(entries <= 110);                        /* what is in flight, and never the whole past */
 	}
+	OK(ingot_device_sync(t->device));                     /* writes `got` */
 }
 
 static void e10(struct trial *t)

@@ -349,6 +349,7 @@ static void d8(struct trial *t)
 	OK(ingot_write(beside, grad, values, sizeof values, NULL));
 	OK(ingot_merge_buffer(t->stream, &state, &update));
 	CHECK(!state.filled && !state.streaming && !update.runtime);
+	OK(ingot_device_sync(t->device));                     /* reads `values` */
 }
 
 static void d9(struct trial *t)

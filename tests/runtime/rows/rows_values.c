@@ -276,8 +276,8 @@ static void f25(struct trial *t)
 	OK(ingot_node_host(a, &data, &bytes));
 	gate_hold(t, &second, t->stream);
 	OK(ingot_write(there, a, one, 16, NULL));
-	one[0] = 7;
-	OK(ingot_write(t->context, a, one, 16, NULL));
+	float seven[4] = { 7 };
+	OK(ingot_write(t->context, a, seven, 16, NULL));
 	CHECK(*(volatile float *)data == 2);
 	thread = gate_open_soon(&second);
 	OK(ingot_node_read(a));
@@ -293,7 +293,7 @@ static void f25(struct trial *t)
 	OK(ingot_node_host_create(a));
 	OK(ingot_node_host(a, &data, &bytes));
 	OK(ingot_context_place(t->context, &a, 1));
-	write_f32(t->context, a, one, 4);
+	write_f32(t->context, a, seven, 4);
 	gate_hold(t, &third, t->stream);
 	OK(ingot_to_host(t->context, a, NULL, NULL));
 	thread = gate_open_soon(&third);
