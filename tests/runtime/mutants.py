@@ -326,7 +326,7 @@ def choose(tests):
         for device in ("", "sync", "mock", "multicore", "lazy"):
             of = sorted(t for t in tests if t[1][0] == program and (device in t[1]) == bool(device) and (device or len(t[1]) == 1))
             most = MOST.get(device, 1)
-            chosen += of[:most] if program != "runtime-misuse" else of[::max(1, len(of) // (most // 2))]
+            chosen += of[:most] if program != "runtime-misuse" else of[::max(1, 2 * len(of) // max(2, most))]
     return chosen
 
 

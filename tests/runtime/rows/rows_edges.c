@@ -628,6 +628,18 @@ static void c8_waiters(struct trial *t)
 		FAILS(INGOT_WOULD_BLOCK, ingot_task_submit(first, &task, &a));
 		return;
 	}
+	/* The one that waited first, and the one that waited last. */
+	struct ingot_event kept, c;
+	struct ingot_stream third = other_stream(t);
+	OK(ingot_task_submit(third, &task, &c));
+	OK(ingot_task_submit(first, &task, &kept));
+	OK(ingot_event_cancel(c));
+	FAILS(INGOT_CANCELLED, ingot_event_sync(c));
+	OK(ingot_event_signal(promise));
+	OK(ingot_event_sync(kept));
+	CHECK(count == 1);
+	count = 0;
+	OK(ingot_event_open(t->runtime, &promise));
 	OK(ingot_task_submit(first, &task, &a));
 	OK(ingot_task_submit(second, &task, &b));
 	OK(ingot_event_cancel(b));
