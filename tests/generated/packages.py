@@ -134,7 +134,7 @@ def bits(scratch):
                 assert options or not joins, "%s: one thread asked for, parallel-for called" % name
                 needed = {line.split()[1] for line in call(["nm", "-u", manifest["library"]], cwd=folder).splitlines() if line.startswith(" ")}
                 own = {one for one in needed if one.startswith(name + "_")}
-                foreign = needed - own - {"memcpy", "memset", "_GLOBAL_OFFSET_TABLE_", "__cpu_model"}      # the last: what libgcc knows of the CPU
+                foreign = needed - own - {"memcpy", "memset", "_GLOBAL_OFFSET_TABLE_", "__cpu_model", "__cpu_features2"}      # the last two: what libgcc knows of the CPU
                 assert not foreign, "%s %s needs %s" % (name, cpu, foreign)
                 fallback = os.path.join(folder, name + "_weights.c")
                 if os.path.exists(fallback) and not options:

@@ -23,7 +23,7 @@ ENVIRONMENT, SKIPPED = 5, 77
 
 def inputs_of(text, data, folder):
     """Options of `ingot run` for the inputs that the comments of a file give."""
-    signature = re.search(r"\w+ \((.*?)\) =>", text, re.S).group(1)
+    signature = re.search(r"^\w+ \((.*?)\) =>", text, re.M | re.S).group(1)
     for type, dims, name in re.findall(r"(\w+)(?:\[([\d,]*)\])? (\w+)", signature):
         number = float if "float" in type or type == "double" else int
         array = numpy.array([number(x) for x in data[name].split()], dtype="f8" if number is float else "u8" if type == "uint64" else "i8")

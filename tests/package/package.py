@@ -137,7 +137,7 @@ def fetch(folder):
     commands = {}                                         # of one file of each target
     for one in json.load(open(folder + "/without/compile_commands.json")):
         if one["file"].endswith("/runtime_files.c"):      # to make it would compile nearly all of ingot; this is what it includes
-            write(one["file"], '#include "emit/embedded.h"\n')
+            write(one["file"], '#include "base/embedded.h"\n')
         if os.path.exists(one["file"]):
             commands[re.search(r"CMakeFiles/([\w-]+)\.dir/", one["command"]).group(1)] = one
     expect("FetchContent: a stand-in is there instead", commands["libingot-shared"]["file"].endswith("tcc_absent.c"), commands["libingot-shared"])
