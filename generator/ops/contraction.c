@@ -25,9 +25,7 @@ static const struct expr *factor(struct definer *definer, const struct expr *ele
 }
 
 /* ---- Conv ---- */
-struct convolution { struct window window; int64_t group; };
-
-static void convolution_of(const struct node *node, struct convolution *conv)
+void convolution_of(const struct node *node, struct convolution *conv)
 {
 	const struct tensor *x = node->in[0], *w = node->in[1];
 	int64_t kernel[MAX_RANK];
@@ -48,7 +46,7 @@ static void convolution_of(const struct node *node, struct convolution *conv)
 			" groups, data has %" PRId64 " in all", node->type, each, conv->group, channels);
 }
 
-static void infer_bias(const struct node *node, int i, struct dim outs)
+void infer_bias(const struct node *node, int i, struct dim outs)
 {
 	const struct tensor *bias = node_in(node, i);
 	if (bias && bias->rank >= 0 && (bias->rank != 1

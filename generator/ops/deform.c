@@ -9,28 +9,19 @@
 #define WHERE(a, b, c) expr3(definer, SCALAR_where, a, b, c)
 #define LESS(a, b) expr2(definer, SCALAR_less, a, b)
 
-struct deform { struct window window; int64_t group, offset_group, taps; };
+struct deform { struct convolution conv; int64_t offset_group, taps; };
 
 /* Needs the ranks of x and w. */
 static void deform_of(const struct node *node, struct deform *f)
 {
-	const struct tensor *x = node->in[0], *w = node->in[1];
-	int64_t kernel[MAX_RANK];
-	if (w->rank != x->rank)
-		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, the weights have %d", node->type, x->rank, w->rank);
-	for (int d = 2; d < w->rank; d++)
-		kernel[d - 2] = w->dims[d].extent;
-	window_of(node, x, kernel, &f->window);
-	f->group = attribute_int(node, "group");
+	int64_t channels = node->in[0]->dims[1].extent;
+	convolution_of(node, &f->conv);
 	f->offset_group = attribute_int(node, "offset_group");
-	int64_t channels = x->dims[1].extent, outs = w->dims[0].extent, each = w->dims[1].extent;
-	if (f->group < 1 || f->offset_group < 1 || (channels >= 0 && (channels % f->group || channels % f->offset_group)) || (outs >= 0 && outs % f->group)
-		|| (channels >= 0 && each >= 0 && channels / f->group != each))
-		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " input and %" PRId64 " output channels do not divide into %" PRId64 " groups and %" PRId64
-			" offset groups", node->type, channels, outs, f->group, f->offset_group);
+	if (f->offset_group < 1 || (channels >= 0 && channels % f->offset_group))
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " input channels do not divide into %" PRId64 " offset groups", node->type, channels, f->offset_group);
 	f->taps = 1;
-	for (int d = 0; d < f->window.count; d++)                        /* -1: not known */
-		f->taps = f->taps < 0 || f->window.kernel[d] < 0 ? -1 : f->taps * f->window.kernel[d];
+	for (int d = 0; d < f->conv.window.count; d++)                   /* -1: not known */
+		f->taps = f->taps < 0 || f->conv.window.kernel[d] < 0 ? -1 : f->taps * f->conv.window.kernel[d];
 }
 
 /* Input i, [n, channels, out...]. */
@@ -41,7 +32,7 @@ static void expect(const struct node *node, const struct deform *f, int i, int64
 		return;
 	bool fits = in->rank == x->rank;
 	for (int d = 0; fits && d < in->rank; d++) {
-		int64_t want = d == 0 ? x->dims[0].extent : d == 1 ? channels : f->window.out[d - 2];
+		int64_t want = d == 0 ? x->dims[0].extent : d == 1 ? channels : f->conv.window.out[d - 2];
 		fits = want < 0 || in->dims[d].extent < 0 || in->dims[d].extent == want;
 	}
 	if (!fits)
@@ -57,7 +48,7 @@ void infer_deform_conv(struct node *node, const struct op *op)
 	enum dtype type = infer_float_type(node, 0);
 	for (int i = 1; i < 5; i++)
 		infer_same_type(node, i, type);
-	const struct tensor *x = node->in[0], *w = node->in[1], *bias = node_in(node, 3);
+	const struct tensor *x = node->in[0], *w = node->in[1];
 	if (x->rank < 0 || w->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
@@ -66,22 +57,21 @@ void infer_deform_conv(struct node *node, const struct op *op)
 	if (2 * x->rank - 2 > MAX_RANK)
 		node_fail(node, EXIT_LIMIT, "%s: data has %d dimensions", node->type, x->rank);
 	if (f.taps >= 0) {
-		expect(node, &f, 2, f.offset_group * f.taps * f.window.count);
+		expect(node, &f, 2, f.offset_group * f.taps * f.conv.window.count);
 		expect(node, &f, 4, f.offset_group * f.taps);
 	}
-	if (bias && bias->rank >= 0 && (bias->rank != 1 || (dim_is_known(bias->dims[0]) && dim_is_known(w->dims[0]) && bias->dims[0].extent != w->dims[0].extent)))
-		node_fail(node, EXIT_INVALID, "%s: the bias is not one number for each output channel", node->type);
+	infer_bias(node, 3, w->dims[0]);
 	dims[0] = x->dims[0];
 	dims[1] = w->dims[0];
-	for (int d = 0; d < f.window.count; d++)
-		dims[2 + d] = f.window.out[d] < 0 ? dim_unknown : dim_of(f.window.out[d]);
+	for (int d = 0; d < f.conv.window.count; d++)
+		dims[2 + d] = f.conv.window.out[d] < 0 ? dim_unknown : dim_of(f.conv.window.out[d]);
 	infer_output(node, 0, type, x->rank, dims);
 }
 
 /* The number of a tap, row-major over the kernel: at[1 ...] are its places. */
 static const struct index *tap_of(struct arena *arena, const struct deform *f, const struct index *const *at)
 {
-	return index_flatten(arena, f->window.count, at, f->window.kernel);
+	return index_flatten(arena, f->conv.window.count, at, f->conv.window.kernel);
 }
 
 /* Of dimension d: places and weights of the two elements around each tap, [n, offset group, kernel..., out..., 2]; outside the weight is 0. */
@@ -89,14 +79,14 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 {
 	struct arena *arena = definer->arena;
 	enum dtype type = x->type;
-	int count = f->window.count, rank = 2 * count + 3;
+	int count = f->conv.window.count, rank = 2 * count + 3;
 	int64_t extents[MAX_RANK + 2], n = x->extents[2 + d];
 	const struct index *at[MAX_RANK + 2] = { NULL }, *own[MAX_RANK];
 	extents[0] = x->extents[0];
 	extents[1] = f->offset_group;
 	for (int k = 0; k < count; k++) {
-		extents[2 + k] = f->window.kernel[k];
-		extents[2 + count + k] = f->window.out[k];
+		extents[2 + k] = f->conv.window.kernel[k];
+		extents[2 + count + k] = f->conv.window.out[k];
 	}
 	extents[rank - 1] = 2;
 	for (int k = 0; k < rank; k++)
@@ -105,8 +95,8 @@ static void around(struct definer *definer, const struct deform *f, struct defin
 	own[1] = index_plus(arena, index_scale(arena, index_add(arena, index_scale(arena, at[1], f->taps), tap_of(arena, f, at + 2)), count), d);
 	for (int k = 0; k < count; k++)
 		own[2 + k] = at[2 + count + k];
-	const struct index *begin = index_plus(arena, index_add(arena, index_scale(arena, at[2 + count + d], f->window.stride[d]),
-		index_scale(arena, at[2 + d], f->window.dilation[d])), -f->window.before[d]);
+	const struct index *begin = index_plus(arena, index_add(arena, index_scale(arena, at[2 + count + d], f->conv.window.stride[d]),
+		index_scale(arena, at[2 + d], f->conv.window.dilation[d])), -f->conv.window.before[d]);
 	const struct expr *place = ADD(expr_cast(arena, type, expr_index(arena, begin)), expr_load(arena, offset, own));
 	const struct expr *low = expr1(definer, SCALAR_floor, place), *far = SUB(place, low);
 	const struct range first = { at[rank - 1], 0, 1 };
@@ -123,12 +113,12 @@ static struct definition *patches(struct definer *definer, const struct deform *
 {
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *offset = definer_in(definer, 2), *mask = definer_in(definer, 4), *made[2];
-	int count = f->window.count, rank = 2 * count + 2;
+	int count = f->conv.window.count, rank = 2 * count + 2;
 	int64_t extents[MAX_RANK], reduced[MAX_RANK];
 	const struct index *at[MAX_RANK] = { NULL }, *own[MAX_RANK + 2], *x_at[MAX_RANK];
 	const struct expr *weight = NULL;
 	for (int k = 0; k < rank; k++)
-		extents[k] = k < 2 ? x->extents[k] : k < 2 + count ? f->window.kernel[k - 2] : f->window.out[k - 2 - count];
+		extents[k] = k < 2 ? x->extents[k] : k < 2 + count ? f->conv.window.kernel[k - 2] : f->conv.window.out[k - 2 - count];
 	for (int k = 0; k < rank; k++)
 		own[k] = at[k] = index_var(arena, k, extents[k]);
 	own[1] = index_div(arena, at[1], x->extents[1] / f->offset_group);
@@ -164,7 +154,7 @@ void define_deform_conv(struct definer *definer, const struct op *op)
 	const struct index *at[MAX_RANK], *p_at[MAX_RANK], *w_at[MAX_RANK];
 	(void)op;
 	deform_of(definer->node, &f);
-	int rank = definer_shape(definer, 0, extents, at), count = f.window.count;
+	int rank = definer_shape(definer, 0, extents, at), count = f.conv.window.count;
 	bool empty = definition_elements(x) == 0 || definition_elements(w) == 0;
 	for (int d = 0; d < rank; d++)
 		empty |= extents[d] == 0;
@@ -172,11 +162,11 @@ void define_deform_conv(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, bias ? expr_load(arena, bias, &at[1]) : N(0));
 		return;
 	}
-	int64_t each = w->extents[1], outs = extents[1] / f.group;
+	int64_t each = w->extents[1], outs = extents[1] / f.conv.group;
 	struct definition *p = patches(definer, &f);
 	p_at[0] = at[0];
 	for (int d = 0; d < count; d++) {
-		reduced[d] = f.window.kernel[d];
+		reduced[d] = f.conv.window.kernel[d];
 		w_at[2 + d] = p_at[2 + d] = index_var(arena, rank + d, reduced[d]);
 		p_at[2 + count + d] = at[2 + d];
 	}
@@ -194,19 +184,6 @@ void define_deform_conv(struct definer *definer, const struct op *op)
 /* ---- Col2Im ---- */
 struct columns { int count; int64_t image[MAX_RANK], kernel[MAX_RANK], stride[MAX_RANK], dilation[MAX_RANK], before[MAX_RANK], blocks[MAX_RANK], taps, all; };
 
-static void numbers_of(const struct node *node, const char *name, int count, int64_t least, int64_t otherwise, int64_t *numbers)
-{
-	size_t given;
-	const int64_t *ints = node_ints(node, name, &given);
-	if (given && given != (size_t)count)
-		node_fail(node, EXIT_INVALID, "%s: %s has %zu numbers, %d are right", node->type, name, given, count);
-	for (int d = 0; d < count; d++) {
-		numbers[d] = given ? ints[d] : otherwise;
-		if (numbers[d] < least || numbers[d] > INT32_MAX)
-			node_fail(node, EXIT_INVALID, "%s: %s has %" PRId64 ", at least %" PRId64 " is right", node->type, name, numbers[d], least);
-	}
-}
-
 /* False where the shapes are not known yet. */
 static void columns_of(const struct node *node, struct columns *c)
 {
@@ -218,9 +195,9 @@ static void columns_of(const struct node *node, struct columns *c)
 	if (counts[0] != counts[1] || counts[0] < 1 || counts[0] > (MAX_RANK - 2) / 2)
 		node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " dimensions and blocks of %" PRId64, node->type, counts[0], counts[1]);
 	c->count = (int)counts[0];
-	numbers_of(node, "strides", c->count, 1, 1, c->stride);
-	numbers_of(node, "dilations", c->count, 1, 1, c->dilation);
-	numbers_of(node, "pads", 2 * c->count, 0, 0, pads);
+	window_numbers(node, "strides", c->count, 1, 1, c->stride);
+	window_numbers(node, "dilations", c->count, 1, 1, c->dilation);
+	window_numbers(node, "pads", 2 * c->count, 0, 0, pads);
 	c->taps = c->all = 1;
 	for (int d = 0; d < c->count; d++) {
 		c->image[d] = shapes[0][d];

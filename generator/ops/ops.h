@@ -82,8 +82,14 @@ struct window {
 	int64_t kernel[MAX_RANK], stride[MAX_RANK], dilation[MAX_RANK], before[MAX_RANK], after[MAX_RANK];
 	int64_t in[MAX_RANK], out[MAX_RANK];         /* extents; -1: not known */
 };
+/* An attribute of `count` numbers, each at least `least`; `otherwise` where it is not there. */
+void window_numbers(const struct node *, const char *name, int count, int64_t least, int64_t otherwise, int64_t *numbers);
 /* kernel: of the weights, or NULL where kernel_shape must say it. */
 void window_of(const struct node *, const struct tensor *data, const int64_t *kernel, struct window *);
+/* contraction.c: of data, weights and `group`, whose ranks are known; the bias, input i, where it is there, is one number for each channel. */
+struct convolution { struct window window; int64_t group; };
+void convolution_of(const struct node *, struct convolution *);
+void infer_bias(const struct node *, int i, struct dim outs);
 /* The same backwards, for ConvTranspose: `out` from `in`, whose sizes change places. */
 void window_transposed_of(const struct node *, const struct tensor *data, const int64_t *kernel, struct window *);
 /* x at (…, at[d] = i*stride + k*dilation - before) with `outside` where that falls into a pad.  i: output variables

@@ -5,7 +5,7 @@
 enum { WINDOW_MOST = 1 << 30 };           /* of kernel, stride, dilation and pads each: products of two fit 64 bits */
 static const double taps_most = 0x1p40;   /* of a window */
 
-static void read_numbers(const struct node *node, const char *name, int count, int64_t least, int64_t otherwise,
+void window_numbers(const struct node *node, const char *name, int count, int64_t least, int64_t otherwise,
                          int64_t *numbers)
 {
 	size_t given;
@@ -61,15 +61,15 @@ static int read_window(const struct node *node, const struct tensor *data, const
 	node_ints(node, "kernel_shape", &given);
 	if (!given && !kernel)
 		node_fail(node, EXIT_INVALID, "%s lacks kernel_shape", node->type);
-	read_numbers(node, "kernel_shape", count, 1, 1, window->kernel);
+	window_numbers(node, "kernel_shape", count, 1, 1, window->kernel);
 	for (int d = 0; kernel && d < count; d++) {
 		if (given && kernel[d] >= 0 && window->kernel[d] != kernel[d])
 			node_fail(node, EXIT_INVALID, "%s: kernel_shape has %" PRId64 ", the weights have %" PRId64,
 			          node->type, window->kernel[d], kernel[d]);
 		window->kernel[d] = given ? window->kernel[d] : kernel[d];
 	}
-	read_numbers(node, "strides", count, 1, 1, window->stride);
-	read_numbers(node, "dilations", count, 1, 1, window->dilation);
+	window_numbers(node, "strides", count, 1, 1, window->stride);
+	window_numbers(node, "dilations", count, 1, 1, window->dilation);
 	double taps = 1;
 	for (int d = 0; d < count; d++)
 		taps *= window->kernel[d] < 0 ? 1 : (double)window->kernel[d];
@@ -97,7 +97,7 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 {
 	int count = read_window(node, data, kernel, window);
 	int64_t pads[MAX_RANK * 2];
-	read_numbers(node, "pads", count * 2, 0, 0, pads);
+	window_numbers(node, "pads", count * 2, 0, 0, pads);
 	enum auto_pad auto_pad = auto_pad_of(node);
 	bool ceil_mode = node_int(node, "ceil_mode", 0) != 0;
 	for (int d = 0; d < count; d++) {
@@ -122,9 +122,9 @@ void window_transposed_of(const struct node *node, const struct tensor *data, co
 	int count = read_window(node, data, kernel, window);
 	int64_t pads[MAX_RANK * 2], more[MAX_RANK], sizes[MAX_RANK];
 	size_t sized;
-	read_numbers(node, "pads", count * 2, 0, 0, pads);
-	read_numbers(node, "output_padding", count, 0, 0, more);
-	read_numbers(node, "output_shape", count, 0, 0, sizes);
+	window_numbers(node, "pads", count * 2, 0, 0, pads);
+	window_numbers(node, "output_padding", count, 0, 0, more);
+	window_numbers(node, "output_shape", count, 0, 0, sizes);
 	node_ints(node, "output_shape", &sized);
 	enum auto_pad auto_pad = auto_pad_of(node);
 	bool same = auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER;
