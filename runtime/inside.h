@@ -596,6 +596,7 @@ uint32_t node_align(const struct node *);                              /* of mem
 
 /* ---- prepare.c ---- */
 enum ingot_status prepared_run(struct node *base, bool write);         /* before the host has its values; gives the lock up */
+void host_wait(struct node *base, bool readers_too);                   /* for transfers that write the host array, or read it too; gives the lock up */
 void  prepared_release(struct node *);
 
 /* ---- routine.c, transfer.c, schedule.c ---- */

@@ -104,6 +104,7 @@ enum ingot_status prepared_run(struct node *base, bool write)
 		latest = one->sync;
 	int code = walk(base, list, true);
 	if (!code && latest.transfer && !write && runtime->options.automatic_transfers) {
+		host_wait(base, true);                       /* it writes the array, which uploads may still read */
 		leave(runtime);
 		inside = true;
 		code = latest.transfer(latest.user);

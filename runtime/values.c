@@ -151,7 +151,7 @@ enum ingot_status ingot_node_host_create(struct ingot_node handle)
 }
 
 /* Waits for the transfers that are in the way: those that write the host array; for a host write also those that read it. */
-static void host_wait(struct node *base, bool readers_too)
+void host_wait(struct node *base, bool readers_too)
 {
 	struct ingot_runtime *runtime = base->object.runtime;
 	while (hazard_busy(runtime, &base->host_hazard, readers_too))
