@@ -14,7 +14,7 @@ import numpy
 
 LONG = bool(os.environ.get("INGOT_LONG"))
 BOARDS = [cpu for one in batch.BOARDS for cpu in ([one, "armv8.2-a"] if one == "armv8-a" else [one])]
-TARGETS = [["interpreter"]] + sweep.TARGETS + [["c", "--cpu", cpu] for cpu in ("x86-64-v4",) if "avx512vl" in batch.sweep.flags()]
+TARGETS = [["interpreter"]] + sweep.TARGETS + [["c", "--cpu", cpu] for cpu in ("x86-64-v4",) if "avx512vl" in sweep.flags() and not os.environ.get("INGOT_NATIVE")]
 WORK_MOST, BOARD_MOST, BOARD_BYTES = 3e6, 4e5, 200000
 TYPES = {"uint8": (0, 255), "int8": (-128, 127)}
 
