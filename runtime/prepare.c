@@ -37,10 +37,10 @@ static int walk(struct node *base, struct prepared **list, bool sync)
 	leave(runtime);
 	inside = true;
 	while ((one = *list)) {
-		bool done = one->sync.done && one->sync.done(one->sync.user);
-		if (sync && !done && !code)
+		bool done = one->sync.done && one->sync.done(one->sync.user), due = sync && !code;
+		if (due && !done)
 			code = one->sync.sync(one->sync.user);
-		if (!done && !sync) {
+		if (!done && !due) {                          /* behind one that failed too: nobody has waited for it */
 			list = &one->next;
 			continue;
 		}
@@ -119,13 +119,7 @@ enum ingot_status prepared_run(struct node *base, bool write)
 
 void prepared_release(struct node *node)
 {
-	struct prepared *one, *next;
-	for (one = node->before_read; one; one = next) {
-		next = one->next;
-		memory_free(node->object.runtime, one);
-	}
-	for (one = node->before_write; one; one = next) {
-		next = one->next;
-		memory_free(node->object.runtime, one);
-	}
+	for (int write = 0; write < 2; write++)
+		for (struct prepared *one; (one = *list_of(node, write)); memory_free(node->object.runtime, one))
+			*list_of(node, write) = one->next;
 }

@@ -77,14 +77,14 @@ static void *piece_of(struct writing *w, const struct constant_item *item, int64
 
 static uint64_t item_hash(struct writing *w, const struct constant_item *item)
 {
+	struct hash *hash = hash_begin(w->emit->build);
 	size_t bytes;
-	uint64_t hash = 0;
 	void *made;
 	for (int64_t piece = 0; (made = piece_of(w, item, piece, &bytes)); piece++) {
-		hash = hash_bytes(made, bytes, hash);
+		hash_add(hash, made, bytes);
 		free(made);
 	}
-	return hash;
+	return hash_end(hash);
 }
 
 static bool same_bytes(struct writing *w, const struct constant_item *a, const struct constant_item *b)

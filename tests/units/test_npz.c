@@ -196,12 +196,15 @@ static void sizes_are_not_believed(void **state)
 static void places_that_cannot_be_written(void **state)
 {
 	(void)state;
+	char folder[] = "/tmp/test-npz-XXXXXX", path[64];
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/one.npz", folder);
 	const struct npz_array array = { "x", DTYPE_F32, 2, shape, numbers }, bad = { "x\xff\xfe", DTYPE_F32, 2, shape, numbers },
 		strings = { "x", DTYPE_STRING, 2, shape, numbers };
 	const struct { const char *path; const struct npz_array *array; enum exit_code code; const char *part; } cases[] = {
 		{ "/nowhere/at/all.npz", &array, EXIT_USAGE, "/nowhere/at/all.npz: cannot be written: No such file or directory" },
-		{ "/tmp/test-npz-name.npz", &bad, EXIT_UNSUPPORTED, "cannot hold a member called \"x\\xff\\xfe.npy\"" },
-		{ "/tmp/test-npz-strings.npz", &strings, EXIT_UNSUPPORTED, ".npy has no elements of" },
+		{ path, &bad, EXIT_UNSUPPORTED, "cannot hold a member called \"x\\xff\\xfe.npy\"" },
+		{ path, &strings, EXIT_UNSUPPORTED, ".npy has no elements of" },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		struct build build;
@@ -215,6 +218,7 @@ static void places_that_cannot_be_written(void **state)
 		assert_int_not_equal(access(cases[i].path, F_OK), 0);
 		build_release(&build);
 	}
+	assert_int_equal(rmdir(folder), 0);
 }
 
 int main(void)

@@ -262,6 +262,14 @@ static void prepare_reads(struct trial *t, bool automatic)
 	FAILS(INGOT_FAILED, ingot_node_read(node));
 	SAYS("answered 9");
 	OK(ingot_node_read(node));
+	/* What stands behind one that failed is still to be waited for. */
+	second = (struct outside){ .host = host, .inner = inner };
+	OK(ingot_node_prepare_read(node, WITH(&third)));
+	OK(ingot_node_prepare_read(node, WITH(&second)));
+	FAILS(INGOT_FAILED, ingot_node_read(node));
+	CHECK(second.syncs == 0);
+	OK(ingot_node_read(node));
+	CHECK(second.syncs == 1);
 	/* Over by itself meanwhile: there is nothing to wait for. */
 	third = (struct outside){ .host = host, .value = 3, .inner = inner };
 	OK(ingot_node_prepare_read(node, WITH(&third)));
