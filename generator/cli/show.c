@@ -39,7 +39,7 @@ static void run(struct cli *cli)
 	if (s > 0)
 		model_define(model);
 	if (s > 1)
-		model_lower(model);
+		(s == 6 ? jit_lower : model_lower)(model);
 	model_print(model, stage, &out);
 	if (s == 5)
 		print_source(model, &out);

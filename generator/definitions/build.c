@@ -352,9 +352,9 @@ static void reach(void *user, const struct expr *load)
 
 static bool makes_random(const struct expr *expr)
 {
-	bool makes = expr->kind == EXPR_SCALAR && expr->row == SCALAR_random;
-	for (int i = 0; i < 3 && !makes; i++)
-		makes = expr->arg[i] && makes_random(expr->arg[i]);
+	bool makes = expr && expr->kind == EXPR_SCALAR && expr->row == SCALAR_random;
+	for (int i = 0; i < 3 && expr && !makes; i++)
+		makes = makes_random(expr->arg[i]);
 	return makes;
 }
 
@@ -365,8 +365,10 @@ bool *program_random(const struct program *program)
 		const struct definition *definition = program->all.at[i];
 		if (definition->source != SOURCE_COMPUTED)
 			continue;
-		s.reached = makes_random(definition->body);
-		expr_loads(definition->body, reach, &s);
+		s.reached = makes_random(definition->body) || makes_random(definition->start);
+		for (int d = 0; d < definition->rank; d++)
+			s.reached |= makes_random(definition->place[d]);
+		definition_loads(definition, reach, &s);
 		s.at[definition->number] = s.reached;
 	}
 	return s.at;

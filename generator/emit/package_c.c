@@ -255,13 +255,15 @@ void package_c(struct writing *w)
 	if (package->managed)
 		package_module(w);
 	if (package->exported) {
-		struct value names = value_list(arena);
-		for (int p = 0; p < package->part_count; p++)
-			if (!package->cpus)
-				value_list_add(names, value_string(package->parts[p].name));
-		if (package->cpus)
-			value_list_add(names, value_string(package->name));
-		value_dict_set(w->globals, "names", names);
+		struct value functions = value_list(arena);
+		for (int p = 0; p < (package->cpus ? 1 : package->part_count); p++) {
+			const char *name = package->cpus ? package->name : package->parts[p].name;
+			package_part(w, p);
+			value_list_add(functions, value_string(arena_printf(arena, "%s_run", name)));
+			if (w->state_bytes)
+				value_list_add(functions, value_string(arena_printf(arena, "%s_reset", name)));
+		}
+		value_dict_set(w->globals, "functions", functions);
 		package_render(w, "package/exports.jinja", arena_printf(arena, "%s.map", package->name));
 	}
 	if (package->cc) {
