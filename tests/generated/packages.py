@@ -625,6 +625,13 @@ def state(scratch):
         call(["g++", "-std=c++11", *STRICT, "-x", "c++", "-fsyntax-only", "step.hpp", "-Wno-error"], cwd=os.path.join(folder, "step"))
         call(["gcc", *STRICT, "-o", "program", "../steps.c", "-Istep", "-Iwhole", "step/libstep.a", "whole/libwhole.a"], cwd=folder)
         call([os.path.join(folder, "program")])
+    # In a shared library of several graphs each has its own: one without a state has nothing to reset.
+    open(os.path.join(scratch, "plain.onnxtxt"), "w").write('<ir_version: 8, opset_import: ["" : 17]>\ng (float[2] a) => (float[2] b) { b = Relu (a) }\n')
+    for first, second in ("step", "plain"), ("plain", "step"):
+        made = os.path.join(scratch, "both_" + first)
+        call([INGOT, "build", *[os.path.join(scratch, one + ".onnxtxt") for one in (first, second)], "--name", "both", "--shared", *pairs, "-o", made])
+        told = set(call(["nm", "-D", "--defined-only", os.path.join(made, "libboth.so")]).split()[2::3])
+        assert told == {"both_step_run", "both_step_reset", "both_plain_run"}, told
     for wrong in (["--state", "h=y"], ["--state", "h=nothing"], ["--state", "nothing=hn"], ["--state", "h=hn", "--state", "h=cn"], ["--state", "h=hn", "--state", "c=hn"],
                   ["--state", "h=hn", "--target", "cuda"]):
         done = subprocess.run([INGOT, "build", os.path.join(scratch, "step.onnxtxt"), "-o", os.path.join(scratch, "none"), *wrong], capture_output=True, text=True)

@@ -37,7 +37,7 @@ FAULTS = [
     ("B1", "runtime/context.c", "if (one->offset == at->offset && one->bytes == at->bytes && place_of(one, node))\n\t\t\treturn one;", ";"),
     ("E7", "runtime/questions.c", "*count = writers ? hazard->writer != NULL : hazard->reader_count;", "*count = writers ? hazard->writer != NULL : hazard->reader_count != 0;"),
     ("F25", "runtime/prepare.c", "one; one = one->next)\n\t\tlatest = one->sync;", "one && !latest.sync; one = one->next)\n\t\tlatest = one->sync;"),
-    ("F25", "runtime/prepare.c", "if (sync && !done && !code)", "if (sync && !code)"),
+    ("F25", "runtime/prepare.c", "if (due && !done)", "if (due)"),
     ("F26", "runtime/prepare.c", "node_host(node, &base);\n\tstruct prepared *made", "base = node;\n\tstruct prepared *made"),
     ("F28", "runtime/questions.c", "found.location->version >= base->host_version", "found.location->version > 0"),
     ("F30", "runtime/node.c", "memcpy(shape->left, node->left, sizeof shape->left);", ";"),
