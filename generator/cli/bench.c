@@ -4,7 +4,6 @@
  * the same words as the kernels: fused multiply-adds in registers, and reads from a buffer of the kernel's own size.  An engine
  * that does not run kernels one by one (the interpreter, the CUDA emulator) is timed as a whole. */
 #include "cli/cli.h"
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -190,9 +189,7 @@ static void run(struct cli *cli)
 		json_t *out = json_pack("{s:s,s:o,s:f}", "target", kind->name, "kernels", list, "call_microseconds", call_time);
 		if (apart)
 			json_object_set_new(out, "fma_gflops", json_real(2 * fma_rate * 1e-3));
-		json_dumpf(out, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(out);
+		cli_print_json(out, stdout);
 	} else {
 		if (apart)
 			printf("%-22s %-12s %10.3f   one call %.3f us; fma limit %.1f GFLOP/s\n", "all kernels", "", total, call_time, 2 * fma_rate * 1e-3);

@@ -4,7 +4,6 @@
 #include "backends/backends.h"
 #include "ingot/plan.h"
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -92,9 +91,7 @@ static void report(const struct cli *cli, const struct package *package, const c
 	if (cli->json) {
 		json_t *out = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "directory", directory, "name", package->name, "kernels", (json_int_t)kernels,
 			"workspace_bytes", (json_int_t)workspace, "largest_live_set", (json_int_t)live, "weights_bytes", (json_int_t)weights);
-		json_dumpf(out, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(out);
+		cli_print_json(out, stdout);
 	} else
 		printf("%s: %" PRId64 " kernels, workspace %" PRId64 " bytes, weights %" PRId64 " bytes, for %s\n", directory, kernels, workspace, weights,
 			cpus_text(cli->build, cli));

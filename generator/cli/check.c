@@ -1,6 +1,5 @@
 /* check.c: ingot check: runs a model on a test's inputs and compares with its outputs. */
 #include "cli/data.h"
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,9 +77,7 @@ static void run(struct cli *cli)
 		for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
 			json_array_append_new(kernels, json_string(model->lowered->kernels.at[k]->name));
 		json_t *whole = json_pack("{s:b,s:s,s:O,s:o}", "right", right, "target", kind->name, "outputs", report, "kernels", kernels);
-		json_dumpf(whole, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(whole);
+		cli_print_json(whole, stdout);
 	}
 	json_decref(report);
 	if (build->code)

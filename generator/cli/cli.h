@@ -9,6 +9,7 @@
 #include "engine.h"
 #include "ingot/template.h"
 #include <stdio.h>
+#include <jansson.h>
 
 /* ---- commands ---- */
 enum {
@@ -73,6 +74,9 @@ int  cli_main(const struct command *, int argc, char **argv);
 bool cli_takes_cuda(struct cli *);
 /* For commands whose --target is an engine: that one, on a CPU that can run what it makes; asked before any work. */
 const struct engine_kind *cli_engine(struct cli *);
+
+/* What a command tells programs; takes it over. */
+void cli_print_json(json_t *, FILE *);
 
 /* ---- help.c ---- */
 void help_program(FILE *);

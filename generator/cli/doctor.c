@@ -4,7 +4,6 @@
 #include "backends/cpu/jit.h"
 #include <dlfcn.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -191,9 +190,7 @@ static void print_json(const struct findings *f)
 		json_array_append_new(list, told);
 	}
 	json_t *all = json_pack("{s:s,s:s,s:o}", "version", INGOT_VERSION, "native", target_native()->name, "findings", list);
-	json_dumpf(all, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(all);
+	cli_print_json(all, stdout);
 }
 
 static void run(struct cli *cli)

@@ -1,6 +1,5 @@
 /* help.c: ingot help: the commands and their options, from the tables that the parser reads; as JSON for man pages and completion. */
 #include "cli/cli.h"
-#include <jansson.h>
 
 static const struct { int code; const char *text; } exit_codes[] = {
 	{ EXIT_RIGHT, "right" }, { EXIT_DIFFERENT, "numbers differ" }, { EXIT_USAGE, "usage" }, { EXIT_INVALID, "model invalid" },
@@ -76,9 +75,7 @@ static void print_json(const struct command *only, FILE *to)
 	for (size_t i = 0; i < COUNT(exit_codes); i++)
 		json_array_append_new(codes, json_pack("{s:i,s:s}", "code", exit_codes[i].code, "text", exit_codes[i].text));
 	json_t *all = json_pack("{s:s,s:s,s:o,s:o}", "version", INGOT_VERSION, "purpose", purpose, "commands", list, "exit_codes", codes);
-	json_dumpf(all, to, JSON_INDENT(2));
-	fputc('\n', to);
-	json_decref(all);
+	cli_print_json(all, to);
 }
 
 static void run(struct cli *cli)

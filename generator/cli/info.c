@@ -3,7 +3,6 @@
 #include "frontends/frontends.h"
 #include "ops/ops.h"
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 
 struct op_count { const char *domain, *name; int version; size_t count; bool known; };
@@ -220,12 +219,9 @@ static void run(struct cli *cli)
 	walk(&info, graph, count_parameters);
 	if (!info.unknown)
 		try_stages(&info, graph);
-	if (cli->json) {
-		json_t *told = info_json(&info, graph);
-		json_dumpf(told, stdout, JSON_INDENT(2));
-		putchar('\n');
-		json_decref(told);
-	} else
+	if (cli->json)
+		cli_print_json(info_json(&info, graph), stdout);
+	else
 		print_text(&info, graph);
 	cli->build->code = info.unknown || info.refused ? EXIT_UNSUPPORTED : EXIT_RIGHT;
 }

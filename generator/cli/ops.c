@@ -1,7 +1,6 @@
 /* ops.c: ingot ops: the table of ops: what is there, with its attributes. */
 #include "cli/cli.h"
 #include "ops/ops.h"
-#include <jansson.h>
 #include <stdio.h>
 
 static const char *default_text(struct build *build, const struct attribute_row *row)
@@ -49,11 +48,10 @@ static void run(struct cli *cli)
 		json_object_set_new(one, "attributes", attribute_list(&ops[i]));
 		json_array_append_new(list, one);
 	}
-	if (cli->json) {
-		json_dumpf(list, stdout, JSON_INDENT(2));
-		putchar('\n');
-	}
-	json_decref(list);
+	if (cli->json)
+		cli_print_json(list, stdout);
+	else
+		json_decref(list);
 }
 
 const struct command command_ops = { "ops", "", "list the operators that are there, with their attributes",

@@ -147,6 +147,13 @@ const struct engine_kind *cli_engine(struct cli *cli)
 	return kind;
 }
 
+void cli_print_json(json_t *told, FILE *to)
+{
+	json_dumpf(told, to, JSON_INDENT(2));
+	fputc('\n', to);
+	json_decref(told);
+}
+
 int cli_main(const struct command *command, int argc, char **argv)
 {
 	struct build build;

@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 #include "base/npz.h"
 #include "cli/data.h"
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -175,9 +174,7 @@ static void report(const struct cli *cli, const struct engine_kind *kind, const 
 	json_t *report = json_pack("{s:s,s:[],s:o}", "target", kind->name, "kernels", "outputs", outputs_json(cli, model, outputs));
 	for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
 		json_array_append_new(json_object_get(report, "kernels"), json_string(model->lowered->kernels.at[k]->name));
-	json_dumpf(report, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(report);
+	cli_print_json(report, stdout);
 }
 
 static void run(struct cli *cli)
