@@ -31,4 +31,23 @@ void cc_compile(struct build *, const struct cc_job *);
 bool cc_ask(struct build *, const char *const *arguments, char *line, size_t room);
 /* Runs a program and waits; EXIT_ENVIRONMENT with the first line of its output where it fails. */
 void cc_run(struct build *, const char *directory, const char *const *arguments);
+
+/* ---- cuda/nvrtc.c: NVIDIA's runtime compiler ---- */
+struct nvrtc;
+enum { IMAGES_MOST = 16 };
+struct image {
+	const char *arch;                 /* "sm_90" */
+	bool ptx;                         /* not a cubin, but PTX of that architecture, without the 0 behind it */
+	const char *bytes;                /* made; in the build's arena, as all of this */
+	size_t count;
+	const char *log;                  /* registers, stack and spills of each kernel of a cubin, as ptxas says them */
+};
+/* `named`; NULL: below $CUDA_HOME, on the loader's path, below $VIRTUAL_ENV (PyPI's nvidia-cuda-nvrtc).  NULL: there is none. */
+struct nvrtc *nvrtc_find(struct build *, const char *named);
+void          nvrtc_release(struct nvrtc *);
+const char   *nvrtc_text(struct build *, const struct nvrtc *);                 /* its path and version */
+void          nvrtc_check(struct build *, const struct nvrtc *, const char *arch);        /* EXIT_USAGE where it cannot compile for that */
+/* Fills the images, IMAGES_MOST at most, `jobs` processes at once; those that were made before are read from $INGOT_CACHE (empty: none is kept), else
+ * $XDG_CACHE_HOME/ingot or ~/.cache/ingot, which holds 512 MiB at most.  EXIT_ENVIRONMENT with the compiler's first message where it refuses. */
+void          nvrtc_compile(struct build *, const struct nvrtc *, const char *text, const char *name, struct image *, int count, int jobs);
 #endif

@@ -9,7 +9,7 @@
  * from sm_75 on.  tiles_least: a warp or two for each multiprocessor of a large GPU.  block_work: a few vectors, for
  * warps are plenty.  processors: of the H200 class. */
 const struct target target_cuda = {
-	.name = "cuda", .prelude = "cuda/prelude.jinja", .family = "cuda", .cc_flags = "", .has_fma = true, .lanes = 32,
+	.name = "cuda", .prelude = "cuda/prelude.jinja", .family = "cuda", .cc_flags = "-O2", .has_fma = true, .lanes = 32,
 	.registers = 40, .fma_latency = 4, .fma_pipes = 1, .load_bytes = 128, .store_bytes = 128,
 	.l1_bytes = 128 << 10, .l2_bytes = 32 << 20, .l3_bytes = 32 << 20,
 	.vector4 = "float4", .shared = "__shared__ ", .barrier = "__syncwarp()",

@@ -62,8 +62,12 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 	struct build *build = cli->build;
 	if (cuda && (cli->states.count || cli->shared || cli->cflags))
 		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --state, --shared and --cflags");
-	if (cli->weights && (cuda || managed) && cuda == !strcmp(cli->weights, "linked"))
-		fail(build, EXIT_USAGE, NULL, cuda ? "--target cuda: the weights always lie beside" : "--profile managed: the weights are always linked in");
+	if (cli->weights && managed && strcmp(cli->weights, "linked"))
+		fail(build, EXIT_USAGE, NULL, "--profile managed: the weights are always linked in");
+	if (!cuda && (cli->archs.count || cli->nvrtc))
+		fail(build, EXIT_USAGE, NULL, "--arch and --nvrtc are for --target cuda");
+	if (cli->no_compile && cli->nvrtc)
+		fail(build, EXIT_USAGE, NULL, "--nvrtc goes without --no-compile: nothing is compiled");
 	if (cli->no_compile && cli->shared)
 		fail(build, EXIT_USAGE, NULL, "--no-compile goes without --shared: nothing is linked");
 	if (cli->shared && cli->options.target->freestanding)
@@ -97,6 +101,26 @@ static void report(const struct cli *cli, const struct package *package, const c
 			cpus_text(cli->build, cli));
 	if (!cli->json)
 		report_cpus(package);
+}
+
+/* What images are made for, and what makes them. */
+static void add_images(struct cli *cli, struct package *package)
+{
+	static const char *const usual[] = { "sm_80", "sm_90", "sm_100" };
+	struct build *build = cli->build;
+	package->archs = cli->archs.count ? cli->archs.at : usual;
+	package->arch_count = cli->archs.count ? (int)cli->archs.count : (int)COUNT(usual);
+	package->lowest = arena_copy(build->arena, package->archs[0], 3 + strspn(package->archs[0] + 3, "0123456789"));
+	if (cli->no_compile)
+		return;
+	package->nvrtc = nvrtc_find(build, cli->nvrtc);
+	if (!package->nvrtc && cli->nvrtc)
+		fail(build, EXIT_ENVIRONMENT, cli->nvrtc, "is no NVRTC that can be opened");
+	if (!package->nvrtc)
+		fail(build, EXIT_ENVIRONMENT, NULL, "there is no NVRTC: pip install nvidia-cuda-nvrtc and set VIRTUAL_ENV, or name it by --nvrtc FILE; "
+			"--no-compile writes sources alone");
+	for (int i = 0; i < package->arch_count; i++)
+		nvrtc_check(build, package->nvrtc, package->archs[i]);
 }
 
 static void run(struct cli *cli)
@@ -133,7 +157,9 @@ static void run(struct cli *cli)
 		.steps = cli->schedule && !strcmp(cli->schedule, "steps"), .merges = cli->merges.at, .merge_count = cli->merges.count,
 		.states = states, .state_count = cli->states.count, .jobs = 2, .progress = progress, .weights_bytes = &weights_bytes,
 	};
-	if (!cli->no_compile && !cuda)
+	if (cuda)
+		add_images(cli, &package);
+	if (!cli->no_compile)
 		package.cc = cc_for_target(build, cli->options.target, cli->cc);
 	package_write(&emit, &package, directory);
 	report(cli, &package, directory);
@@ -141,6 +167,6 @@ static void run(struct cli *cli)
 
 const struct command command_build = { "build", "MODEL...", "cast a model into a static library",
 	"--target c (default) writes C; the library is for x86-64-v3 unless --cpu says otherwise.\n"
-	"--target cuda writes NAME.cu, NAME.h and the weights: sources, for NVRTC or nvcc -fmad=false.\n"
+	"--target cuda makes a library for NVIDIA's GPUs: NAME.cu, its code by NVRTC, and a host's side in C that opens the driver.\n"
 	"Several models become one library, NAME: tensors of one name are one tensor, equal weights are there once.",
 	IN_BUILD, 1, 64, run };

@@ -38,7 +38,8 @@ struct cli {
 	const struct command *command;
 	struct options options;
 	const char *target, *cpu, *output, *cc, *cflags, *stage, *math, *profile, *schedule;
-	const char *weights;
+	const char *weights, *nvrtc;
+	word_list archs;                          /* of --target cuda, ascending */
 	bool json, no_compile, shared, engines, no_hosted, log, large, optimise_given, algorithms_given, help;
 	VECTOR(const struct target *) cpus;       /* of build --cpu with several, best first; else none */
 	word_list merges;

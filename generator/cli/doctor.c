@@ -142,19 +142,15 @@ static void *open_first(const char *const *names, const char **found)
 
 static void look_for_cuda(struct findings *f)
 {
-	static const char *const nvrtc_names[] = { "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", NULL };
 	static const char *const driver_names[] = { "libcuda.so.1", "libcuda.so", NULL };
 	const char *name = NULL, *text = "not there";
-	void *library = open_first(nvrtc_names, &name);
-	int (*version)(int *, int *), major = 0, minor = 0;
-	if (library && (*(void **)&version = dlsym(library, "nvrtcVersion")) && !version(&major, &minor))
-		text = arena_printf(f->build->arena, "%s, version %d.%d", name, major, minor);
-	add(f, (struct finding){ "NVRTC", text, major > 0, false, "compiling --target cuda when it runs", "libnvrtc11.2 (non-free)" });
-	if (library)
-		dlclose(library);
+	struct nvrtc *nvrtc = nvrtc_find(f->build, NULL);
+	add(f, (struct finding){ "NVRTC", nvrtc ? nvrtc_text(f->build, nvrtc) : text, nvrtc != NULL, false, "images of --target cuda (PyPI: nvidia-cuda-nvrtc, with VIRTUAL_ENV set)",
+		NULL });
+	if (nvrtc)
+		nvrtc_release(nvrtc);
 	int (*driver_version)(int *), (*init)(unsigned), number = 0, status;
-	text = "not there";
-	library = open_first(driver_names, &name);
+	void *library = open_first(driver_names, &name);
 	if (library && (*(void **)&driver_version = dlsym(library, "cuDriverGetVersion")) && (*(void **)&init = dlsym(library, "cuInit"))
 		&& !driver_version(&number)) {
 		status = init(0);

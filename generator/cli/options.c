@@ -3,6 +3,7 @@
 #include "backends/backends.h"
 #include "base/npz.h"
 #include "ingot/mode.h"
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,34 @@ static void set_cpus(struct cli *cli, const struct option_row *row, const char *
 			if (!strcmp(asked.at[i]->name, target_at(t)->name))
 				push(build->arena, &cli->cpus, asked.at[i]);
 	cli->cpu = cli->cpus.at[0]->name;
+}
+
+/* "sm_90,sm_80": in ascending order; "sm_90a" behind "sm_90". */
+static void set_archs(struct cli *cli, const struct option_row *row, const char *value)
+{
+	struct build *build = cli->build;
+	char *rest, *copy = arena_copy(build->arena, value, strlen(value)), *end;
+	cli->archs.count = 0;
+	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		long number = strncmp(word, "sm_", 3) || !isdigit((unsigned char)word[3]) ? 0 : strtol(word + 3, &end, 10);
+		if (number < 10 || number > 999 || (*end && end[1]))
+			wrong(cli, row, value, "should be as sm_80,sm_90");
+		if (cli->archs.count == IMAGES_MOST - 1)
+			fail(build, EXIT_USAGE, NULL, "--arch: more than %d", IMAGES_MOST - 1);
+		push(build->arena, &cli->archs, word);
+		for (size_t i = cli->archs.count - 1; i > 0; i--) {
+			const char *before = cli->archs.at[i - 1];
+			int order = atoi(before + 3) != atoi(word + 3) ? (atoi(before + 3) > atoi(word + 3)) - (atoi(before + 3) < atoi(word + 3)) : strcmp(before, word);
+			if (!order)
+				fail(build, EXIT_USAGE, NULL, "--arch %s: %s is there twice", value, word);
+			if (order < 0)
+				break;
+			cli->archs.at[i] = before;
+			cli->archs.at[i - 1] = word;
+		}
+	}
+	if (!cli->archs.count)
+		wrong(cli, row, value, "should be as sm_80,sm_90");
 }
 
 static void set_optimise(struct cli *cli, const struct option_row *row, const char *value)
@@ -268,6 +297,9 @@ const struct option_row option_rows[] = {
 	{ "cc", NULL, 0, "COMMAND", IN_BUILD, set_text, AT(cc), NULL, NULL, "the C compiler, arguments may follow (default $CC, else cc, gcc, clang)" },
 	{ "cflags", NULL, 0, "FLAGS", IN_BUILD, set_cflags, AT(cflags), NULL, NULL, "flags for it behind those of the CPU: \"-mcpu=cortex-m3 -mthumb\"" },
 	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(shared), NULL, NULL, "also libNAME.so, which exports the functions of the header alone" },
+	{ "arch", NULL, 0, "ARCH[,ARCH]", IN_BUILD, set_archs, 0, NULL, NULL,
+	  "of --target cuda: the architectures that code is made for, and of the lowest PTX (default sm_80,sm_90,sm_100)" },
+	{ "nvrtc", NULL, 0, "FILE", IN_BUILD, set_text, AT(nvrtc), NULL, NULL, "NVIDIA's runtime compiler (default below $CUDA_HOME, the loader's path, $VIRTUAL_ENV)" },
 	{ "no-compile", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_compile), NULL, NULL, "sources only" },
 	{ "stage", NULL, 0, "WORD", IN_SHOW, set_text, AT(stage), show_stages, NULL, "graph (default), definitions, kernels, loops, plan, source or glue" },
 	{ "weights", NULL, 0, "WORD", IN_BUILD, set_text, AT(weights), LIST("linked", "beside"), NULL,

@@ -212,8 +212,8 @@ static void compile(struct compiling *c)
 		if (!strcmp(file + strlen(file) - 2, ".c"))
 			push(arena, &units, file);
 	}
-	if (w->weights_bytes)
-		add_link(c, arena_printf(arena, "%s_weights.bin", name));
+	for (size_t i = 0; i < w->blobs.count; i++)
+		add_link(c, w->blobs.at[i]);
 	if (w->package->exported)
 		add_link(c, arena_printf(arena, "%s.map", name));
 	if (w->package->progress)

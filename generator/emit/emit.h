@@ -149,6 +149,10 @@ struct package {
 	size_t merge_count;
 	const struct state_pair *states;
 	size_t state_count;
+	const char *const *archs;         /* of CUDA: the architectures that images are made for, as "sm_90"; the lowest also as PTX */
+	int arch_count;
+	const char *lowest;
+	struct nvrtc *nvrtc;              /* what makes them; NULL: they are named, not made */
 	int64_t *weights_bytes;           /* written: of all parts, shared ones once; may be NULL */
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;

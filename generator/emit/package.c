@@ -149,6 +149,7 @@ void package_add_blob(struct writing *w)
 	static const char zeros[4096];
 	if (!w->weights_bytes)                                /* a file that is only named would be missed in the end */
 		return;
+	push(w->emit->arena, &w->blobs, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	const char *path = file_set_path(w->files, arena_printf(w->emit->arena, "%s_weights.bin", w->package->name));
 	FILE *file = fopen(path, "wb");
 	struct hash *hash = hash_begin(w->emit->build);
@@ -502,6 +503,7 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "managed", value_bool(package->managed));
 	value_dict_set(w->globals, "inputs", tensors_value(w, true));
 	value_dict_set(w->globals, "outputs", tensors_value(w, false));
+	value_dict_set(w->globals, "images", w->images.list ? w->images : value_list(arena));
 	value_dict_set(w->globals, "threads", value_int(package->threads));
 	value_dict_set(w->globals, "workspace_bytes", value_int(package_workspace(w)));
 	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));

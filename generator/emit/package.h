@@ -48,6 +48,8 @@ struct writing {
 	VECTOR(const char *) headers;     /* that they include */
 	VECTOR(const char *) runtime;     /* the runtime's files, below runtime/ */
 	VECTOR(const char *) libm;        /* the C library's functions that the kernels call: those of double tensors */
+	VECTOR(const char *) blobs;       /* that sources take in as they are: the weights, CUDA's images */
+	struct value images;              /* of CUDA: [{arch, number, ptx, capability, exact, symbol, file}]; else none */
 	bool scratch;                     /* the module's kernels take the JIT's scratch, behind the workspace, as a last argument */
 	const char *directory;
 	int64_t *stack_bytes;             /* of each part */
@@ -78,10 +80,12 @@ const char *package_runtime_flags(struct writing *);                        /* w
 void package_module(struct writing *);                                    /* adds NAME_module.c and the runtime's sources */
 void package_describe(struct writing *);                                  /* into the globals: what package/module.jinja needs */
 
-/* package_cuda.c: adds NAME.cu, NAME.h, the weights and the manifest; with package->shared also what runs them on the CPU, NAME_emulated.cpp
- * and the emulator. */
+/* package_cuda.c: the kernels, their images, the host's side, weights, build files; with package->shared the kernels and what runs them on the CPU alone,
+ * NAME_emulated.cpp and the emulator. */
 void package_cuda(struct writing *);
 /* package_c.c */
 void package_c(struct writing *);
+void package_add_weights(struct writing *);                               /* NAME_weights.bin, and where they are linked in its source */
+void package_add_build_files(struct writing *);                           /* CMakeLists.txt and NAME.pc */
 int package_parts(const struct package *, const struct kernel *);         /* tasks that its blocks are shared over; 1: it is not shared */
 #endif

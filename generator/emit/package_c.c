@@ -143,7 +143,7 @@ static unsigned char *blob_of(struct writing *w)
 	return blob;
 }
 
-static void add_weights(struct writing *w)
+void package_add_weights(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
 	size_t bytes = (size_t)w->weights_bytes;
@@ -241,39 +241,10 @@ static struct value strings(struct arena *arena, const char *const *at, size_t c
 	return list;
 }
 
-void package_c(struct writing *w)
+void package_add_build_files(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
 	const struct package *package = w->package;
-	for (int p = 0; p < package->part_count; p++)
-		add_part(w, p);
-	if (package->cpus)
-		add_dispatch(w);
-	else if (package->part_count > 1)
-		add_umbrella(w);
-	add_weights(w);
-	if (package->managed)
-		package_module(w);
-	if (package->exported) {
-		struct value functions = value_list(arena);
-		for (int p = 0; p < (package->cpus ? 1 : package->part_count); p++) {
-			const char *name = package->cpus ? package->name : package->parts[p].name;
-			package_part(w, p);
-			value_list_add(functions, value_string(arena_printf(arena, "%s_run", name)));
-			if (w->state_bytes)
-				value_list_add(functions, value_string(arena_printf(arena, "%s_reset", name)));
-		}
-		value_dict_set(w->globals, "functions", functions);
-		package_render(w, "package/exports.jinja", arena_printf(arena, "%s.map", package->name));
-	}
-	if (package->cc) {
-		package_compile(w);
-		for (int p = 0; p < (package->cpus ? 1 : package->part_count); p++)
-			if (w->stack_bytes[p]) {
-				package_part(w, p);
-				package_render(w, "package/header.jinja", arena_printf(arena, "%s.h", package->cpus ? package->name : w->of->name));
-			}
-	}
 	package_part(w, 0);
 	value_dict_set(w->globals, "runtime_flags", value_string(package_runtime_flags(w)));
 	/* The weights' source depends on what objects are. */
@@ -298,5 +269,41 @@ void package_c(struct writing *w)
 	value_dict_set(w->globals, "libm", value_bool(w->libm.count > 0));
 	package_render(w, "package/cmake.jinja", "CMakeLists.txt");
 	package_render(w, "package/pc.jinja", arena_printf(arena, "%s.pc", package->name));
+}
+
+void package_c(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	const struct package *package = w->package;
+	for (int p = 0; p < package->part_count; p++)
+		add_part(w, p);
+	if (package->cpus)
+		add_dispatch(w);
+	else if (package->part_count > 1)
+		add_umbrella(w);
+	package_add_weights(w);
+	if (package->managed)
+		package_module(w);
+	if (package->exported) {
+		struct value functions = value_list(arena);
+		for (int p = 0; p < (package->cpus ? 1 : package->part_count); p++) {
+			const char *name = package->cpus ? package->name : package->parts[p].name;
+			package_part(w, p);
+			value_list_add(functions, value_string(arena_printf(arena, "%s_run", name)));
+			if (w->state_bytes)
+				value_list_add(functions, value_string(arena_printf(arena, "%s_reset", name)));
+		}
+		value_dict_set(w->globals, "functions", functions);
+		package_render(w, "package/exports.jinja", arena_printf(arena, "%s.map", package->name));
+	}
+	if (package->cc) {
+		package_compile(w);
+		for (int p = 0; p < (package->cpus ? 1 : package->part_count); p++)
+			if (w->stack_bytes[p]) {
+				package_part(w, p);
+				package_render(w, "package/header.jinja", arena_printf(arena, "%s.h", package->cpus ? package->name : w->of->name));
+			}
+	}
+	package_add_build_files(w);
 	package_add_manifest(w, package_manifest(w));
 }

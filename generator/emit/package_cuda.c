@@ -1,10 +1,11 @@
-/* package_cuda.c: kernels -> one .cu text, and the table of its launches: in NAME.h for hosts in C, in the manifest
- * for any other. */
+/* package_cuda.c: kernels -> one .cu text, its images by NVRTC, and what runs them: the host's side in C, through NVIDIA's driver. */
 #include "emit/package.h"
+#include "backends/backends.h"
 #include "base/embedded.h"
 #include <inttypes.h>
+#include <stdlib.h>
 
-enum { WARP = 32 };
+enum { WARP = 32, DEVICE_ALIGN = 256 };
 
 /* A block is one warp, or the warps of a large product: a tile of a contraction, else a block of the kernel's function. */
 static int64_t blocks_of(struct writing *w, const struct kernel *kernel)
@@ -21,17 +22,26 @@ static int warps_of(const struct kernel *kernel)
 	return c && c->warps ? c->warps : 1;
 }
 
-/* The launches as template values, and as JSON into the manifest's kernels. */
-static struct value launches(struct writing *w, json_t *manifest)
+/* Several launches may run one kernel. */
+typedef VECTOR(const char *) symbol_list;
+static int64_t symbol_number(symbol_list *symbols, struct arena *arena, const char *symbol)
+{
+	for (size_t i = 0; i < symbols->count; i++)
+		if (!strcmp(symbols->at[i], symbol))
+			return (int64_t)i;
+	push(arena, symbols, symbol);
+	return (int64_t)symbols->count - 1;
+}
+
+/* `launches` and `symbols` of the templates. */
+static void add_launches(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
-	struct value list = value_list(arena);
-	json_t *rows = json_object_get(manifest, "kernels");
+	struct value list = value_list(arena), names = value_list(arena);
+	symbol_list symbols = { 0 };
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
 		struct value launch = value_dict(arena), arguments = value_list(arena);
-		json_t *row = json_array_get(rows, k);
-		int64_t blocks = blocks_of(w, kernel);
 		for (size_t i = 0; i < kernel->params.count; i++) {
 			const struct param *param = &kernel->params.at[i];
 			struct place place = package_place(w, param->of);
@@ -43,19 +53,32 @@ static struct value launches(struct writing *w, json_t *manifest)
 		}
 		value_dict_set(launch, "number", value_int(kernel->number));
 		value_dict_set(launch, "symbol", value_string(emit_symbol(w->emit, kernel)));
-		value_dict_set(launch, "blocks", value_int(blocks));
+		value_dict_set(launch, "kernel", value_int(symbol_number(&symbols, arena, emit_symbol(w->emit, kernel))));
+		value_dict_set(launch, "blocks", value_int(blocks_of(w, kernel)));
 		value_dict_set(launch, "warps", value_int(warps_of(kernel)));
 		value_dict_set(launch, "arguments", arguments);
 		value_list_add(list, launch);
-		json_object_set_new(row, "blocks", json_integer(blocks));
-		json_object_set_new(row, "threads", json_integer(WARP * warps_of(kernel)));
 	}
-	return list;
+	for (size_t i = 0; i < symbols.count; i++)
+		value_list_add(names, value_string(symbols.at[i]));
+	value_dict_set(w->globals, "launches", list);
+	value_dict_set(w->globals, "symbols", names);
+	package_render(w, "cuda/launches.jinja", arena_printf(arena, "%s_launches.h", w->package->name));
 }
 
-static void add_unit(struct writing *w)
+static void add_blocks(struct writing *w, json_t *manifest)
 {
-	struct text kernels, prelude;
+	json_t *rows = json_object_get(manifest, "kernels");
+	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+		json_object_set_new(json_array_get(rows, k), "blocks", json_integer(blocks_of(w, w->lowered->kernels.at[k])));
+		json_object_set_new(json_array_get(rows, k), "threads", json_integer(WARP * warps_of(w->lowered->kernels.at[k])));
+	}
+}
+
+/* NAME.cu; its text. */
+static const char *add_unit(struct writing *w)
+{
+	struct text kernels, prelude, unit;
 	const char *file = arena_printf(w->emit->arena, "%s.cu", w->package->name);
 	text_init(&kernels, w->emit->build);
 	text_init(&prelude, w->emit->build);
@@ -66,10 +89,14 @@ static void add_unit(struct writing *w)
 	emit_prelude(w->emit, kernels.at, kernels.count, &prelude);
 	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 	value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
-	package_render(w, "cuda/unit.jinja", file);
-	package_source(w, file);
+	text_init(&unit, w->emit->build);
+	template_render(w->emit->templates, "cuda/unit.jinja", w->globals, &unit);
+	file_set_add(w->files, file, unit.at, unit.count);
+	const char *text = arena_copy(w->emit->arena, unit.at, unit.count);
 	text_release(&kernels);
 	text_release(&prelude);
+	text_release(&unit);
+	return text;
 }
 
 static void add_emulator(struct writing *w)
@@ -82,16 +109,138 @@ static void add_emulator(struct writing *w)
 	}
 }
 
+/* ---- images ---- */
+/* NAME_sm_80.cubin, NAME_compute_80.ptx. */
+static const char *image_file(struct writing *w, const struct image *image)
+{
+	return arena_printf(w->emit->arena, "%s_%s_%s", w->package->name, image->ptx ? "compute" : "sm", arena_printf(w->emit->arena, "%s.%s", image->arch + 3,
+		image->ptx ? "ptx" : "cubin"));
+}
+
+/* `images` of the templates. */
+static void name_images(struct writing *w, const struct image *images, int count)
+{
+	struct arena *arena = w->emit->arena;
+	struct value list = value_list(arena);
+	for (int i = 0; i < count; i++) {
+		struct value value = value_dict(arena);
+		const char *number = images[i].arch + 3, *file = image_file(w, &images[i]);
+		value_dict_set(value, "arch", value_string(images[i].arch));
+		value_dict_set(value, "number", value_string(number));
+		value_dict_set(value, "ptx", value_bool(images[i].ptx));
+		value_dict_set(value, "capability", value_int(atol(number)));
+		value_dict_set(value, "exact", value_bool(number[strlen(number) - 1] == 'a'));
+		value_dict_set(value, "symbol", value_string(arena_copy(arena, file, (size_t)(strrchr(file, '.') - file))));
+		value_dict_set(value, "file", value_string(file));
+		value_list_add(list, value);
+		if (images[i].bytes) {
+			file_set_add(w->files, file, images[i].bytes, images[i].count);
+			push(arena, &w->blobs, file);
+		}
+	}
+	w->images = list;
+	value_dict_set(w->globals, "images", list);
+}
+
+/* What ptxas says of each kernel: "Function properties for x", "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "Used 40 registers". */
+static json_t *resources(const char *log)
+{
+	json_t *list = json_array(), *one = NULL;
+	for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		char name[256];
+		int stack, stores, loads, registers;
+		const char *at, *end = line + strcspn(line, "\n");
+		if ((at = strstr(line, "Function properties for ")) && at < end && sscanf(at, "Function properties for %255s", name) == 1)
+			json_array_append_new(list, one = json_pack("{s:s}", "symbol", name));
+		else if (one && sscanf(line + strcspn(line, "0123456789"), "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack, &stores, &loads) == 3) {
+			json_object_set_new(one, "stack_bytes", json_integer(stack));
+			json_object_set_new(one, "spill_bytes", json_integer(stores + loads));
+		} else if (one && (at = strstr(line, "Used ")) && at < end && sscanf(at, "Used %d registers", &registers) == 1)
+			json_object_set_new(one, "registers", json_integer(registers));
+	}
+	return list;
+}
+
+static json_t *images_json(struct writing *w, const struct image *images, int count)
+{
+	json_t *list = json_array();
+	for (int i = 0; i < count; i++) {
+		json_t *one = json_pack("{s:s,s:s,s:b}", "arch", images[i].arch, "file", image_file(w, &images[i]), "ptx", images[i].ptx);
+		if (images[i].bytes)
+			json_object_set_new(one, "bytes", json_integer((json_int_t)images[i].count));
+		if (images[i].bytes && !images[i].ptx)
+			json_object_set_new(one, "kernels", resources(images[i].log));
+		json_array_append_new(list, one);
+	}
+	return list;
+}
+
+/* ---- the host's side ---- */
+/* Where run_host's arrays lie: [{at, bytes}]. */
+static struct value host_arrays(struct writing *w, bool inputs, int64_t *end)
+{
+	struct arena *arena = w->emit->arena;
+	const struct program *program = w->lowered->program;
+	struct value list = value_list(arena);
+	for (size_t i = 0; i < (inputs ? program->inputs.count : program->outputs.count); i++) {
+		struct value value = value_dict(arena);
+		int64_t bytes = placed(inputs ? program->inputs.at[i] : program->outputs.at[i])->bytes;
+		value_dict_set(value, "at", value_int(*end));
+		value_dict_set(value, "bytes", value_int(bytes));
+		value_list_add(list, value);
+		*end += (bytes + DEVICE_ALIGN) / DEVICE_ALIGN * DEVICE_ALIGN;         /* not even an empty one lies on another */
+	}
+	return list;
+}
+
+static void add_host(struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	const char *name = w->package->name, *host = arena_printf(arena, "%s.c", name), *images = arena_printf(arena, "%s_images.S", name);
+	int64_t end = 0;
+	value_dict_set(w->globals, "host_inputs", host_arrays(w, true, &end));
+	value_dict_set(w->globals, "host_outputs", host_arrays(w, false, &end));
+	value_dict_set(w->globals, "host_bytes", value_int(end + DEVICE_ALIGN));
+	value_dict_set(w->globals, "host_at", value_int((w->lowered->workspace_bytes + DEVICE_ALIGN - 1) / DEVICE_ALIGN * DEVICE_ALIGN));
+	package_render(w, "cuda/header.jinja", arena_printf(arena, "%s.h", name));
+	package_render(w, "cuda/host.jinja", host);
+	package_render(w, "cuda/images.jinja", images);
+	push(arena, &w->headers, arena_printf(arena, "%s.h", name));
+	push(arena, &w->headers, arena_printf(arena, "%s_launches.h", name));
+	package_source(w, host);
+	package_source(w, images);
+}
+
 void package_cuda(struct writing *w)
 {
-	add_unit(w);
-	package_add_blob(w);
-	json_t *manifest = package_manifest(w);
-	struct value list = launches(w, manifest);
-	json_object_set_new(manifest, "flags", json_string("-fmad=false"));
-	package_add_manifest(w, manifest);
-	value_dict_set(w->globals, "launches", list);
-	package_render(w, "cuda/header.jinja", arena_printf(w->emit->arena, "%s.h", w->package->name));
-	if (w->package->shared)
+	const struct package *package = w->package;
+	struct image images[IMAGES_MOST];
+	int count = 0;
+	const char *text = add_unit(w);
+	add_launches(w);
+	if (package->shared) {                                /* for ingot itself, on the CPU */
+		package_add_blob(w);
 		add_emulator(w);
+		return;
+	}
+	for (; count < package->arch_count; count++)
+		images[count] = (struct image){ .arch = package->archs[count] };
+	images[count++] = (struct image){ .arch = package->lowest, .ptx = true };
+	if (package->nvrtc) {
+		if (package->progress)
+			package->progress(package->user, "images", 0, count);
+		nvrtc_compile(w->emit->build, package->nvrtc, text, arena_printf(w->emit->arena, "%s.cu", package->name), images, count, package->jobs);
+	}
+	name_images(w, images, count);
+	package_add_weights(w);
+	add_host(w);
+	if (package->cc)
+		package_compile(w);
+	package_add_build_files(w);
+	json_t *manifest = package_manifest(w);
+	json_array_append_new(json_object_get(manifest, "sources"), json_string(arena_printf(w->emit->arena, "%s.cu", package->name)));
+	add_blocks(w, manifest);
+	json_object_set_new(manifest, "flags", json_string("-fmad=false"));
+	json_object_set_new(manifest, "images", images_json(w, images, count));
+	package_add_manifest(w, manifest);
 }

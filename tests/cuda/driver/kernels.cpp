@@ -1,0 +1,25 @@
+/* kernels.cpp: a library's .cu text on the emulator, as $STANDIN_KERNELS of driver.c.  TEXT: the .cu; KERNELS: X(symbol) of each. */
+#include <tuple>
+#include <utility>
+#include "emulator.h"
+#include TEXT
+
+template <class... A, size_t... I> static void call(void (*kernel)(A...), void **p, std::index_sequence<I...>) { kernel((A)p[I]...); }
+template <class... A> static void call_all(void (*kernel)(A...), void **p) { call(kernel, p, std::index_sequence_for<A...>()); }
+template <class... A> static constexpr int count_of(void (*)(A...)) { return sizeof...(A); }
+
+extern "C" {
+struct kernel_row { const char *name; void (*thunk)(void **); int parameters; };
+extern const struct kernel_row standin_kernels[];
+const struct kernel_row standin_kernels[] = {
+#define X(symbol) { #symbol, [](void **p) { call_all(symbol, p); }, count_of(symbol) },
+	KERNELS
+#undef X
+	{ nullptr, nullptr, 0 }
+};
+
+int standin_launch(const char *name, void (*thunk)(void **), void **pointers, const unsigned *grid, const unsigned *block, size_t shared)
+{
+	return emulator_launch(name, thunk, pointers, dim3(grid[0], grid[1], grid[2]), dim3(block[0], block[1], block[2]), shared);
+}
+}

@@ -1,0 +1,135 @@
+/* program.c: a CUDA library as a user calls it.  NAME, and from the manifest INPUTS, OUTPUTS: X(field, bytes) of each.
+ *
+ *     program ORDINAL BEHAVIOUR in_0 … out_0 …         BEHAVIOUR: host (three calls of run_host), device (run, in streams of its own), or open
+ *
+ * Prints "STATUS message"; exit 0 whatever the status is. */
+#define JOIN(a, b) a##b
+#define JOINED(a, b) JOIN(a, b)
+#define OF(what) JOINED(NAME, what)
+#include HEADER
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *read_file(const char *path, size_t bytes)
+{
+	void *at = calloc(1, bytes + 1);
+	FILE *file = fopen(path, "rb");
+	if (!file || fread(at, 1, bytes, file) != bytes)
+		exit(99);
+	fclose(file);
+	return at;
+}
+
+static void write_file(const char *path, const void *at, size_t bytes)
+{
+	FILE *file = fopen(path, "wb");
+	if (!file || fwrite(at, 1, bytes, file) != bytes || fclose(file))
+		exit(99);
+}
+
+static int finish(struct OF(_device) *device, int status)
+{
+	printf("%d %s\n", status, OF(_message)(device));
+	OF(_close)(device);
+	OF(_close)(device);                                     /* twice is once */
+	return 0;
+}
+
+/* Streams, memory and a captured graph of the caller's, through the driver that the library opened. */
+static int with_device_memory(struct OF(_device) *device, const struct OF(_inputs) *in, const struct OF(_outputs) *out)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_NOW), *context, *streams[2], *graph, *executable;
+	int (*retain)(void **, int), (*release)(int), (*push)(void *), (*pop)(void **), (*allocate)(unsigned long long *, size_t), (*give)(unsigned long long),
+		(*up)(unsigned long long, const void *, size_t), (*down)(void *, unsigned long long, size_t, void *), (*create)(void **, unsigned), (*destroy)(void *),
+		(*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long), (*drop)(void *), (*play)(void *, void *), (*stop)(void *);
+	const struct { void *to; const char *name; } functions[] = { { &retain, "cuDevicePrimaryCtxRetain" }, { &release, "cuDevicePrimaryCtxRelease_v2" },
+		{ &push, "cuCtxPushCurrent_v2" }, { &pop, "cuCtxPopCurrent_v2" }, { &allocate, "cuMemAlloc_v2" }, { &give, "cuMemFree_v2" }, { &up, "cuMemcpyHtoD_v2" },
+		{ &down, "cuMemcpyDtoHAsync_v2" }, { &create, "cuStreamCreate" }, { &destroy, "cuStreamDestroy_v2" }, { &begin, "cuStreamBeginCapture_v2" },
+		{ &end, "cuStreamEndCapture" }, { &instantiate, "cuGraphInstantiateWithFlags" }, { &drop, "cuGraphDestroy" }, { &play, "cuGraphLaunch" },
+		{ &stop, "cuGraphExecDestroy" } };
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+		void *symbol = dlsym(cuda, functions[i].name);
+		memcpy(functions[i].to, &symbol, sizeof symbol);
+	}
+	retain(&context, device->ordinal);
+	push(context);
+	int status = 0;
+	for (int s = 0; s < 2 && !status; s++) {
+		struct OF(_inputs) from;
+		struct OF(_outputs) to;
+		unsigned long long at[64], workspace;
+		int count = 0;
+		create(&streams[s], 1);
+		allocate(&workspace, WORKSPACE + 256);
+#define X(field, bytes) allocate(&at[count], bytes + 16); up(at[count], in->field, bytes); memcpy(&from.field, &at[count++], 8);
+		INPUTS
+#undef X
+#define X(field, bytes) allocate(&at[count], bytes + 16); memcpy(&to.field, &at[count++], 8);
+		OUTPUTS
+#undef X
+		struct OF(_context) here = { .device = device, .stream = streams[s], .workspace = (void *)(uintptr_t)workspace };
+		if (s == 0)
+			status = OF(_run)(&from, &to, &here);
+		else {
+			begin(streams[s], 0);
+			status = OF(_run)(&from, &to, &here);
+			end(streams[s], &graph);
+			instantiate(&executable, graph, 0);
+			drop(graph);
+			play(executable, streams[s]);
+		}
+		status = status ? status : OF(_sync)(&here);
+#define X(field, bytes) { unsigned long long address; memcpy(&address, &to.field, 8); char *got = malloc(bytes + 1); down(got, address, bytes, streams[s]); \
+			if (s == 0) memcpy((void *)(uintptr_t)out->field, got, bytes); else if (memcmp(out->field, got, bytes)) status = 98; free(got); }
+		OUTPUTS
+#undef X
+		here.workspace = (void *)(uintptr_t)(workspace + 4);
+		if (OF(_run)(&from, &to, &here) != 2)
+			status = 97;
+		if (s)
+			stop(executable);
+		give(workspace);
+		while (count)
+			give(at[--count]);
+		destroy(streams[s]);
+	}
+	pop(&context);
+	release(device->ordinal);
+	return status;
+}
+
+int main(int count, char **arguments)
+{
+	struct OF(_device) device;
+	struct OF(_inputs) in;
+	struct OF(_outputs) out;
+	struct OF(_context) context = { .device = &device };
+	int next = 3, status = OF(_open)(&device, atoi(arguments[1]), NULL);
+	(void)count;
+	if (status || !strcmp(arguments[2], "open"))
+		return finish(&device, status);
+#define X(field, bytes) in.field = read_file(arguments[next++], bytes);
+	INPUTS
+#undef X
+#define X(field, bytes) out.field = calloc(1, bytes + 1);
+	OUTPUTS
+#undef X
+	if (OF(_run_host)(&in, NULL, &context) != 1 || OF(_run_host)(&in, &out, NULL) != 1 || OF(_open)(NULL, 0, NULL) != 1 || OF(_sync)(NULL) != 1)
+		return finish(&device, 96);
+	if (!strcmp(arguments[2], "device"))
+		status = with_device_memory(&device, &in, &out);
+	else
+		for (int i = 0; i < 3 && !status; i++) {
+#define X(field, bytes) memset((void *)(uintptr_t)out.field, 0xee, bytes);
+			OUTPUTS
+#undef X
+			status = OF(_run_host)(&in, &out, &context);
+		}
+#define X(field, bytes) write_file(arguments[next++], out.field, bytes);
+	OUTPUTS
+#undef X
+	return finish(&device, status);
+}

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""library.py: CUDA libraries as their users have them, on a driver that is no GPU's (driver/driver.c).
+
+    library.py INGOT          exit 0: right, 1: wrong, 77: no NVRTC or no C++ compiler.  INGOT_LONG=1: every network, every failing call
+
+Each library is built by `ingot build --target cuda`, its header and host side compiled strictly as C99 and C++, linked into driver/program.c and run by host
+arrays (one call, a captured graph, the graph again) and by device memory, in streams, workspaces and graphs of the caller's: the bits of --target c.  Then places
+where it cannot run, and every driver call failing once: a status and a message each, nothing left behind."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "models")]
+import models
+import networks
+import nvrtc
+
+LONG = bool(os.environ.get("INGOT_LONG"))
+STRICT = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Wshadow", "-Wundef", "-Werror"]
+EMULATOR = os.path.join(ROOT, "backends", "cuda", "emulator")
+GIVES_BACK = re.compile(r"Free|Destroy|Unload|Release|Pop|Push|Synchronize|EndCapture")         # what such a call keeps when it fails is left
+wrong = 0
+
+
+def expect(what, right, said=""):
+    global wrong
+    if not right:
+        wrong += 1
+        print("wrong: %s %s" % (what, said))
+
+
+def call(*words, **more):
+    done = subprocess.run(words, capture_output=True, text=True, **more)
+    if done.returncode:
+        sys.exit("%s: exit %d\n%s%s" % (" ".join(words), done.returncode, done.stdout, done.stderr))
+    return done.stdout
+
+
+def build_driver(folder, *flags):
+    os.makedirs(folder)
+    call("gcc", "-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", "-fPIC", "-shared", "-fvisibility=hidden", *flags, "-o", os.path.join(folder, "libcuda.so.1"),
+         os.path.join(HERE, "driver", "driver.c"), "-ldl", "-pthread")
+
+
+class Library:
+    """A model's library, its kernels on the emulator and the program, in a folder."""
+
+    def __init__(self, ingot, model, data, name, folder, *options):
+        self.folder, self.data = os.path.join(folder, name), data
+        call(ingot, "build", model, "--target", "cuda", "--name", name, "-o", self.folder, *options)
+        self.manifest = json.load(open(os.path.join(self.folder, name + ".json")))
+        for language in (["gcc", "-std=c99"], ["g++", "-std=c++11", "-x", "c++"], ["clang", "-std=c99"] if shutil.which("clang") else None):
+            if language:
+                call(*language, *STRICT, "-fsyntax-only", name + ".c", cwd=self.folder)
+        self.kernels = os.path.join(self.folder, "kernels.so")
+        symbols = sorted({kernel["symbol"] for kernel in self.manifest["kernels"]})
+        call("g++", "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", *(["-mfma"] if "fma" in open("/proc/cpuinfo").read() else []),
+             "-I", EMULATOR, "-I", self.folder, '-DTEXT="%s.cu"' % name, "-DKERNELS=%s" % " ".join("X(%s)" % s for s in symbols),
+             os.path.join(HERE, "driver", "kernels.cpp"), os.path.join(EMULATOR, "emulator.cpp"), "-o", self.kernels)
+        fields = {side: " ".join("X(%s, %d)" % (one["field"], one["bytes"]) for one in self.manifest[side]) for side in ("inputs", "outputs")}
+        call("gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-I", self.folder, "-DNAME=" + name, '-DHEADER="%s.h"' % name, "-DWORKSPACE=%s_WORKSPACE_BYTES" % name.upper(),
+             "-DINPUTS=" + fields["inputs"], "-DOUTPUTS=" + fields["outputs"], os.path.join(HERE, "driver", "program.c"), os.path.join(self.folder, self.manifest["library"]),
+             "-ldl", "-o", os.path.join(self.folder, "program"))
+
+    def run(self, driver, behaviour="host", ordinal=0, **environment):
+        """(status, message, what was said on standard error, outputs)"""
+        import numpy as np
+        io = json.load(open(os.path.join(self.data, "io.json")))
+        files = {one["name"]: os.path.join(self.data, one["file"]) for one in io["inputs"]}
+        words = []
+        for i, one in enumerate(self.manifest["inputs"]):
+            words.append(os.path.join(self.folder, "in_%d" % i))
+            np.ascontiguousarray(np.load(files[one["name"]])).tofile(words[-1])
+        outs = [os.path.join(self.folder, "out_%d" % i) for i in range(len(self.manifest["outputs"]))]
+        done = subprocess.run([os.path.join(self.folder, "program"), str(ordinal), behaviour, *words, *outs], capture_output=True, text=True, timeout=600,
+                              env={**os.environ, "LD_LIBRARY_PATH": driver, "STANDIN_KERNELS": self.kernels, **environment})
+        if done.returncode:
+            return done.returncode, "the program ended by %d" % done.returncode, done.stderr, None
+        status, _, message = done.stdout.strip().partition(" ")
+        return int(status), message, done.stderr, [open(out, "rb").read() if os.path.exists(out) else b"" for out in outs]
+
+
+def same_bits(ingot, library, model, data, name, driver, folder):
+    status, want = models.run(ingot, (model, data), "c", folder)
+    expect(name + ": --target c", status == 0, want)
+    want = [array.tobytes() for array in want]
+    for behaviour in "host", "device":
+        for seed in "1", "2":
+            status, message, said, got = library.run(driver, behaviour, STANDIN_SEED=seed)
+            expect("%s by %s" % (name, behaviour), status == 0 and not said, "%d %s %s" % (status, message, said))
+            expect("%s by %s: bits" % (name, behaviour), got == want)
+    print("%s: %d launches, %d kernels, bits of --target c" % (name, len(library.manifest["kernels"]), len({k["symbol"] for k in library.manifest["kernels"]})), flush=True)
+
+
+def manifest(library):
+    """What it says of the images: their files are there, no kernel spills."""
+    for image in library.manifest["images"]:
+        expect("manifest: " + image["file"], os.path.getsize(os.path.join(library.folder, image["file"])) == image["bytes"])
+        expect("manifest: kernels of " + image["file"], image["ptx"] or all(kernel["registers"] > 0 and kernel["spill_bytes"] == 0 for kernel in image["kernels"]), image.get("kernels"))
+    try:
+        import jsonschema
+    except ImportError as missing:
+        return print("the manifest is not held against its schema: %s" % missing)
+    jsonschema.validate(library.manifest, json.load(open(os.path.join(ROOT, "docs", "manifest.schema.json"))))
+
+
+def cached(ingot, model, folder):
+    """What was compiled before is read again, the same; what is broken there is compiled anew."""
+    images = []
+    for step in range(3):
+        out = os.path.join(folder, "cached")
+        call(ingot, "build", model, "--target", "cuda", "--name", "digits", "--arch", "sm_90", "-o", out)
+        images.append({name: open(os.path.join(out, name), "rb").read() for name in sorted(os.listdir(out)) if name.endswith((".cubin", ".ptx"))})
+        if step == 1:
+            for name in os.listdir(os.environ["INGOT_CACHE"]):
+                with open(os.path.join(os.environ["INGOT_CACHE"], name), "r+b") as file:
+                    file.truncate(os.path.getsize(file.name) // 2)
+    expect("images: of the cache, and anew", sorted(images[0]) == ["digits_compute_90.ptx", "digits_sm_90.cubin"] and images[0] == images[1] == images[2])
+
+
+def by_cmake(library):
+    """The folder as a project of its own: its host side, images and weights."""
+    name, out = library.manifest["prefix"], os.path.join(library.folder, "made")
+    if not shutil.which("cmake"):
+        return print("no cmake: the folder's CMakeLists.txt is not tried")
+    call("cmake", "-S", library.folder, "-B", out)
+    call("cmake", "--build", out)
+    made, want = (set(re.findall(r" [TR] (\w+)", call("nm", path))) for path in (os.path.join(out, "lib%s.a" % name), os.path.join(library.folder, "lib%s.a" % name)))
+    expect("by CMake: symbols", made == want and name + "_run_host" in made, made ^ want)
+
+
+def refusals(ingot, model, folder):
+    out = os.path.join(folder, "refused")
+    for code, words, options in (
+            (5, "nothing.so: is no NVRTC that can be opened", ["--nvrtc", "nothing.so"]),
+            (5, "there is no NVRTC: pip install nvidia-cuda-nvrtc and set VIRTUAL_ENV, or name it by --nvrtc FILE; --no-compile writes sources alone", []),
+            (2, '--arch: "sm_9o" should be as sm_80,sm_90', ["--arch", "sm_9o"]),
+            (2, "--arch sm_90,sm_80,sm_90: sm_90 is there twice", ["--arch", "sm_90,sm_80,sm_90"]),
+            (2, '--arch: no "sm_77" in NVRTC', ["--arch", "sm_77", "--nvrtc", nvrtc.library()._name]),
+            (2, "--nvrtc goes without --no-compile: nothing is compiled", ["--no-compile", "--nvrtc", "x"]),
+            (2, "--arch and --nvrtc are for --target cuda", ["--arch", "sm_80", "--target", "c"])):
+        if not options and any(os.path.exists(os.path.join("/usr/local/cuda", lib)) for lib in ("lib64", "lib")):
+            continue
+        done = subprocess.run([ingot, "build", model, "--target", "cuda", "-o", out, *options], capture_output=True, text=True,
+                              env={k: v for k, v in os.environ.items() if k not in ("VIRTUAL_ENV", "CUDA_HOME")})
+        expect("refused: " + " ".join(options), done.returncode == code and words in done.stderr and done.stderr.count("\n") == 1 and not os.path.exists(out),
+               (done.returncode, done.stderr))
+    call(ingot, "build", model, "--target", "cuda", "--no-compile", "-o", out)
+    expect("sources alone", "digits.cu" in os.listdir(out) and not any(file.endswith((".cubin", ".ptx", ".a")) for file in os.listdir(out)), os.listdir(out))
+
+
+def places(library, driver, lacking, folder):
+    """Where it runs, and where it says why not."""
+    for capability, ptx, status, words in (
+            ("75", "13050", 8, "there is no code for a GPU of capability 7.5 with a driver for CUDA 13.5; there is: sm_80, sm_90, sm_100, sm_80 as PTX"),
+            ("80", "13000", 0, ""), ("86", "13000", 0, ""), ("90", "13000", 0, ""), ("103", "13000", 0, ""), ("120", "13090", 0, ""),
+            ("120", "12000", 8, "there is no code for a GPU of capability 12.0 with a driver for CUDA 12.0")):
+        got = library.run(driver, "host", STANDIN_CAPABILITY=capability, STANDIN_VERSION=ptx)
+        expect("capability %s, driver %s" % (capability, ptx), got[0] == status and got[1].startswith(words) and not got[2], got[:3])
+    empty = os.path.join(folder, "empty")
+    os.makedirs(empty)
+    for what, where, more, ordinal, status, words in (
+            ("no driver", empty, {}, 0, 5, "there is no libcuda.so.1, which NVIDIA's driver brings"),
+            ("a stub", driver, {"STANDIN_INIT": "34"}, 0, 5, "cuInit: CUDA driver is a stub library (34)"),
+            ("no GPU", driver, {"STANDIN_INIT": "100"}, 0, 6, "cuInit: no CUDA-capable device is detected (100)"),
+            ("an old driver", lacking, {}, 0, 7, "the driver lacks cuGetErrorString: it is too old"),
+            ("the third GPU", driver, {"STANDIN_DEVICES": "2"}, 2, 6, "there is no GPU 2: the driver has 2"),
+            ("little memory", driver, {"STANDIN_MEMORY": "4096"}, 0, 9, "cuMemAlloc_v2: out of memory (2)"),
+            ("the second GPU", driver, {"STANDIN_DEVICES": "2"}, 1, 0, "")):
+        got = library.run(where, "host", ordinal, **more)
+        expect(what, got[0] == status and got[1] == words and not got[2], got[:3])
+
+
+def failing(library, driver, folder):
+    """Each call fails, once, or for good."""
+    file = os.path.join(folder, "calls")
+    library.run(driver, "host", STANDIN_CALLS=file)
+    calls = int(open(file).read())
+    expect("calls are counted", calls > 40, calls)
+    for n in range(1, calls + 1):
+        for more in ("", "+") if LONG else ("+" if n % 4 == 0 else "",):
+            status, message, said, _ = library.run(driver, "host", STANDIN_FAIL="%d%s" % (n, more))
+            failed = re.findall(r"^failed: (\w+)$", said, re.M)
+            left = [line for line in said.splitlines() if not line.startswith("failed: ")]
+            ending = all(GIVES_BACK.search(name) for name in failed)
+            expect("call %d%s fails" % (n, more), len(failed) >= 1 and status in ((0, 10) if GIVES_BACK.search(failed[0]) else (10,)), (status, message, said))
+            expect("call %d%s fails: what is left" % (n, more), not left or more or ending, left)
+            if status == 10:
+                expect("call %d%s fails: its message" % (n, more), "(999)" in message, message)
+    print("%d driver calls, each failed: a status, a message, nothing left" % calls, flush=True)
+
+
+def faults(library, driver, folder):
+    """The stand-in sees what it is there for: libraries whose host side is changed."""
+    name = library.manifest["prefix"]
+    source = open(os.path.join(library.folder, name + ".c")).read()
+    for what, before, after, words in (
+            ("no context", "static int enter(struct {0}_device *device) {{ return CALL(device, cuCtxPushCurrent_v2, (device->primary)); }}".format(name),
+             "static int enter(struct {0}_device *device) {{ (void)device; return 0; }}".format(name), "no current context"),
+            ("a foreign address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + (1ull << 40); break;", "is no device memory"),
+            ("memory is kept", "(void)cuMemFree_v2_of(device)(device->weights);", ";", "left: 1 allocations"),
+            ("a context is kept", "(void)cuDevicePrimaryCtxRelease_v2_of(device)(device->ordinal);", ";", "1 contexts"),
+            ("a graph is kept", "(void)cuGraphDestroy_of(device)(graph);", ";", "1 graphs"),
+            ("freed twice", "(void)cuMemFree_v2_of(device)(device->memory);", "{ (void)cuMemFree_v2_of(device)(device->memory); (void)cuMemFree_v2_of(device)(device->memory); }",
+             "is no allocation")):
+        expect("the text of a fault: " + what, source.count(before) == 1)
+        changed = os.path.join(folder, "changed.c")
+        open(changed, "w").write(source.replace(before, after))
+        call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, changed, "-o", changed + ".o")
+        fields = {side: " ".join("X(%s, %d)" % (one["field"], one["bytes"]) for one in library.manifest[side]) for side in ("inputs", "outputs")}
+        kept = os.path.join(library.folder, "program")
+        os.rename(kept, kept + ".kept")
+        call("gcc", "-std=gnu11", "-w", "-I", library.folder, "-DNAME=" + name, '-DHEADER="%s.h"' % name, "-DWORKSPACE=%s_WORKSPACE_BYTES" % name.upper(),
+             "-DINPUTS=" + fields["inputs"], "-DOUTPUTS=" + fields["outputs"], os.path.join(HERE, "driver", "program.c"), changed + ".o",
+             os.path.join(library.folder, library.manifest["library"]), "-ldl", "-o", kept)
+        said = library.run(driver, "host")[2]
+        expect("a planted fault, %s, is seen" % what, words in said, said)
+        os.rename(kept + ".kept", kept)
+
+
+def main():
+    ingot = sys.argv[1]
+    if not shutil.which("g++"):
+        print("skipped: no g++")
+        return 77
+    if not nvrtc.library():
+        print("skipped: no NVRTC")
+        return 77
+    os.environ.setdefault("VIRTUAL_ENV", sys.prefix)
+    with tempfile.TemporaryDirectory(prefix="cuda.") as folder:
+        os.environ["INGOT_CACHE"] = os.path.join(folder, "cache")
+        driver, lacking = os.path.join(folder, "driver"), os.path.join(folder, "lacking")
+        build_driver(driver)
+        build_driver(lacking, "-DLACKS_cuGetErrorString")
+        digits = os.path.join(ROOT, "examples", "digits")
+        data = os.path.join(folder, "digits_case")
+        first = Library(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", folder)
+        same_bits(ingot, first, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder)
+        manifest(first)
+        by_cmake(first)
+        cached(ingot, os.path.join(digits, "digits.onnx"), folder)
+        refusals(ingot, os.path.join(digits, "digits.onnx"), folder)
+        places(first, driver, lacking, folder)
+        failing(first, driver, folder)
+        faults(first, driver, folder)
+        for name, data in networks.cases(folder):
+            if LONG or name in ("mlperf_ad_f32", "transformer"):
+                model = os.path.join(data, "model.onnx")
+                same_bits(ingot, Library(ingot, model, data, name, folder), model, data, name, driver, folder)
+    print("%d wrong" % wrong)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
