@@ -1,6 +1,7 @@
 /* alone.h: INGOT_THREADS=0, what a bare machine gets by itself: one thread, `sync` alone, memory out of one block of the
- * caller's (ingot_runtime_options.block), and nothing of libc but memcpy and memset.  What the other files call of libc has
- * its stand-in here, under the same name. */
+ * caller's (ingot_runtime_options.block), and of libc memcpy and memset.  What else loading, linking and running call of libc has
+ * its stand-in here, under the same name.  Programs that also set or get single values (ldexp, frexp, nearbyint) or read
+ * words and make names (strchr, strncmp, bsearch, isalnum …) take those from theirs. */
 #ifndef RUNTIME_ALONE_H
 #define RUNTIME_ALONE_H
 

@@ -299,7 +299,7 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 		if (access->read && hazard->taint && !command->cause)
 			command->cause = failure_keep(hazard->taint);
 		struct edge *edge = hazard->writer ? edge_add(command, hazard->writer, access->read) : NULL;
-		if (access->write && hazard->writer != command && command->before_count < NO_PLACE) {
+		if (access->write && command->before_count < NO_PLACE) {
 			command->befores[command->before_count] = (struct before){ failure_keep(hazard->taint), hazard->valued };
 			if (edge) {
 				edge->from_place = hazard->place;

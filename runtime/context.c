@@ -44,25 +44,36 @@ void location_drop(struct location *location)
 	slab_drop(slab);                                  /* perhaps the last that keeps the device */
 }
 
-struct location *location_alone(struct device *device, uint64_t bytes, uint32_t align, enum ingot_status *status)
+/* All of the slab, whose reference it takes; NULL: the slab was not to be had, and *status says so. */
+static struct location *location_whole(struct slab *slab, enum ingot_status *status)
 {
 	uint32_t pool;
-	struct slab *slab = slab_new(device, bytes, align, INGOT_SLAB_PRIVATE, status);
+	struct location *location = NULL;
 	if (!slab)
 		return NULL;
+	struct device *device = slab->device;
 	slab_keep(slab);
-	if ((*status = pool_add_inner(device, slab, &pool))) {
-		slab_drop(slab);
-		return NULL;
-	}
-	struct location *location = location_new(device, slab, pool, 0, bytes);
-	if (!location) {
+	if (!(*status = pool_add_inner(device, slab, &pool)) && !(location = location_new(device, slab, pool, 0, slab->bytes))) {
 		*status = say(INGOT_MEMORY, "no memory for a location");
 		pool_remove(device, pool);
-	} else
+	}
+	if (location)
 		location->owns_pool = true;
 	slab_drop(slab);
 	return location;
+}
+
+struct location *location_alone(struct device *device, uint64_t bytes, uint32_t align, enum ingot_status *status)
+{
+	return location_whole(slab_new(device, bytes, align, INGOT_SLAB_PRIVATE, status), status);
+}
+
+struct location *location_adopt(struct device *device, void *memory, uint64_t bytes, enum ingot_status *status)
+{
+	struct slab *slab = slab_adopt(device, memory, bytes);
+	if (!slab)
+		*status = say(INGOT_MEMORY, "no memory for a location");
+	return location_whole(slab, status);
 }
 
 /* By another stream.  Handles tell a closed owner from a stream that has its number now. */
@@ -124,10 +135,9 @@ enum ingot_status entries_add(struct ingot_runtime *runtime, struct entries *ent
 	return INGOT_OK;
 }
 
-void entries_remove(struct ingot_runtime *runtime, struct entries *entries, const struct node *node)
+void entries_remove(struct entries *entries, const struct node *node)
 {
 	struct entry *entry = entries_find(entries, node);
-	(void)runtime;
 	if (!entry)
 		return;
 	struct entry kept = *entry;
@@ -140,7 +150,7 @@ void entries_remove(struct ingot_runtime *runtime, struct entries *entries, cons
 void entries_release(struct ingot_runtime *runtime, struct entries *entries)
 {
 	while (entries->count)
-		entries_remove(runtime, entries, entries->at[entries->count - 1].node);
+		entries_remove(entries, entries->at[entries->count - 1].node);
 	memory_free(runtime, entries->at);
 	*entries = (struct entries){ 0 };
 }
@@ -399,9 +409,9 @@ enum ingot_status context_upload(struct context *context, struct node *node, str
 enum ingot_status location_begin(struct context *context, struct node *node, struct location *location, bool cleared)
 {
 	struct entry entry = { node, location, 0 };
-	const void *data = node->host_version ? node->host : node->initial;
-	if (data)
-		return context_upload(context, node, &entry, data, location->bytes, node->host_version != 0, NULL);
+	if (node_has_value(node))
+		return context_upload(context, node, &entry, node->host_version ? node->host : node->initial, location->bytes,
+		                      node->host_version != 0, NULL);
 	return cleared ? INGOT_OK
 	               : submit_fill(context->stream, location->slab, location->offset, location->bytes, 0,
 	                             &(struct access){&location->hazard, false, true}, 1, NULL);
@@ -411,7 +421,7 @@ struct placing {
 	struct ingot_plan_item *items;
 	struct node **nodes;
 	struct location **locations;
-	const bool **cleared;
+	uint8_t *first;
 	uint64_t *used;
 	struct slab **slabs;
 	uint32_t *pools;
@@ -427,7 +437,7 @@ static void placing_release(struct ingot_runtime *runtime, struct placing *placi
 	memory_free(runtime, placing->items);
 	memory_free(runtime, placing->nodes);
 	memory_free(runtime, placing->locations);
-	memory_free(runtime, placing->cleared);
+	memory_free(runtime, placing->first);
 	memory_free(runtime, placing->used);
 	memory_free(runtime, placing->slabs);
 	memory_free(runtime, placing->pools);
@@ -470,7 +480,7 @@ static void hosts_settle(struct placing *placing)
 static bool zeroed(const struct placing *placing, uint32_t i)
 {
 	const struct node *node = placing->nodes[i];
-	return !node->host_version && !node->initial && !(placing->cleared[i] && *placing->cleared[i]);
+	return !node_has_value(node) && placing->first[i] == FIRST_ZEROS;
 }
 
 /* One fill for neighbours that have to be zero; then what has a value gets it. */
@@ -491,17 +501,11 @@ static enum ingot_status values_begin(struct context *context, struct placing *p
 		if (status)
 			return status;
 	}
-	for (uint32_t i = 0; i < placing->count; i++) {
-		struct node *node = placing->nodes[i];
-		struct entry entry = { node, placing->locations[i], 0 };
-		const void *data = node->host_version ? node->host : node->initial;
-		enum ingot_status status = data ? context_upload(context, node, &entry, data, entry.location->bytes,
-		                                                 node->host_version != 0, NULL)
-		                                : INGOT_OK;
-		if (status)
-			return status;
-	}
-	return INGOT_OK;
+	enum ingot_status status = INGOT_OK;
+	for (uint32_t i = 0; i < placing->count && !status; i++)
+		if (placing->first[i] != FIRST_WRITTEN)
+			status = location_begin(context, placing->nodes[i], placing->locations[i], true);
+	return status;
 }
 
 static enum ingot_status place_all(struct context *context, struct placing *placing)
@@ -541,7 +545,7 @@ static enum ingot_status place_all(struct context *context, struct placing *plac
 	return status ? status : values_begin(context, placing);
 }
 
-enum ingot_status context_place_nodes(struct context *context, struct node *const *nodes, const bool *cleared,
+enum ingot_status context_place_nodes(struct context *context, struct node *const *nodes, const uint8_t *first,
                                       uint32_t count)
 {
 	struct ingot_runtime *runtime = context->object.runtime;
@@ -549,13 +553,13 @@ enum ingot_status context_place_nodes(struct context *context, struct node *cons
 	struct placing placing = {.items = memory_new(runtime, count, sizeof *placing.items),
 	                          .nodes = memory_new(runtime, count, sizeof *placing.nodes),
 	                          .locations = memory_new(runtime, count, sizeof *placing.locations),
-	                          .cleared = memory_new(runtime, count, sizeof *placing.cleared),
+	                          .first = memory_new(runtime, count, sizeof *placing.first),
 	                          .used = memory_new(runtime, count, sizeof *placing.used),
 	                          .slabs = memory_new(runtime, count, sizeof *placing.slabs),
 	                          .pools = memory_new(runtime, count, sizeof *placing.pools),
 	                          .accesses = memory_new(runtime, count, sizeof *placing.accesses),
 	                          .given = memory_new(runtime, count, sizeof *placing.given)};
-	bool lacking = !placing.items || !placing.nodes || !placing.locations || !placing.cleared || !placing.used ||
+	bool lacking = !placing.items || !placing.nodes || !placing.locations || !placing.first || !placing.used ||
 	               !placing.slabs || !placing.pools || !placing.accesses || !placing.given;
 	enum ingot_status status = lacking ? say(INGOT_MEMORY, "no memory to place %u nodes", count) : INGOT_OK;
 	for (uint32_t i = 0; i < count && !status; i++) {
@@ -574,7 +578,7 @@ enum ingot_status context_place_nodes(struct context *context, struct node *cons
 			placing.given[i] = !status;
 			continue;
 		}
-		placing.cleared[placing.count] = cleared && base == nodes[i] ? cleared + i : NULL;
+		placing.first[placing.count] = first && base == nodes[i] ? first[i] : FIRST_ZEROS;
 		placing.nodes[placing.count++] = base;
 	}
 	if (!status && placing.count)
@@ -583,12 +587,12 @@ enum ingot_status context_place_nodes(struct context *context, struct node *cons
 		for (uint32_t i = 0; i < placing.count; i++) {
 			struct entry *entry = entries_find(&context->entries, placing.nodes[i]);
 			if (entry && entry->location == placing.locations[i])
-				entries_remove(runtime, &context->entries, placing.nodes[i]);
+				entries_remove(&context->entries, placing.nodes[i]);
 		}
 		for (uint32_t i = 0; i < count; i++)
 			if (placing.given[i]) {
 				uint64_t offset;
-				entries_remove(runtime, &context->entries, node_base(nodes[i], &offset));
+				entries_remove(&context->entries, node_base(nodes[i], &offset));
 			}
 		for (; placing.made; placing.made--)
 			pool_remove(context->stream->device, context->pools[--context->pool_count]);
@@ -656,11 +660,15 @@ static struct context *own_place_enter(struct ingot_context handle, struct ingot
 	return context;
 }
 
-/* Takes the reference to the location; NULL: there was no memory for it. */
-static enum ingot_status own_place(struct context *context, struct node *node, struct location *location)
+/* Takes the reference to the location; NULL: there was no memory for it.  fresh: it has the newest value from now on. */
+static enum ingot_status own_place(struct context *context, struct node *node, struct location *location, bool fresh)
 {
 	if (!location)
 		return say(INGOT_MEMORY, "no memory to place n%u", node->id);
+	if (fresh) {
+		location->hazard.valued = true;
+		location->version = ++node->newest;
+	}
 	enum ingot_status status = entries_add(context->object.runtime, &context->entries, node, location, 0);
 	location_drop(location);
 	return status;
@@ -692,26 +700,12 @@ enum ingot_status ingot_context_adopt(struct ingot_context handle, struct ingot_
 			             (unsigned long long)needed, node->id);
 	}
 	if (!status) {
-		uint32_t pool;
-		struct slab *slab = slab_adopt(device, memory, bytes);
-		struct location *location = NULL;
-		if (slab) {
-			slab_keep(slab);
-			if (!pool_add_inner(device, slab, &pool)) {
-				location = location_new(device, slab, pool, 0, bytes);
-				if (location)
-					location->owns_pool = location->hazard.valued = true;
-				else
-					pool_remove(device, pool);
-			}
-			slab_drop(slab);
-		}
+		struct location *location = location_adopt(device, memory, bytes, &status);
 		if (location)
-			location->version = ++node->newest;
+			status = own_place(context, node, location, true);
 		/* The node's own host array: both copies are one, and neither is older. */
-		if (location && memory == node->host)
+		if (!status && memory == node->host)
 			node->host_version = node->newest;
-		status = own_place(context, node, location);
 	}
 	object_drop(&context->object);
 	leave(handle.runtime);
@@ -772,16 +766,15 @@ enum ingot_status ingot_context_bind(struct ingot_context handle, struct ingot_n
 		status = own_place_aligned(node, pool->slab->base, at.offset);
 	if (!status) {
 		struct location *location = location_at(device, pool->slab, &at, node, &meets);
+		bool fresh = !location;
 		if (location)
 			location_keep(location);
 		else if (meets || pool->inner)
 			status = say(INGOT_CONFLICT, "n%u at %llu of pool %u: %s", node->id, (unsigned long long)at.offset, at.pool,
 			             meets ? "another node lies there" : "the pool is a context's, and the node does not lie there");
-		else if ((location = location_new(device, pool->slab, at.pool, at.offset, at.bytes))) {
-			location->hazard.valued = true;
-			location->version = ++node->newest;
-		}
-		status = status ? status : own_place(context, node, location);
+		else
+			location = location_new(device, pool->slab, at.pool, at.offset, at.bytes);
+		status = status ? status : own_place(context, node, location, fresh);
 	}
 	object_drop(&context->object);
 	leave(handle.runtime);

@@ -238,7 +238,6 @@ struct merge {
 	uint64_t streaming_offset;
 	bool taken;                       /* streaming: its consumer was submitted */
 	struct ingot_command *update;     /* the latest copy */
-	uint64_t bytes;                   /* of the value in it */
 };
 
 struct stream {
@@ -551,7 +550,7 @@ enum ingot_status context_lives(const struct context *);               /* not fi
 struct entry *entries_find(struct entries *, const struct node *);
 enum ingot_status entries_add(struct ingot_runtime *, struct entries *, struct node *, struct location *,
                               uint64_t offset);
-void  entries_remove(struct ingot_runtime *, struct entries *, const struct node *);
+void  entries_remove(struct entries *, const struct node *);
 void  entries_release(struct ingot_runtime *, struct entries *);
 struct entry *context_find(struct context *, const struct node *,
                            struct entry *room); /* views resolved; NULL: not there */
@@ -563,10 +562,15 @@ bool  location_owned(const struct location *, const struct stream *);  /* by ano
 struct location *location_new(struct device *, struct slab *, uint32_t pool, uint64_t offset, uint64_t bytes);
 void  location_drop(struct location *);
 enum ingot_status context_finalize_locked(struct context *);
-/* Places nodes that the context does not see yet.  cleared: for each whether it need not be zeroed; NULL: none. */
-enum ingot_status context_place_nodes(struct context *, struct node *const *, const bool *cleared, uint32_t count);
+/* What a new place begins with: the node's value, or where it has none zeros, or anything as the code clears it; anything even so, as all of it is
+ * written next. */
+enum first { FIRST_ZEROS, FIRST_CLEARED, FIRST_WRITTEN };
+/* Places nodes that the context does not see yet.  first: of each; NULL: all of FIRST_ZEROS. */
+enum ingot_status context_place_nodes(struct context *, struct node *const *, const uint8_t *first, uint32_t count);
 /* A location with a pool of its own, which it takes along when it goes. */
 struct location *location_alone(struct device *, uint64_t bytes, uint32_t align, enum ingot_status *);
+/* The same over memory that stays the caller's. */
+struct location *location_adopt(struct device *, void *, uint64_t bytes, enum ingot_status *);
 /* Gives a new location its first value: of the host, initial data, or zeros but where the code clears it. */
 enum ingot_status location_begin(struct context *, struct node *, struct location *, bool cleared);
 enum ingot_status context_upload(struct context *, struct node *, struct entry *, const void *, uint64_t bytes,
@@ -583,6 +587,7 @@ void *kernel_module(struct device *, const struct ingot_module_kernel *);      /
 
 /* ---- node.c ---- */
 struct node *node_make(struct ingot_runtime *, const struct ingot_node_options *, enum ingot_status *);
+enum ingot_status node_wrap(struct node *, void *host);                /* INGOT_CONFLICT: its mode has no host array */
 enum ingot_status node_bytes(struct node *, uint64_t *);
 enum ingot_status node_count(const struct node *, uint64_t *);
 enum ingot_dtype  node_dtype(struct node *);                           /* freezes */
@@ -590,6 +595,7 @@ size_t node_debug_name(const struct node *, char *, size_t);
 struct node *node_base(struct node *, uint64_t *offset);               /* through views */
 void *node_host(struct node *, struct node **base);                    /* its part of the base's host array, or NULL */
 void  node_host_settle(struct node *);                                 /* until no thread copies values; may give up the lock */
+static inline bool node_has_value(const struct node *node) { return node->initial || node->host_version; }     /* from the start */
 enum ingot_status node_conflict(const struct node *, const char *why);
 enum ingot_status node_placeable(const struct node *);                 /* INGOT_CONFLICT: its mode gives it no memory */
 uint32_t node_align(const struct node *);                              /* of memory that is adopted for it */

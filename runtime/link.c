@@ -28,30 +28,18 @@ static enum ingot_status constants_location(struct context *context, const struc
 	if (!memory_grow(runtime, &device->constants, device->constant_count, &device->constant_room,
 	                 sizeof *device->constants))
 		return say(INGOT_MEMORY, "no memory for %llu bytes of constants", (unsigned long long)constants->bytes);
-	uint32_t align = constants->align ? constants->align : device->properties.slab_align, pool;
-	struct location *location = NULL;
-	if (device->properties.host_memory &&
-	    !((uintptr_t)data & (align - 1))) { /* flash, or a mapped file: no copy */
-		struct slab *slab = slab_adopt(device, (void *)(uintptr_t)data, constants->bytes);
-		status =
-		        slab ? INGOT_OK : say(INGOT_MEMORY, "no memory for %llu bytes of constants", (unsigned long long)constants->bytes);
-		if (slab) {
-			slab_keep(slab);
-			status = pool_add_inner(device, slab, &pool);
-			if (!status && !(location = location_new(device, slab, pool, 0, constants->bytes))) {
-				pool_remove(device, pool);
-				status = say(INGOT_MEMORY, "no memory for a location");
-			}
-			slab_drop(slab);
-		}
-	} else if ((location = location_alone(device, constants->bytes, align, &status)))
+	uint32_t align = constants->align ? constants->align : device->properties.slab_align;
+	struct location *location;
+	if (device->properties.host_memory && !((uintptr_t)data & (align - 1)))         /* flash, or a mapped file: no copy */
+		location = location_adopt(device, (void *)(uintptr_t)data, constants->bytes, &status);
+	else if ((location = location_alone(device, constants->bytes, align, &status)))
 		status = submit_write(context->stream, "constants", location->slab, 0, data, constants->bytes,
 		                      &(struct access){&location->hazard, false, true}, 1, keeps, NULL);
 	if (status) {
 		location_drop(location);
 		return status;
 	}
-	location->hazard.valued = location->owns_pool = location->slab->constant = true;
+	location->hazard.valued = location->slab->constant = true;
 	device->constants[device->constant_count++] =
 	        (struct constants){data, constants->bytes, constants->hash, location};
 	*out = location;
@@ -64,8 +52,6 @@ static enum ingot_status library_constants(struct context *context, struct libra
 }
 
 /* ---- sharing between streams ---- */
-
-static bool has_value(const struct node *node) { return node->initial || node->host_version; }
 
 static enum ingot_status device_place(struct context *context, struct entries *entries, struct node *node, bool cleared,
                                       struct location **out)
@@ -108,12 +94,12 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 	if (writes) {
 		if (!ingot_sharing_update(&node->mode, INGOT_PER_STREAM, INGOT_BY_SHARED_WRITER, why))
 			return node_conflict(node, why);
-		entries_remove(runtime, &device->candidates, node);
+		entries_remove(&device->candidates, node);
 		return INGOT_OK;
 	}
 	/* Only what has a value from the start is the same for all that read it; an input that the host gives is not. */
 	if (node->mode.sharing == INGOT_PER_STREAM || ingot_mode_known_volatile(&node->mode) ||
-	    !has_value(node))
+	    !node_has_value(node))
 		return INGOT_OK;
 	if (!candidate)
 		return device_place(context, &device->candidates, node, cleared, out);
@@ -122,7 +108,7 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 		return node_conflict(node, why);
 	status = entries_add(runtime, &device->shared, node, *out, 0);
 	if (!status)
-		entries_remove(runtime, &device->candidates, node);
+		entries_remove(&device->candidates, node);
 	return status;
 }
 
@@ -134,7 +120,7 @@ enum ingot_status location_given(struct context *context, struct node *node, str
 		*offset = node->constants_offset;
 		return constants_location(context, node->constants, node->constants_data, &node->object, out);
 	}
-	if (ingot_mode_known_shared(&node->mode) || (ingot_mode_known_constant(&node->mode) && has_value(node)))
+	if (ingot_mode_known_shared(&node->mode) || (ingot_mode_known_constant(&node->mode) && node_has_value(node)))
 		return sharing_decide(context, node, false, false, out);
 	return INGOT_OK;
 }
@@ -146,7 +132,7 @@ struct linking {
 	struct library *library;
 	const struct ingot_module_routine *routine;
 	struct node **nodes;              /* to be placed */
-	bool *cleared;
+	uint8_t *first;
 	uint32_t count;
 };
 
@@ -181,7 +167,7 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 			status = entries_add(runtime, &context->entries, base, location, from->offset);
 		return status;
 	}
-	if (reads && !base->initial && !base->host_version && !(from->flags & (INGOT_NODE_HOSTED | INGOT_NODE_STATE)) &&
+	if (reads && !node_has_value(base) && !(from->flags & (INGOT_NODE_HOSTED | INGOT_NODE_STATE)) &&
 	    base->mode.sharing != INGOT_SHARED)
 		return say(INGOT_MISSING, "%s reads %s, which is not in the context and has no value of its own",
 		           linking->routine->name, from->name);
@@ -189,7 +175,7 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 		return status;
 	if (location)
 		return entries_add(runtime, &context->entries, base, location, 0);
-	linking->cleared[linking->count] = from->flags & INGOT_NODE_CLEARED;
+	linking->first[linking->count] = from->flags & INGOT_NODE_CLEARED ? FIRST_CLEARED : FIRST_ZEROS;
 	linking->nodes[linking->count++] = base;
 	return INGOT_OK;
 }
@@ -331,11 +317,11 @@ static enum ingot_status link_locked(struct context *parent, struct library *lib
 	if (status)
 		return status;
 	linking.nodes = memory_new(runtime, most, sizeof *linking.nodes);
-	linking.cleared = memory_new(runtime, most, sizeof *linking.cleared);
-	status = linking.nodes && linking.cleared ? nodes_need(&linking)
+	linking.first = memory_new(runtime, most, sizeof *linking.first);
+	status = linking.nodes && linking.first ? nodes_need(&linking)
 	                                          : say(INGOT_MEMORY, "no memory to link %s", routine->name);
 	if (!status)
-		status = context_place_nodes(linking.context, linking.nodes, linking.cleared, linking.count);
+		status = context_place_nodes(linking.context, linking.nodes, linking.first, linking.count);
 	if (!status)
 		status = routine_new(linking.context, library, routine, out);
 	/* A routine that writes what it did not read first, and state, have a value from the start; an input of the host has not. */
@@ -346,7 +332,7 @@ static enum ingot_status link_locked(struct context *parent, struct library *lib
 				entry->location->hazard.valued = true;
 	}
 	memory_free(runtime, linking.nodes);
-	memory_free(runtime, linking.cleared);
+	memory_free(runtime, linking.first);
 	if (status)
 		handle_close(&linking.context->object);
 	return status;

@@ -93,51 +93,49 @@ struct node *node_make(struct ingot_runtime *runtime, const struct ingot_node_op
 	return node;
 }
 
-static enum ingot_status node_new_locked(struct ingot_runtime *runtime, const struct ingot_node_options *options,
-                                         struct node **out)
-{
-	enum ingot_status status;
-	*out = node_make(runtime, options, &status);
-	return status;
-}
-
 enum ingot_status ingot_node_new(struct ingot_runtime *runtime, const struct ingot_node_options *options,
                                  struct ingot_node *out)
 {
-	struct node *node;
+	enum ingot_status status;
 	NEED(runtime && options && out);
 	enter(runtime);
-	enum ingot_status status = node_new_locked(runtime, options, &node);
-	if (!status)
+	struct node *node = node_make(runtime, options, &status);
+	if (node)
 		*out = HANDLE(ingot_node, node);
 	leave(runtime);
 	return status;
 }
 
+enum ingot_status node_wrap(struct node *node, void *data)
+{
+	char why[200];
+	if (!ingot_mode_update(&node->mode, INGOT_HOSTED, INGOT_BY_WRAPPED, why))
+		return say(INGOT_CONFLICT, "%s", why);
+	node->precision.level = INGOT_PRECISION_SPECIFIED;
+	node->host = data;
+	node->host_version = ++node->newest;
+	return INGOT_OK;
+}
+
 enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct ingot_node_options *options, void *data,
                                   uint64_t bytes, struct ingot_node *out)
 {
-	struct node *node;
+	enum ingot_status status;
 	uint64_t needed;
-	char why[200];
 	NEED(runtime && options && out && data);
 	enter(runtime);
-	enum ingot_status status = node_new_locked(runtime, options, &node);
-	if (!status) {
+	struct node *node = node_make(runtime, options, &status);
+	if (node) {
 		status = node_bytes(node, &needed);
 		if (!status && needed != bytes)
 			status = say(INGOT_MISMATCH, "an array of %llu bytes for a node of %llu",
 			             (unsigned long long)bytes, (unsigned long long)needed);
-		if (!status && !ingot_mode_update(&node->mode, INGOT_HOSTED, INGOT_BY_WRAPPED, why))
-			status = say(INGOT_CONFLICT, "%s", why);
+		if (!status)
+			status = node_wrap(node, data);
 		if (status)
 			handle_close(&node->object);
-	}
-	if (!status) {
-		node->precision.level = INGOT_PRECISION_SPECIFIED;
-		node->host = data;
-		node->host_version = ++node->newest;
-		*out = HANDLE(ingot_node, node);
+		else
+			*out = HANDLE(ingot_node, node);
 	}
 	leave(runtime);
 	return status;
@@ -165,17 +163,17 @@ enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int6
 		int64_t dims[INGOT_MAX_RANK];
 		memcpy(dims, parent->dims, sizeof dims);
 		dims[0] = rows;
-		status = node_new_locked(runtime,
-		                         &(struct ingot_node_options){.rank = parent->rank,
-		                                                      .dims = dims,
-		                                                      .left = parent->left,
-		                                                      .right = parent->right,
-		                                                      .margin = parent->margin,
-		                                                      .margin_open = parent->margin_open,
-		                                                      .dtype = parent->precision.dtype,
-		                                                      .labels = (const char *const *)parent->labels,
-		                                                      .label_count = parent->label_count},
-		                         &node);
+		node = node_make(runtime,
+		                 &(struct ingot_node_options){.rank = parent->rank,
+		                                              .dims = dims,
+		                                              .left = parent->left,
+		                                              .right = parent->right,
+		                                              .margin = parent->margin,
+		                                              .margin_open = parent->margin_open,
+		                                              .dtype = parent->precision.dtype,
+		                                              .labels = (const char *const *)parent->labels,
+		                                              .label_count = parent->label_count},
+		                 &status);
 	}
 	if (!status) {
 		node->mode = parent->mode;

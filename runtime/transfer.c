@@ -191,7 +191,6 @@ enum ingot_status merges_settle(struct location *location, struct stream *writer
 		if (status)
 			return status;
 		merge_set(stream, stream->merge.node, NULL, 0, update);
-		stream->merge.bytes = bytes;
 	}
 	return INGOT_OK;
 }
@@ -302,7 +301,6 @@ enum ingot_status transfer_run(struct node *node, struct context *target, enum i
 		                      bytes, out);
 	if (!status) {
 		merge_set(stream, node, NULL, 0, *out);
-		stream->merge.bytes = bytes;
 		*moved = true;
 	}
 	return status;
@@ -461,7 +459,7 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 	struct submission submission;
 	struct entry entry, room;
 	uint64_t needed = 0;
-	bool cleared = true;
+	const uint8_t first = FIRST_WRITTEN;
 	if (!context)
 		return INGOT_STALE;
 	struct stream *stream = context->stream;
@@ -485,7 +483,7 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 	if (!status)
 		status = context_new(stream, context, &child);
 	if (!status)
-		status = context_place_nodes(child, &node, &cleared, 1);
+		status = context_place_nodes(child, &node, &first, 1);
 	if (!status && context_find(child, node, &entry) &&
 	    !(status = location_claim(entry.location, stream, node)))
 		status = context_upload(child, node, &entry, data, bytes, false, NULL);
@@ -508,7 +506,7 @@ enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ing
 	struct context *from, *child = NULL;
 	struct node *node;
 	struct entry room;
-	bool cleared = true;
+	const uint8_t first = FIRST_WRITTEN;
 	struct context *context = contexts_enter(handle, source, node_handle, &from, &node, &status);
 	if (!context)
 		return status;
@@ -526,7 +524,7 @@ enum ingot_status ingot_init_from_device(struct ingot_context handle, struct ing
 	else if (context_find(context, node, &room))
 		status = say(INGOT_PRESENT, "n%u is in the context on %s already", node->id, stream->name);
 	else if (!(status = stream->failure ? stream_report(stream) : context_new(stream, context, &child)))
-		status = context_place_nodes(child, &node, &cleared, 1);
+		status = context_place_nodes(child, &node, &first, 1);
 	struct ingot_context made = { 0 };
 	if (!status)
 		made = HANDLE(ingot_context, child);

@@ -68,46 +68,34 @@ enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct
                                      void *data, uint64_t count, struct ingot_node *out)
 {
 	NEED(runtime && options && data && out);
-	struct ingot_node handle;
-	enum ingot_status status = ingot_node_new(runtime, options, &handle);
-	if (status)
-		return status;
+	enum ingot_status status;
 	uint64_t padded, bytes;
 	enter(runtime);
-	struct node *node = FIND(node, runtime, handle, KIND_NODE);
-	node_count(node, &padded);
+	struct node *node = node_make(runtime, options, &status);
+	if (!node) {
+		leave(runtime);
+		return status;
+	}
 	uint64_t logical = logical_count(node);
-	status = node_bytes(node, &bytes);
-	leave(runtime);
-	ingot_node_close(handle);
-	if (status)
-		return status;
-	if (count == padded)
-		return ingot_node_wrap(runtime, options, data, bytes, out);
-	if (count != logical)
-		return say(INGOT_MISMATCH, "%llu elements for a node of %llu, or %llu with its margins",
-		           (unsigned long long)count, (unsigned long long)logical, (unsigned long long)padded);
-	status = ingot_node_new(runtime, options, &handle);
-	if (status)
-		return status;
-	enter(runtime);
-	node = FIND(node, runtime, handle, KIND_NODE);
-	status = host_create(runtime, node);
-	if (!status) {
+	if (!(status = node_bytes(node, &bytes)))
+		status = node_count(node, &padded);
+	if (!status && count == padded)
+		status = node_wrap(node, data);
+	else if (!status && count != logical)
+		status = say(INGOT_MISMATCH, "%llu elements for a node of %llu, or %llu with its margins",
+		             (unsigned long long)count, (unsigned long long)logical, (unsigned long long)padded);
+	else if (!status && !(status = host_create(runtime, node))) {
 		struct walk walk;
 		uint64_t i = 0;
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk), i++)
 			ingot_dtype_set(node_dtype(node), node->host, place(node, walk.index),
 			                ingot_dtype_get(node_dtype(node), data, i));
-		node->host_version = ++node->newest;
-		char why[200];
-		if (!ingot_mode_update(&node->mode, INGOT_HOSTED, INGOT_BY_WRAPPED, why))
-			status = say(INGOT_CONFLICT, "%s", why);
+		status = node_wrap(node, node->host);
 	}
 	if (status)
 		handle_close(&node->object);
 	else
-		*out = handle;
+		*out = HANDLE(ingot_node, node);
 	leave(runtime);
 	return status;
 }

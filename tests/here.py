@@ -9,7 +9,19 @@ def flags():
     return set(next((line for line in open("/proc/cpuinfo") if line.startswith("flags")), "").split())
 
 
+def v3():
+    return {"avx2", "fma", "bmi1", "bmi2"} <= flags()
+
+
+def v4():
+    return v3() and {"avx512f", "avx512dq", "avx512vl", "avx512bw", "avx512cd"} <= flags()
+
+
+def vnni():
+    return v4() and "avx512_vnni" in flags()
+
+
 def cpus():
-    """Words of --cpu, native first."""
-    v3 = {"avx2", "fma", "bmi1", "bmi2"} <= flags() and os.environ.get("INGOT_NATIVE") != "generic"
-    return ["native"] + (["x86-64-v3"] if v3 else []) + ["generic"]
+    """Words of --cpu, native first.  x86-64-v4 where native is more than that."""
+    taken = os.environ.get("INGOT_NATIVE")
+    return ["native"] + (["x86-64-v4"] if vnni() and not taken else []) + (["x86-64-v3"] if v3() and taken != "generic" else []) + ["generic"]

@@ -24,7 +24,7 @@ except ImportError as missing:
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
-from here import cpus, flags
+from here import cpus, v3, v4
 from same import same
 CASES = os.environ.get("INGOT_CASES", os.path.join(ROOT, "..", "shared", "cases"))
 NETWORKS = ["mnist_onnx2c", "mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "mjp_go1", "dtln_1"]
@@ -32,7 +32,7 @@ LONG = bool(os.environ.get("INGOT_LONG"))
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
 FLAGS = ["-O1", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 NUMPY = {"float": "f4", "double": "f8"}                # where a NaN may be
-MARCH = {"native": ["-march=native"], "x86-64-v3": ["-march=x86-64-v3"], "generic": [], "armv8-a": ["-march=armv8-a"]}
+MARCH = {"native": ["-march=native"], "x86-64-v4": ["-march=x86-64-v4"], "x86-64-v3": ["-march=x86-64-v3"], "generic": [], "armv8-a": ["-march=armv8-a"]}
 
 
 def transformer(scratch):
@@ -54,7 +54,7 @@ def networks(count, scratch=None):
 
 def has(cpu):
     """Whether this machine, whatever it is taken for, runs that one's code."""
-    return {"x86-64-v4": "avx512vl", "x86-64-v3": "avx2"}.get(cpu, "") in flags() | {""}
+    return {"x86-64-v4": v4, "x86-64-v3": v3}.get(cpu, lambda: True)()
 
 
 def call(command, **more):

@@ -14,7 +14,7 @@ import numpy
 
 LONG = bool(os.environ.get("INGOT_LONG"))
 BOARDS = [cpu for one in batch.BOARDS for cpu in ([one, "armv8.2-a"] if one == "armv8-a" else [one])]
-TARGETS = [["interpreter"]] + sweep.TARGETS + [["c", "--cpu", cpu] for cpu in ("x86-64-v4",) if "avx512vl" in sweep.flags() and not os.environ.get("INGOT_NATIVE")]
+TARGETS = [["interpreter"]] + sweep.TARGETS + [["c", "--cpu", cpu] for cpu in sweep.cpus() if cpu == "x86-64-v4"]
 WORK_MOST, BOARD_MOST, BOARD_BYTES = 3e6, 4e5, 200000
 TYPES = {"uint8": (0, 255), "int8": (-128, 127)}
 
@@ -136,7 +136,7 @@ def check(program, case):
 # What a product is on each CPU, where b is as signed as it likes, and where it is not.
 WORDS = [("x86-64-v3", "_mm256_madd_epi16", 0), ("x86-64-v4", "_mm512_madd_epi16", 0), ("armv8-a", "vmull_s16", 0), ("armv8.2-a", "vdotq_s32", 128),
          ("armv8.2-a", "vmull_s16", 100), ("cortex-m4", "smlad", 0), ("generic", "ivec_mul", 0)]
-if "avx512_vnni" in sweep.flags() and not os.environ.get("INGOT_NATIVE"):
+if sweep.vnni() and not os.environ.get("INGOT_NATIVE"):
     WORDS += [("native", "vpdpbusd", 128), ("native", "vpdpwssd", 100)]
 
 

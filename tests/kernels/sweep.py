@@ -14,7 +14,7 @@ except ImportError as missing:
     sys.exit(77)
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from here import cpus, flags
+from here import cpus, vnni
 from same import same
 
 ENVIRONMENT = 5

@@ -127,11 +127,11 @@ def mutate(name, text, first):
         mutants.append((number, name, line(begin), kind, words(begin, end)))
 
     for begin, end in bodies(tokens, pair):
-        statement, control = begin + 1, set()
+        statement, control, heads = begin + 1, set(), set()          # heads: the semicolons of a for
         for i in range(begin + 1, end):
             token, at = tokens[i]
             before = tokens[i - 1][0]
-            if before in (";", "{", "}", "else", "do") or i - 1 in control or (before == ":" and tokens[statement][0] in ("case", "default")):
+            if (before in (";", "{", "}", "else", "do") and i - 1 not in heads) or i - 1 in control or (before == ":" and tokens[statement][0] in ("case", "default")):
                 statement = i
             if token in ("if", "while", "switch") and tokens[i + 1][0] == "(":
                 close = pair[i + 1]
@@ -148,6 +148,7 @@ def mutate(name, text, first):
                         semicolons.append(k)
                     k += 1
                 control.add(close)
+                heads.update(semicolons)
                 if semicolons[0] + 1 < semicolons[1]:
                     add(tokens[semicolons[0]][1] + 1, tokens[semicolons[1]][1], "for")
             elif token == "?" and tokens[statement][0] != "static":
@@ -332,9 +333,9 @@ def choose(tests):
 
 def dies(work, number, tests, **environment):
     for took, unit in tests:
-        seconds = max(2, int(6 * took) + 1)
+        seconds = max(5, int(3 * took) + 1)                # the machine may be busy with others
         try:
-            made = subprocess.run([work + "/" + unit[0]] + unit[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=4 * seconds,
+            made = subprocess.run([work + "/" + unit[0]] + unit[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds + 10,
                                   env=dict(os.environ, MUTANT=str(number), ROW_SHORT="1", ROW_SECONDS=str(seconds), MISUSE_SECONDS=str(seconds),
                                            **environment))
             if made.returncode:

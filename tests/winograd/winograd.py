@@ -12,7 +12,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "words"))
+sys.path.insert(0, os.path.join(HERE, ".."))
 import words                                                  # noqa: E402  (skips where Jinja2 is missing)
+from here import v3, v4                                       # noqa: E402
 
 SOURCES = [os.path.join(words.ROOT, "generator", name) for name in ("kernels/winograd.c", "definitions/winograd_filters.c")]
 NOINLINE = "#define NOINLINE __attribute__((noinline))\n"
@@ -57,12 +59,11 @@ def defines(v, m, special=0):
 
 def builds():
     """name, target, compiler, register tile"""
-    cpu = set(next((line for line in open("/proc/cpuinfo") if line.startswith("flags")), "").split()) if os.path.exists("/proc/cpuinfo") else set()
     for cc in "gcc", "clang":
         if shutil.which(cc):
-            if {"avx512f", "avx512dq", "avx512vl"} <= cpu:
+            if v4():
                 yield "avx512 " + cc, words.TARGETS["avx512"], [cc], (6, 4)
-            if {"avx2", "fma"} <= cpu:
+            if v3():
                 yield "avx2 " + cc, words.TARGETS["avx2"], [cc], (6, 2)
     if shutil.which("gcc"):
         yield "scalar gcc", words.TARGETS["scalar_soft"], ["gcc"], (2, 4)

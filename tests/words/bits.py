@@ -10,22 +10,15 @@ import sys
 import tempfile
 import words
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from here import flags, v3, v4                                # noqa: E402
+
 STRICT = ["-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
-
-
-def flags_of_this_cpu():
-    try:
-        with open("/proc/cpuinfo") as file:
-            return set(next((line for line in file if line.startswith("flags")), "").split())
-    except OSError:
-        return set()
 
 
 def builds(quick):
     """name, target, command, how to run"""
-    cpu = flags_of_this_cpu()
-    has = {"avx512": {"avx512f", "avx512dq", "avx512vl"} <= cpu, "avx2": {"avx2", "fma"} <= cpu, "scalar_fma": "fma" in cpu,
-           "scalar_libm": True, "scalar_soft": True}
+    has = {"avx512": v4(), "avx2": v3(), "scalar_fma": "fma" in flags(), "scalar_libm": True, "scalar_soft": True}
     for name, target in words.TARGETS.items():
         if name == "neon":
             for cc in ["aarch64-linux-gnu-gcc"], ["clang-14", "--target=aarch64-linux-gnu"], ["clang", "--target=aarch64-linux-gnu"]:

@@ -112,6 +112,14 @@ static void d3(struct trial *t)
 	CHECK(!memcmp(in, got, 16));
 	FAILS(INGOT_PRESENT, ingot_init_from_host(child, a, in, 16, &again));
 	SAYS("n0");
+	/* A value that the node has is not uploaded first. */
+	struct ingot_node valued = node_f32(t, "valued", 4);
+	uint64_t up, down;
+	OK(ingot_node_set_all(valued, (double[]){ 9, 9, 9, 9 }, 4));
+	OK(ingot_init_from_host(t->context, valued, in, 16, &again));
+	read_f32(again, valued, got, 4);
+	OK(ingot_node_transfers(valued, &up, &down));
+	CHECK(!memcmp(in, got, 16) && !up);
 }
 
 static void d4(struct trial *t)
@@ -133,6 +141,16 @@ static void d4(struct trial *t)
 	CHECK(!memcmp(in, got, 16));
 	FAILS(INGOT_MISSING, ingot_init_from_device(there, b, t->context, &again));
 	FAILS(INGOT_PRESENT, ingot_init_from_device(child, a, t->context, &again));
+	/* Nor is what the host has uploaded to where the other device's value comes. */
+	struct ingot_node valued = node_f32(t, "valued", 4);
+	uint64_t up, down;
+	OK(ingot_node_set_all(valued, (double[]){ 9, 9, 9, 9 }, 4));
+	place(t->context, valued);
+	write_f32(t->context, valued, in, 4);
+	OK(ingot_init_from_device(there, valued, t->context, &again));
+	read_f32(again, valued, got, 4);
+	OK(ingot_node_transfers(valued, &up, &down));
+	CHECK(!memcmp(in, got, 16) && up == 1);
 }
 
 static void d5(struct trial *t)

@@ -136,6 +136,9 @@ static void f21(struct trial *t)
 	OK(ingot_node_reshape(t->runtime, &pad, flat, 6, &node));     /* into the interior of a copy */
 	OK(ingot_node_host(node, &data, &bytes));
 	CHECK(data != flat && ((float *)data)[7] == 1 && ((float *)data)[14] == 6 && ((float *)data)[0] == 0);
+	uint32_t id = ingot_node_id(node);
+	OK(ingot_node_reshape(t->runtime, &pad, flat, 6, &node));
+	CHECK(ingot_node_id(node) == id + 1);                         /* one node is made, not one to ask and one to keep */
 	FAILS(INGOT_MISMATCH, ingot_node_reshape(t->runtime, &pad, flat, 7, &node));
 	SAYS("7");
 	SAYS("20");
