@@ -54,10 +54,18 @@ static struct model *read_model(struct build *build, const struct options *optio
 	model->graph = bytes ? graph_read_memory(build, options->model, bytes, count, &read) : graph_read(build, options->model, &read);
 	graph_check(model->graph);
 	model->graph->templates = options->templates;
-	VECTOR(struct binding) dims = { 0 };
+	VECTOR(struct binding) dims = { 0 }, later = { 0 };
 	for (size_t i = 0; i < options->dims.count; i++)
-		if (!options->some || graph_has_dim(model->graph, options->dims.at[i].name))
+		if (graph_has_dim(model->graph, options->dims.at[i].name))
 			push(build->arena, &dims, options->dims.at[i]);
+		else
+			push(build->arena, &later, options->dims.at[i]);
+	pass_bind(model->graph, dims.at, (int)dims.count);        /* a dim of a sequence is that of all its elements, before they stand for themselves */
+	pass_holdings(model->graph, options->elements.at, (int)options->elements.count, options->some);
+	dims.count = 0;
+	for (size_t i = 0; i < later.count; i++)
+		if (!options->some || graph_has_dim(model->graph, later.at[i].name))
+			push(build->arena, &dims, later.at[i]);
 	pass_bind(model->graph, dims.at, (int)dims.count);
 	choose_modes(model);
 	return model;

@@ -16,6 +16,7 @@ struct options {
 	int threads;
 	VECTOR(const char *) keep_inputs;
 	VECTOR(struct binding) dims;
+	VECTOR(struct holding) elements;
 	VECTOR(struct mode_choice) modes;
 	const char *templates;            /* folder whose templates come before the embedded ones; NULL: none */
 	int64_t pool_cap;                 /* the largest pool of a module, and the largest tensor; 0: any */

@@ -56,8 +56,11 @@ static void run(struct cli *cli)
 		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
 	struct model *model = model_read(build, &cli->options);          /* first: what is no tensor is not read as one */
 	struct data_sets *sets = data_read(build, cli->arguments[1], model->graph);
-	data_bind(model->graph, &sets->all.at[0]);
+	for (size_t i = 0; i < sets->all.count; i++)
+		data_bind(model->graph, &sets->all.at[i], i == 0);
 	model_prepare(model);
+	for (size_t i = 0; i < sets->all.count; i++)
+		data_expect(model->graph, &sets->all.at[i]);
 	model_define(model);
 	struct engine *volatile engine = NULL;
 	volatile bool right = true;

@@ -27,25 +27,83 @@ struct array array_of_npy(struct build *build, const char *path, const char *nam
 	return array;
 }
 
-static void read_list(struct build *build, const char *directory, json_t *io, const char *key, struct data *data)
+/* ---- sequences and optionals ---- */
+static bool has_name(const struct npz_names *names, const char *name)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (!strcmp(names->at[i], name))
+			return true;
+	return false;
+}
+
+struct array array_of_files(struct build *build, const char *path, const char *name, int form)
+{
+	struct arena *arena = build->arena;
+	struct array list = { .name = name, .path = path, .form = form, .atol = -1 };
+	VECTOR(struct array) elements = { 0 };
+	struct stat info;
+	if (!form)
+		return array_of_npy(build, path, name);
+	bool archive = path && npz_is(path);
+	const struct npz_names names = archive ? npz_names(build, path) : (struct npz_names){ 0 };
+	list.nothing = !path || (archive && form == FORM_OPTIONAL && !has_name(&names, name));
+	if (list.nothing)
+		return list;
+	if (!(form & FORM_SEQUENCE)) {
+		list.count = 1;
+		list.elements = new(arena, struct array);
+		*list.elements = array_of_npy(build, path, name);
+		return list;
+	}
+	if (!archive && (stat(path, &info) || !S_ISDIR(info.st_mode)))
+		fail(build, EXIT_USAGE, path, "is not a folder: a sequence is a folder of 0.npy, 1.npy, …");
+	for (size_t i = 0; i <= LIST_MOST; i++) {
+		const char *member = arena_printf(arena, "%s_%zu", name, i), *file = archive ? path : arena_printf(arena, "%s/%zu.npy", path, i);
+		if (archive ? !has_name(&names, member) : !is_there(file))
+			break;
+		push(arena, &elements, array_of_npy(build, file, member));
+	}
+	list.count = elements.count;
+	list.elements = elements.at;
+	return list;
+}
+
+/* Input or output i as the model has it. */
+static const struct tensor *input_of(const struct graph *graph, size_t i)
+{
+	if (graph->whole_inputs.count)
+		return i < graph->whole_inputs.count ? graph->whole_inputs.at[i].tensor : NULL;
+	return i < graph->inputs.count ? graph->inputs.at[i] : NULL;
+}
+
+static const struct tensor *output_of(const struct graph *graph, size_t i) { return i < graph->outputs.count ? graph->outputs.at[i] : NULL; }
+static int form_of(const struct tensor *tensor) { return tensor ? tensor->form : 0; }
+
+static void read_list(struct build *build, const char *directory, json_t *io, const char *key, const struct graph *graph, struct data *data)
 {
 	size_t i;
 	json_t *one, *list = json_object_get(io, key);
+	bool inputs = !strcmp(key, "inputs");
 	json_array_foreach(list, i, one) {
 		const char *file = json_string_value(json_object_get(one, "file")), *name = json_string_value(json_object_get(one, "name"));
 		json_t *atol = json_object_get(one, "atol");
-		if (!file || !name)
+		int form = form_of(inputs ? input_of(graph, i) : output_of(graph, i));
+		bool nothing = (form & FORM_OPTIONAL) && json_is_null(json_object_get(one, "file"));
+		if ((!file && !nothing) || !name)
 			fail(build, EXIT_USAGE, directory, "io.json: %s %zu lacks \"name\" or \"file\"", key, i);
-		struct array array = array_of_npy(build, arena_printf(build->arena, "%s/%s", directory, file), arena_copy(build->arena, name, strlen(name)));
+		struct array array = array_of_files(build, nothing ? NULL : arena_printf(build->arena, "%s/%s", directory, file),
+			arena_copy(build->arena, name, strlen(name)), form);
 		array.atol = json_is_number(atol) ? json_number_value(atol) : -1;
-		if (!strcmp(key, "inputs"))
+		for (size_t k = 0; k < array.count; k++)
+			array.elements[k].atol = array.atol;
+		if (inputs)
 			push(build->arena, &data->inputs, array);
 		else
 			push(build->arena, &data->outputs, array);
 	}
 }
 
-static struct data read_npy_folder(struct build *build, const char *directory)
+static struct data read_npy_folder(struct build *build, const char *directory, const struct graph *graph)
 {
 	struct data data = { .path = directory };
 	json_error_t error;
@@ -55,8 +113,8 @@ static struct data read_npy_folder(struct build *build, const char *directory)
 	jmp_buf *out = build->out, mine;
 	build->out = &mine;
 	if (setjmp(mine) == 0) {
-		read_list(build, directory, io, "inputs", &data);
-		read_list(build, directory, io, "outputs", &data);
+		read_list(build, directory, io, "inputs", graph, &data);
+		read_list(build, directory, io, "outputs", graph, &data);
 	}
 	build->out = out;
 	json_decref(io);
@@ -65,29 +123,40 @@ static struct data read_npy_folder(struct build *build, const char *directory)
 	return data;
 }
 
-static struct array array_of_proto(struct build *build, const char *path)
+static struct array array_of_tensor(struct build *build, const char *path, const struct tensor *t)
 {
-	struct tensor *t = tensor_read_proto(build, path);
-	struct array array = { .name = t->name, .path = path, .type = t->type, .rank = t->rank, .data = t->data, .bytes = t->bytes, .atol = -1 };
+	struct array array = { .name = t->name, .path = path, .type = t->type, .rank = t->rank, .data = t->data, .bytes = t->bytes, .atol = -1, .form = t->form };
 	for (int d = 0; d < t->rank; d++)
 		array.extents[d] = t->dims[d].extent;
+	if (t->form) {
+		array.nothing = t->list->nothing;
+		array.count = t->list->count;
+		array.elements = new_array(build->arena, struct array, array.count + 1);
+		for (size_t i = 0; i < array.count; i++)
+			array.elements[i] = array_of_tensor(build, path, t->list->at[i]);
+	}
 	return array;
 }
 
-static struct data read_proto_folder(struct build *build, const char *directory)
+static struct array array_of_proto(struct build *build, const char *path, int form)
+{
+	return array_of_tensor(build, path, value_read_proto(build, path, form));
+}
+
+static struct data read_proto_folder(struct build *build, const char *directory, const struct graph *graph)
 {
 	struct data data = { .path = directory, .backend = true };
 	for (int i = 0;; i++) {
 		const char *path = arena_printf(build->arena, "%s/input_%d.pb", directory, i);
 		if (!is_there(path))
 			break;
-		push(build->arena, &data.inputs, array_of_proto(build, path));
+		push(build->arena, &data.inputs, array_of_proto(build, path, form_of(input_of(graph, (size_t)i))));
 	}
 	for (int i = 0;; i++) {
 		const char *path = arena_printf(build->arena, "%s/output_%d.pb", directory, i);
 		if (!is_there(path))
 			break;
-		push(build->arena, &data.outputs, array_of_proto(build, path));
+		push(build->arena, &data.outputs, array_of_proto(build, path, form_of(output_of(graph, (size_t)i))));
 	}
 	if (!data.outputs.count)
 		fail(build, EXIT_USAGE, directory, "holds no output_0.pb");
@@ -98,10 +167,11 @@ static struct data read_proto_folder(struct build *build, const char *directory)
 static struct data read_archive(struct build *build, const char *path, const struct graph *graph)
 {
 	struct data data = { .path = path };
-	for (size_t i = 0; i < graph->inputs.count; i++)
-		push(build->arena, &data.inputs, array_of_npy(build, path, graph->inputs.at[i]->name));
+	for (size_t i = 0; input_of(graph, i); i++)
+		push(build->arena, &data.inputs, array_of_files(build, path, graph->whole_inputs.count ? graph->whole_inputs.at[i].name : input_of(graph, i)->name,
+			form_of(input_of(graph, i))));
 	for (size_t i = 0; i < graph->outputs.count; i++)
-		push(build->arena, &data.outputs, array_of_npy(build, path, graph->outputs.at[i]->name));
+		push(build->arena, &data.outputs, array_of_files(build, path, graph->outputs.at[i]->name, form_of(graph->outputs.at[i])));
 	return data;
 }
 
@@ -116,15 +186,15 @@ struct data_sets *data_read(struct build *build, const char *directory, const st
 	if (stat(directory, &info) || !S_ISDIR(info.st_mode))
 		fail(build, EXIT_USAGE, directory, "is not a folder");
 	if (is_there(arena_printf(build->arena, "%s/io.json", directory)))
-		push(build->arena, &sets->all, read_npy_folder(build, directory));
+		push(build->arena, &sets->all, read_npy_folder(build, directory, graph));
 	else if (is_there(arena_printf(build->arena, "%s/output_0.pb", directory)))
-		push(build->arena, &sets->all, read_proto_folder(build, directory));
+		push(build->arena, &sets->all, read_proto_folder(build, directory, graph));
 	else
 		for (int i = 0;; i++) {
 			const char *path = arena_printf(build->arena, "%s/test_data_set_%d", directory, i);
 			if (!is_there(path))
 				break;
-			push(build->arena, &sets->all, read_proto_folder(build, path));
+			push(build->arena, &sets->all, read_proto_folder(build, path, graph));
 		}
 	if (!sets->all.count)
 		fail(build, EXIT_USAGE, directory, "holds neither io.json nor output_0.pb nor test_data_set_0");
@@ -166,10 +236,57 @@ void data_fit(struct build *build, enum exit_code code, struct array *array, con
 			tensor_text(build, input->type, input));
 }
 
-void data_bind(struct graph *graph, const struct data *data)
+void data_bind(struct graph *graph, struct data *data, bool first)
 {
-	for (size_t i = 0; i < graph->inputs.count && i < data->inputs.count; i++)
-		pass_bind_input(graph, graph->inputs.at[i], data->inputs.at[i].rank, data->inputs.at[i].extents);
+	struct build *build = graph->build;
+	__typeof__(data->inputs) arrays = { 0 };
+	VECTOR(struct tensor *) wholes = { 0 };
+	for (size_t i = 0; input_of(graph, i); i++)
+		push(build->arena, &wholes, (struct tensor *)input_of(graph, i));
+	for (size_t i = 0; i < wholes.count && i < data->inputs.count; i++) {
+		struct array *array = &data->inputs.at[i];
+		struct tensor *input = wholes.at[i];
+		if (!input->form) {
+			if (first)
+				pass_bind_input(graph, input, array->rank, array->extents);
+			push(build->arena, &arrays, *array);
+			continue;
+		}
+		if (!input->list)
+			pass_whole_input(graph, input, array->count, array->nothing);
+		if (input->list->count != array->count || input->list->nothing != array->nothing)
+			fail(build, first ? EXIT_USAGE : EXIT_DIFFERENT, data->path, "input %zu holds %s%zu tensors, but the model is cast for %s%zu", i,
+				array->nothing ? "none, not " : "", array->count, input->list->nothing ? "none, not " : "", input->list->count);
+		for (size_t k = 0; k < array->count; k++) {
+			if (first)
+				pass_bind_input(graph, input->list->at[k], array->elements[k].rank, array->elements[k].extents);
+			push(build->arena, &arrays, array->elements[k]);
+		}
+	}
+	for (size_t i = wholes.count; i < data->inputs.count; i++)
+		push(build->arena, &arrays, data->inputs.at[i]);      /* too many: who runs the model says so */
+	data->inputs = arrays;
+}
+
+void data_expect(const struct graph *graph, struct data *data)
+{
+	struct build *build = graph->build;
+	__typeof__(data->outputs) arrays = { 0 };
+	for (size_t i = 0; i < data->outputs.count; i++) {
+		struct array *array = &data->outputs.at[i];
+		const struct whole *whole = i < graph->whole_outputs.count ? &graph->whole_outputs.at[i] : NULL;
+		if (!array->form) {
+			push(build->arena, &arrays, *array);
+			continue;
+		}
+		const struct list *list = whole ? whole->tensor->list : NULL;
+		if (!list || list->count != array->count || list->nothing != array->nothing)
+			fail(build, EXIT_DIFFERENT, data->path, "output %.60s should hold %s%zu tensors, it holds %s%zu", whole ? whole->name : array->name,
+				array->nothing ? "nothing, not " : "", array->count, list && list->nothing ? "nothing, not " : "", list ? list->count : 0);
+		for (size_t k = 0; k < array->count; k++)
+			push(build->arena, &arrays, array->elements[k]);
+	}
+	data->outputs = arrays;
 }
 
 /* ---- comparing ---- */

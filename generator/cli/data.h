@@ -1,11 +1,26 @@
 /* data.h: the inputs and expected outputs of a test, from a folder: in_I.npy, out_I.npy and io.json, or ONNX's input_I.pb and
- * output_I.pb (a test_data_set_N, or the folder that holds such folders); or from an archive, .npz, by the names of the model. */
+ * output_I.pb (a test_data_set_N, or the folder that holds such folders); or from an archive, .npz, by the names of the model.
+ *
+ * A sequence is a folder of 0.npy, 1.npy, …, of an archive the members x_0, x_1, …; an optional is what it holds, or not there. */
 #ifndef CLI_DATA_H
 #define CLI_DATA_H
 #include "cli/cli.h"
 
 /* type DTYPE_NONE: items of a type that NumPy has no word for, of so many bytes each. */
-struct array { const char *name, *path; enum dtype type; size_t item; int rank; int64_t extents[MAX_RANK]; const void *data; size_t bytes; double atol; };
+struct array {
+	const char *name, *path;
+	enum dtype type;
+	size_t item;
+	int rank;
+	int64_t extents[MAX_RANK];
+	const void *data;
+	size_t bytes;
+	double atol;
+	int form;                         /* 0: an array; else what it holds is in `elements` */
+	bool nothing;
+	size_t count;
+	struct array *elements;
+};
 struct data {
 	const char *path;
 	bool backend;                     /* ONNX's own tests: their tolerance */
@@ -19,8 +34,13 @@ struct data_sets *data_read(struct build *, const char *path, const struct graph
 struct array array_of_npy(struct build *, const char *path, const char *name);
 /* Fails with `code` where the data cannot be that input: "x.npy holds float64 [1,16], x is float32 [1,16]".  Symbolic dims take any extent. */
 void data_fit(struct build *, enum exit_code code, struct array *, const struct tensor *input);
-/* Symbolic dims of the model's inputs take the extents that the data has. */
-void data_bind(struct graph *, const struct data *);
+/* … of an input or output: a list where its form is one.  path NULL: an optional that is not there. */
+struct array array_of_files(struct build *, const char *path, const char *name, int form);
+/* Symbolic dims of the model's inputs take the extents that the data has, and lists what they hold: each element stands for itself then, in data and graph.
+ * Of further sets (`first` is false) nothing is bound. */
+void data_bind(struct graph *, struct data *, bool first);
+/* The same of the expected outputs, once the graph is prepared; EXIT_DIFFERENT where a list holds more or fewer. */
+void data_expect(const struct graph *, struct data *);
 
 /* Element i as a number, NaN where it is none; complex ones have two. */
 double data_element(enum dtype, const void *data, int64_t i);

@@ -64,7 +64,7 @@ static void count_parameters(struct info *info, const struct graph *graph)
 static bool is_bound(const struct graph *graph)
 {
 	for (size_t i = 0; i < graph->inputs.count; i++) {
-		if (graph->inputs.at[i]->rank < 0)
+		if (graph->inputs.at[i]->form || graph->inputs.at[i]->rank < 0)
 			return false;
 		for (int d = 0; d < graph->inputs.at[i]->rank; d++)
 			if (graph->inputs.at[i]->dims[d].extent < 0)

@@ -2,8 +2,11 @@
 #include "cli/cli.h"
 #include "base/npz.h"
 #include "cli/data.h"
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The file that is for that tensor alone, else the last archive. */
 static const struct bound_file *file_for(const struct bound_file *files, size_t count, const char *name)
@@ -55,10 +58,16 @@ static struct data data_of_files(struct build *build, const struct cli *cli, con
 	for (size_t k = 0; k < graph->inputs.count; k++) {
 		const struct tensor *input = graph->inputs.at[k];
 		const struct bound_file *file = input_file(build, cli, input->name);
-		if (!file)
-			fail(build, EXIT_USAGE, cli->options.model, "input \"%s\" is missing: --input %s=FILE.npy", input->name, input->name);
-		struct array array = array_of_npy(build, file->path, input->name);
-		data_fit(build, EXIT_USAGE, &array, input);
+		if (!file && !(input->form & FORM_OPTIONAL))
+			fail(build, EXIT_USAGE, cli->options.model, "input \"%s\" is missing: --input %s=%s", input->name, input->name,
+				input->form ? "FOLDER, which holds 0.npy, 1.npy, …" : "FILE.npy");
+		struct array array = array_of_files(build, file ? file->path : NULL, input->name, input->form);
+		struct tensor element = *input;
+		element.form = 0;
+		if (!input->form)
+			data_fit(build, EXIT_USAGE, &array, input);
+		for (size_t k = 0; k < array.count; k++)
+			data_fit(build, EXIT_USAGE, &array.elements[k], &element);
 		push(build->arena, &data.inputs, array);
 	}
 	return data;
@@ -97,8 +106,31 @@ static void write_archive(const struct cli *cli, const struct model *model, void
 	npz_write(build, path, arrays.at, arrays.count);
 }
 
+static void write_output(const struct model *model, void *const *outputs, const char *name, const char *path)
+{
+	for (size_t k = 0; k < model->program->outputs.count; k++) {
+		const struct shown d = definition_shown(model->program->outputs.at[k]);
+		const struct npz_array array = array_for_file(model->build, model->output_names[k], &d, outputs[k]);
+		if (!strcmp(model->output_names[k], name))
+			npy_write(model->build, path, array.type, array.rank, array.extents, array.data);
+	}
+}
+
+/* A folder of 0.npy, 1.npy, … and none that an earlier run left behind them. */
+static void write_sequence(const struct model *model, void *const *outputs, const struct list *list, const char *path)
+{
+	struct build *build = model->build;
+	if (mkdir(path, 0777) && errno != EEXIST)
+		fail(build, EXIT_ENVIRONMENT, path, "cannot be made: %s", strerror(errno));
+	for (size_t i = 0; i < list->count; i++)
+		write_output(model, outputs, list->at[i]->name, arena_printf(build->arena, "%s/%zu.npy", path, i));
+	for (size_t i = list->count; !unlink(arena_printf(build->arena, "%s/%zu.npy", path, i)); i++)
+		;
+}
+
 static void write_outputs(const struct cli *cli, const struct model *model, void *const *outputs)
 {
+	const struct graph *graph = model->graph;
 	for (size_t i = 0; i < cli->outputs.count; i++) {
 		const struct bound_file *file = &cli->outputs.at[i];
 		size_t k = 0;
@@ -109,12 +141,14 @@ static void write_outputs(const struct cli *cli, const struct model *model, void
 				write_archive(cli, model, outputs, file->path);
 			continue;
 		}
-		for (k = 0; k < model->program->outputs.count; k++) {
-			const struct shown d = definition_shown(model->program->outputs.at[k]);
-			const struct npz_array array = array_for_file(model->build, model->output_names[k], &d, outputs[k]);
-			if (!strcmp(model->output_names[k], file->name))
-				npy_write(model->build, file->path, array.type, array.rank, array.extents, array.data);
-		}
+		const struct tensor *whole = NULL;
+		for (k = 0; k < graph->whole_outputs.count; k++)
+			if (!strcmp(graph->whole_outputs.at[k].name, file->name))
+				whole = graph->whole_outputs.at[k].tensor;
+		if (whole && whole->list && (whole->form & FORM_SEQUENCE) && !whole->list->nothing)
+			write_sequence(model, outputs, whole->list, file->path);
+		else
+			write_output(model, outputs, file->name, file->path);
 	}
 }
 
@@ -164,16 +198,41 @@ static json_t *outputs_json(const struct cli *cli, const struct model *model, vo
 	return list;
 }
 
+/* Of outputs that are sequences or optionals: the names of what they hold; null where that is nothing. */
+static json_t *lists_json(const struct graph *graph)
+{
+	json_t *lists = json_object();
+	for (size_t i = 0; i < graph->whole_outputs.count; i++) {
+		const struct list *list = graph->whole_outputs.at[i].tensor->list;
+		if (!list)
+			continue;
+		json_t *names = list->nothing ? json_null() : json_array();
+		for (size_t k = 0; k < list->count; k++)
+			json_array_append_new(names, json_string(text_clean(graph->build->arena, list->at[k]->name)));
+		json_object_set_new(lists, text_clean(graph->build->arena, graph->whole_outputs.at[i].name), names);
+	}
+	return lists;
+}
+
 static void report(const struct cli *cli, const struct engine_kind *kind, const struct model *model, void *const *outputs)
 {
+	const struct graph *graph = model->graph;
 	if (!cli->json) {
 		for (size_t i = 0; i < model->program->outputs.count; i++)
 			print_output(model, i, outputs[i]);
+		for (size_t i = 0; i < graph->whole_outputs.count; i++) {
+			const struct tensor *whole = graph->whole_outputs.at[i].tensor;
+			if (whole->list && !whole->list->count)
+				printf("%s %s: %s\n", text_clean(model->build->arena, graph->whole_outputs.at[i].name), type_of_tensor(model->build, whole),
+					whole->list->nothing ? "none" : "empty");
+		}
 		return;
 	}
 	json_t *report = json_pack("{s:s,s:[],s:o}", "target", kind->name, "kernels", "outputs", outputs_json(cli, model, outputs));
 	for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
 		json_array_append_new(json_object_get(report, "kernels"), json_string(model->lowered->kernels.at[k]->name));
+	if (graph->whole_outputs.count)
+		json_object_set_new(report, "lists", lists_json(graph));
 	cli_print_json(report, stdout);
 }
 
@@ -186,7 +245,7 @@ static void run(struct cli *cli)
 		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
 	struct model *model = model_read(build, &cli->options);
 	struct data data = data_of_files(build, cli, model->graph);
-	data_bind(model->graph, &data);
+	data_bind(model->graph, &data, true);
 	model_prepare(model);
 	model_define(model);
 	const struct program *program = model->program;

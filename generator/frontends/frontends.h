@@ -21,6 +21,8 @@ struct graph *graph_read_memory(struct build *, const char *file, const void *at
  * the build; `file` is for messages.  `copied` adds up over calls: EXIT_LIMIT where all of them together have no sane size. */
 void function_place(struct node *, const char *file, const char *text, size_t count, size_t *copied);
 
-/* One TensorProto in a file (ONNX's test data, input_0.pb). */
-struct tensor *tensor_read_proto(struct build *, const char *path);
+/* A value of this form in a file (ONNX's test data, input_0.pb): a TensorProto, SequenceProto or OptionalProto; of a list, `list` holds its elements.
+ * EXIT_INVALID where it holds something else. */
+struct tensor *value_read_proto(struct build *, const char *path, int form);
+struct tensor *value_read_memory(struct build *, const char *file, const void *at, size_t count, int form);
 #endif

@@ -58,16 +58,23 @@ static void read_tensor_type(struct reader *reader, struct wire w, const char *w
 			read_shape(reader, wire_bytes(&f), where, tensor, strict);
 }
 
-/* Type and shape of a tensor; returns NULL, or the word for a type that is no tensor. */
+/* Form, type and shape of a tensor, a sequence of tensors or an optional of either; returns NULL, or the word for any other type. */
 static const char *read_type(struct reader *reader, struct wire w, const char *where, struct tensor *tensor,
                              bool strict)
 {
 	const char *word = NULL;
 	for (struct wire_field f; wire_next(&w, &f);) {
-		if (f.number < COUNT(type_words) && type_words[f.number])
-			word = type_words[f.number];
-		if (f.number == 1)
+		if (f.number == 1) {
 			read_tensor_type(reader, wire_bytes(&f), where, tensor, strict);
+		} else if ((f.number == 4 && !(tensor->form & FORM_SEQUENCE)) || (f.number == 9 && !tensor->form)) {
+			struct wire inner = wire_bytes(&f);
+			tensor->form |= f.number == 4 ? FORM_SEQUENCE : FORM_OPTIONAL;
+			for (struct wire_field i; wire_next(&inner, &i);)
+				if (i.number == 1 && !word)
+					word = read_type(reader, wire_bytes(&i), where, tensor, strict);
+		} else if (f.number < COUNT(type_words) && type_words[f.number]) {
+			word = type_words[f.number];
+		}
 	}
 	return word;
 }
@@ -356,7 +363,10 @@ static struct tensor read_declared(struct reader *reader, struct wire w, const c
 	const char *where = kind ? reader_where(reader, kind, declared.name) : reader->file;
 	const char *word = read_type(reader, type, where, &declared, strict);
 	if (word && kind)
-		fail(reader->build, EXIT_UNSUPPORTED, where, "is %s; only tensors go in and out", word);
+		fail(reader->build, EXIT_UNSUPPORTED, where, "is %s%s; only tensors, sequences of them and optionals of both go in and out",
+			declared.form & FORM_SEQUENCE ? "a sequence, and in it " : declared.form ? "optional, and in it " : "", word);
+	if (word)
+		declared = (struct tensor){ .name = declared.name, .rank = -1 };
 	return declared;
 }
 
@@ -497,10 +507,59 @@ struct graph *read_model(struct reader *reader, const void *at, size_t bytes)
 	return graph;
 }
 
-struct tensor *tensor_read_proto(struct build *build, const char *path)
+/* ---- values: test data ---- */
+/* elem_type of SequenceProto and OptionalProto; field 3 holds the tensors of both, field 5 the sequence of an optional. */
+enum { ELEMENT_NONE, ELEMENT_TENSOR, ELEMENT_SEQUENCE = 3 };
+
+static struct tensor *read_list(struct reader *reader, struct wire w, int form)
+{
+	struct tensor *value = new(reader->build->arena, struct tensor);
+	struct list *list = new(reader->build->arena, struct list);
+	int64_t element = ELEMENT_NONE;
+	bool optional = form & FORM_OPTIONAL;
+	struct wire walk = w, inner = { .file = w.file };
+	for (struct wire_field f; wire_next(&walk, &f);)
+		if (f.number == 1)
+			value->name = text_of(reader, &f);
+		else if (f.number == 2)
+			element = wire_int(&f);
+		else if (f.number == 5)
+			inner = wire_bytes(&f);
+	value->form = form;
+	value->list = list;
+	if (optional && element == ELEMENT_NONE) {
+		list->nothing = true;
+		return value;
+	}
+	bool sequence = optional && (form & FORM_SEQUENCE);
+	if (element != (sequence ? ELEMENT_SEQUENCE : ELEMENT_TENSOR) && (element || wire_repeats(w, 3)))
+		fail(reader->build, EXIT_INVALID, reader->file, "holds elements of the kind %lld, not %s", (long long)element, sequence ? "a sequence" : "tensors");
+	if (sequence) {
+		struct tensor *of = read_list(reader, inner, FORM_SEQUENCE);
+		of->form = form;
+		return of;
+	}
+	list->at = new_array(reader->build->arena, struct tensor *, wire_repeats(w, 3) + 1);
+	for (struct wire_field f; wire_next(&w, &f);)
+		if (f.number == 3)
+			list->at[list->count++] = keep(reader, proto_tensor(reader, wire_bytes(&f), NULL));
+	if (optional && list->count != 1)
+		fail(reader->build, EXIT_INVALID, reader->file, "is an optional that holds %zu tensors, 1 is right", list->count);
+	if (list->count > LIST_MOST)
+		fail(reader->build, EXIT_LIMIT, reader->file, "holds %zu elements, ingot takes at most %d", list->count, LIST_MOST);
+	return value;
+}
+
+struct tensor *value_read_memory(struct build *build, const char *path, const void *at, size_t count, int form)
+{
+	struct reader reader = reader_new(build, arena_copy(build->arena, path, strlen(path)), NULL, NULL);
+	struct wire_file file = { build, reader.file, at };
+	struct wire w = wire_of(&file, at, count);
+	return form ? read_list(&reader, w, form) : keep(&reader, proto_tensor(&reader, w, NULL));
+}
+
+struct tensor *value_read_proto(struct build *build, const char *path, int form)
 {
 	struct mapped mapped = file_map(build, path);
-	struct reader reader = reader_new(build, arena_copy(build->arena, path, strlen(path)), NULL, NULL);
-	struct wire_file file = { build, reader.file, mapped.at };
-	return keep(&reader, proto_tensor(&reader, wire_of(&file, mapped.at, mapped.bytes), NULL));
+	return value_read_memory(build, path, mapped.at, mapped.bytes, form);
 }

@@ -66,8 +66,8 @@ static void parse_dims(struct scan *s, struct tensor *tensor)
 	scan_want(s, ']');
 }
 
-/* A type; `tensor` gets that of a tensor.  Returns NULL for a tensor, else the text of the type, as print.c would print
- * it. */
+/* A type; `tensor` gets that of a tensor, of a sequence of tensors, or of an optional of either: its form is not 0 then.  Returns NULL for a tensor, else the
+ * text of the type, as print.c would print it. */
 static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 {
 	struct build *build = s->reader->build;
@@ -103,6 +103,11 @@ static const char *parse_type(struct scan *s, struct tensor *tensor, int depth)
 		scan_want(s, ',');
 	}
 	text = parse_type(s, &inner, depth + 1);
+	int form = !strcmp(type_words[kind].word, "seq") ? FORM_SEQUENCE : !strcmp(type_words[kind].word, "optional") ? FORM_OPTIONAL : 0;
+	if (form && (text ? form == FORM_OPTIONAL && inner.form == FORM_SEQUENCE : true)) {
+		*tensor = inner;
+		tensor->form |= form;
+	}
 	if (!text)
 		text = type_of_tensor(build, &inner);
 	scan_want(s, ')');
@@ -432,9 +437,9 @@ static struct tensor parse_value(struct scan *s, const char *kind)
 	const char *text = at_type(s) ? parse_type(s, &value, 0) : NULL;
 	if (!(value.name = scan_name(s)))
 		scan_fail(s, "a name belongs here");
-	if (text && kind)
+	if (text && kind && !value.form)
 		fail(s->reader->build, EXIT_UNSUPPORTED, reader_where(s->reader, kind, value.name),
-		     "is of type %.60s; only tensors go in and out", text);
+		     "is of type %.60s; only tensors, sequences of them and optionals of both go in and out", text);
 	return value;
 }
 

@@ -140,6 +140,7 @@ static struct tensor *own_tensor(struct graph *graph, const char *name)
 
 static void take_type(struct tensor *tensor, const struct tensor *from)
 {
+	tensor->form = from->form;
 	tensor->type = from->type;
 	tensor->rank = from->rank;
 	memcpy(tensor->dims, from->dims, sizeof from->dims);
@@ -160,6 +161,8 @@ void reader_input(struct reader *reader, struct graph *graph, const struct tenso
 static void check_default(struct reader *reader, const struct tensor *input, const struct tensor *value)
 {
 	const char *where = reader_where(reader, "initialiser", input->name);
+	if (input->form)
+		fail(reader->build, EXIT_INVALID, where, "is a tensor, but the input of that name is %.60s", type_of_tensor(reader->build, input));
 	if (input->type != DTYPE_NONE && input->type != value->type)
 		fail(reader->build, EXIT_INVALID, where, "is %s, but the input of that name is %s",
 		     dtypes[value->type].text, dtypes[input->type].text);
@@ -219,6 +222,7 @@ void reader_hint(struct graph *graph, const struct tensor *declared)
 	struct tensor *tensor = own_tensor(graph, declared->name);
 	if (!tensor || tensor->is_input || tensor->is_initializer)
 		return;
+	tensor->form |= declared->form;
 	if (declared->type != DTYPE_NONE)
 		tensor->type = declared->type;
 	if (declared->rank >= 0) {

@@ -149,8 +149,10 @@ int64_t tensor_elements(struct build *build, const struct tensor *tensor)
 
 bool tensor_is_known(const struct tensor *tensor)
 {
-	bool known = tensor->type != DTYPE_NONE && tensor->rank >= 0;
-	for (int i = 0; known && i < tensor->rank; i++)
+	bool known = tensor->form ? tensor->list != NULL : tensor->type != DTYPE_NONE && tensor->rank >= 0;
+	for (size_t i = 0; tensor->list && i < tensor->list->count; i++)
+		known &= tensor_is_known(tensor->list->at[i]);
+	for (int i = 0; known && !tensor->form && i < tensor->rank; i++)
 		known = tensor->dims[i].extent >= 0;
 	return known;
 }

@@ -175,14 +175,14 @@ static void check_graph(struct graph *graph)
 		struct tensor *tensor = graph->tensors.at[i];
 		assert(tensor->graph == graph && graph_tensor(graph, tensor->name) == tensor);
 		assert(!tensor->producer || (!tensor->is_input && !tensor->data && tensor->producer->graph == graph));
-		assert(!tensor->data || tensor_is_known(tensor));
+		assert(!tensor->data || (!tensor->form && tensor_is_known(tensor)));
 	}
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		assert(graph->inputs.at[i]->is_input && graph->inputs.at[i]->graph == graph);
 	for (size_t i = 0; i < graph->outputs.count; i++) {
 		struct tensor *output = graph->outputs.at[i];
 		assert(is_visible(output, graph) && (output->graph != graph || output->is_output));
-		assert(output->producer || output->is_input || output->data);
+		assert(output->producer || output->is_input || output->data || output->list);
 	}
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		check_node(graph, graph->nodes.at[i]);

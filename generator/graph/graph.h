@@ -19,8 +19,21 @@ struct dim { int64_t extent; const char *symbol; };
 
 enum { TENSOR_ALIGNED = 65536 };
 
+/* What a name stands for: a tensor, a sequence of tensors, an optional tensor, or both: an optional sequence.  Type, rank and dims are those of the
+ * elements then, as far as the model says them of all. */
+enum { FORM_SEQUENCE = 1, FORM_OPTIONAL = 2 };
+/* What a sequence holds, in order, or an optional (one tensor, or those of its sequence): tensors of this graph or of one around it. */
+struct list {
+	size_t count;
+	struct tensor **at;
+	bool nothing;                     /* an optional without a value */
+};
+enum { LIST_MOST = 1 << 14 };             /* elements of a list: each has nodes, names and code of its own */
+
 struct tensor {
 	const char *name;                 /* interned; unique within its graph */
+	int form;                         /* FORM_…; 0: a tensor */
+	const struct list *list;          /* of another form, once inference knows it: passes/infer.c; else NULL */
 	enum dtype type;                  /* DTYPE_NONE: not known yet */
 	int rank;                         /* -1: not known yet */
 	struct dim dims[MAX_RANK];
@@ -79,6 +92,9 @@ struct opset { const char *domain; int64_t version; };
 struct use { struct tensor **slot; const char *name, *where; };
 struct tensor_index;
 
+/* An input or output under the model's name: a tensor, or what has a list. */
+struct whole { const char *name; struct tensor *tensor; };
+
 struct graph {
 	struct build *build;
 	const char *name;                 /* interned */
@@ -91,6 +107,8 @@ struct graph {
 	VECTOR(struct tensor *) tensors;  /* all, in order of appearance */
 	VECTOR(struct tensor *) inputs;   /* without initialisers, unless kept by --keep-input */
 	VECTOR(struct tensor *) outputs;
+	/* As the model has them, where some are no tensors; the tensors of such a one stand in its place in `inputs` and `outputs`.  Else empty. */
+	VECTOR(struct whole) whole_inputs, whole_outputs;
 	VECTOR(struct node *) nodes;
 	VECTOR(struct use) uses;          /* while the graph is read: names without a tensor yet */
 	struct tensor_index *index;       /* name -> tensor; of `tensors` alone */
@@ -131,7 +149,7 @@ int64_t tensor_elements(struct build *, const struct tensor *);
 /* One element of a constant of an integer type or bool (also below 8 bits) / of F32 and F64; asserts otherwise. */
 int64_t tensor_int(const struct tensor *, size_t i);
 double  tensor_float(const struct tensor *, size_t i);
-bool    tensor_is_known(const struct tensor *);                        /* type, rank and all extents */
+bool    tensor_is_known(const struct tensor *);                        /* type, rank and all extents; of a list: its elements', all */
 
 /* ---- rewrite.c: for passes, over a main graph and its subgraphs ---- */
 /* Every tensor gets its place in the list as its mark; the list maps each to itself.  A pass puts another tensor there, and
@@ -148,6 +166,6 @@ void graph_check(struct graph *);
 /* Of a constant `elements` elements at most are printed, then …, where elements >= 0: for people; it does not read back then. */
 void graph_print(const struct graph *, int64_t elements, struct text *out);
 const char *name_text(struct build *, const char *name);               /* as it is, or in quotes where it is no identifier */
-const char *type_of_tensor(struct build *, const struct tensor *);      /* float[1,N,?]; float: rank 0; float[]: rank unknown */
+const char *type_of_tensor(struct build *, const struct tensor *);      /* float[1,N,?]; float: rank 0; float[]: rank unknown; seq(float[2]) */
 
 #endif

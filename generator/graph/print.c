@@ -93,6 +93,11 @@ static void print_part(struct text *out, const char *at, size_t count)
 const char *type_of_tensor(struct build *build, const struct tensor *tensor)
 {
 	const char *text = dtypes[tensor->type].text;
+	if (tensor->form) {
+		struct tensor inner = *tensor;
+		inner.form &= ~(tensor->form & FORM_OPTIONAL ? FORM_OPTIONAL : FORM_SEQUENCE);
+		return arena_printf(build->arena, tensor->form & FORM_OPTIONAL ? "optional(%s)" : "seq(%s)", type_of_tensor(build, &inner));
+	}
 	if (tensor->rank <= 0)
 		return tensor->rank == 0 ? text : arena_printf(build->arena, "%s[]", text);
 	for (int i = 0; i < tensor->rank; i++) {

@@ -27,6 +27,7 @@ struct op {
 	void (*infer)(struct node *, const struct op *);
 	void (*define)(struct definer *, const struct op *);
 	const char *text;                 /* of an op that is a text: its template; `infer` is NULL then.  Else NULL */
+	bool lists;                       /* takes sequences and optionals, not tensors alone */
 	int least, most, outs;            /* of a text: its inputs and outputs; ANY: as many as a node has */
 };
 enum { ANY = 1 << 20 };
@@ -58,6 +59,10 @@ enum dtype infer_number_type(const struct node *, int i);
 enum dtype infer_float_type(const struct node *, int i);
 void infer_same_type(const struct node *, int i, enum dtype);            /* input i, where it is there, has this type */
 void infer_scalar(const struct node *, int i);                           /* input i, where it is there, has one element */
+/* Makes an Identity of the node, which hands on that tensor: inference looks at it again. */
+void node_hands_on(struct node *, struct tensor *);
+/* Output i, where it is there, is a list of this form and of elements of this type; `list` is NULL where it is not known. */
+void infer_list(struct node *, int i, int form, enum dtype, const struct list *);
 /* Types the output (where it is there) and merges what was declared of it: known extents must agree. */
 void infer_output(struct node *, int i, enum dtype, int rank, const struct dim *);
 void infer_output_unknown(struct node *, int i, enum dtype);             /* rank not known yet */
@@ -166,11 +171,17 @@ void define_text(struct definer *, const struct op *);                   /* of a
 
 /* ---- the families ---- */
 #define T(...)
+#define TL(...)
+#define OL(domain, name, since, inferring, defining, ...) \
+	void infer_##inferring(struct node *, const struct op *); \
+	void define_##defining(struct definer *, const struct op *);
 #define O(domain, name, since, family, ...) \
 	void infer_##family(struct node *, const struct op *); \
 	void define_##family(struct definer *, const struct op *);
 #include "tables/ops.h"
 #undef O
+#undef OL
 #undef T
+#undef TL
 
 #endif

@@ -8,7 +8,21 @@ void infer_identity(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_counts(node, 1, 1, 1);
-	infer_output_like(node, 0, node->in[0]);
+	if (node->in[0]->form)
+		infer_list(node, 0, node->in[0]->form, node->in[0]->type, node->in[0]->list);
+	else
+		infer_output_like(node, 0, node->in[0]);
+}
+
+void node_hands_on(struct node *node, struct tensor *tensor)
+{
+	struct build *build = node->graph->build;
+	node->type = name_is(build->names, "Identity");
+	node->domain = name_is(build->names, "");
+	node->attribute_count = 0;
+	node->in = new_array(build->arena, struct tensor *, 1);
+	node->in[0] = tensor;
+	node->ins = 1;
 }
 
 void define_identity(struct definer *definer, const struct op *op)

@@ -3,7 +3,8 @@
  *
  *     opset               the version of the op's domain that the node is of
  *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, size, value}: type as text has it, and ONNX's number of it;
- *                         none where absent; size: of all elements; value: the elements of a constant of up to VALUES_MOST integers or floats, else none
+ *                         none where absent; size: of all elements; value: the elements of a constant of up to VALUES_MOST integers or floats, else none.
+ *                         A list has its type and code, and `elements`, each as such a tensor; of a tensor that is none
  *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether they are there
  *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet (exit 4)
  *     floats(input...)    refuses those that are there of any other type
@@ -33,19 +34,28 @@ static struct value elements_of(struct arena *arena, const struct tensor *tensor
 
 static struct value describe(struct arena *arena, const struct tensor *tensor)
 {
-	static const char *const members[] = { "type", "code", "rank", "dims", "size", "value" };
+	static const char *const members[] = { "type", "code", "rank", "dims", "size", "value", "elements" };
 	struct value dict = value_dict(arena);
 	value_dict_set(dict, "present", value_bool(tensor));
 	for (size_t i = 0; i < COUNT(members); i++)
 		value_dict_set(dict, members[i], value_none());
-	if (!tensor || !tensor_is_known(tensor))
+	if (!tensor || (!tensor->form && !tensor_is_known(tensor)))
 		return dict;
+	if (tensor->type != DTYPE_NONE) {
+		value_dict_set(dict, "type", value_string(dtypes[tensor->type].text));
+		value_dict_set(dict, "code", value_int(tensor->type));
+	}
+	if (tensor->form) {
+		struct value elements = value_list(arena);
+		for (size_t i = 0; tensor->list && i < tensor->list->count; i++)
+			value_list_add(elements, describe(arena, tensor->list->at[i]));
+		value_dict_set(dict, "elements", elements);
+		return dict;
+	}
 	struct value dims = value_list(arena);
 	for (int d = 0; d < tensor->rank; d++)
 		value_list_add(dims, value_int(tensor->dims[d].extent));
 	int64_t size = tensor_elements(tensor->graph->build, tensor);
-	value_dict_set(dict, "type", value_string(dtypes[tensor->type].text));
-	value_dict_set(dict, "code", value_int(tensor->type));
 	value_dict_set(dict, "rank", value_int(tensor->rank));
 	value_dict_set(dict, "dims", dims);
 	value_dict_set(dict, "size", value_int(size));

@@ -152,6 +152,9 @@ const char *unbound_dims(struct graph *graph)
 {
 	name_list names = unbound_names(graph);
 	const char *options = "";
+	for (size_t i = 0; i < graph->inputs.count && strlen(options) < 500; i++)
+		if (graph->inputs.at[i]->form)
+			options = arena_printf(graph->build->arena, "%s --elements %.60s=1", options, graph->inputs.at[i]->name);
 	for (size_t k = 0; k < names.count && strlen(options) < 500; k++) {
 		bool plain = strspn(names.at[k], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:./-") == strlen(names.at[k]);
 		options = arena_printf(graph->build->arena, plain ? "%s --dim %.60s=1" : "%s --dim '%.60s=1'", options, names.at[k]);
@@ -164,6 +167,13 @@ void pass_bound(struct graph *graph)
 	struct build *build = graph->build;
 	name_list names = unbound_names(graph);
 	const char *places = "";
+	for (size_t i = 0; i < graph->inputs.count; i++) {
+		const struct tensor *input = graph->inputs.at[i];
+		if (input->form)
+			fail(build, EXIT_USAGE, graph->file, "input %.60s is %.60s: say %s, as in --elements %.60s=%s, or also of which shapes, as in --elements %.60s=[2,3]%s", input->name,
+				type_of_tensor(build, input), input->form & FORM_OPTIONAL ? "what it holds, or that it is none" : "how many tensors it holds", input->name,
+				input->form & FORM_OPTIONAL ? "none" : "2", input->name, input->form & FORM_SEQUENCE ? ",[4,3]" : "");
+	}
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		if (graph->inputs.at[i]->rank < 0)
 			fail(build, EXIT_USAGE, graph->file, "the model does not say how many dimensions input %.100s has; only its data can",

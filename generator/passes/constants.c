@@ -77,6 +77,7 @@ static struct tensor *now(struct tensor *const *instead, struct tensor *tensor)
 
 static void learn_type(struct tensor *tensor, const struct tensor *from)
 {
+	tensor->form |= from->form;
 	if (tensor->type == DTYPE_NONE)
 		tensor->type = from->type;
 	if (tensor->rank < 0) {

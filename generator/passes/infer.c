@@ -1,7 +1,7 @@
 /* infer.c: graph -> graph.  One walk over the nodes in order: types and shapes of each node's outputs, then, where all
  * of its inputs are constant, their values at once, so that arithmetic on shapes is there when the next node asks for
  * it. An op that is a text gives way to its nodes, which are walked in turn. Needs topological order.  Keeps it.  Leaves no node whose outputs are all constant, but for those too large to
- * keep. */
+ * keep.  Sequences and optionals become lists of tensors on the way, and the outputs of the graph tensors alone. */
 #include "passes/passes.h"
 #include "ops/ops.h"
 #include <inttypes.h>
@@ -72,16 +72,49 @@ static bool is_constant(const struct node *node)
 	return true;
 }
 
-/* Whether it is constant. */
-static bool infer_one(struct node *node, const struct op *op)
+/* Whether all that it makes are lists of tensors that are there: nothing is left to do when it runs. */
+static bool is_of_lists(const struct node *node)
 {
-	op->infer(node, op);
-	if (!is_constant(node) && !fold(node, op))
+	for (int i = 0; i < node->outs; i++)
+		if (node->out[i] && !node->out[i]->list)
+			return false;
+	return true;
+}
+
+static void want_tensors(const struct node *node)
+{
+	for (int i = 0; i < node->ins; i++)
+		if (node->in[i] && node->in[i]->form)
+			node_fail(node, EXIT_INVALID, "input %d, '%s', is %s, a tensor is right", i, node->in[i]->name,
+				type_of_tensor(node->graph->build, node->in[i]));
+}
+
+/* The op of the node; inference may have made another of it. */
+static const struct op *infer_one(struct node *node)
+{
+	const struct op *op = NULL;
+	for (const char *type = NULL, *domain = NULL; type != node->type || domain != node->domain;) {
+		type = node->type;
+		domain = node->domain;
+		op = op_of(node);
+		if (!op->lists)
+			want_tensors(node);
+		if (op->text)
+			return op;
+		op->infer(node, op);
+	}
+	return op;
+}
+
+/* Whether it is there without the node: constant, or a list. */
+static bool vanishes(struct node *node, const struct op *op)
+{
+	if (!is_of_lists(node) && !is_constant(node) && !fold(node, op))
 		return false;
 	for (int i = 0; i < node->outs; i++)
 		if (node->out[i]) {
 			node->out[i]->producer = NULL;
-			node->out[i]->is_initializer = true;
+			node->out[i]->is_initializer = node->out[i]->data;
 		}
 	return true;
 }
@@ -89,9 +122,9 @@ static bool infer_one(struct node *node, const struct op *op)
 static void infer(struct texts *texts, struct node *node)
 {
 	struct graph *graph = node->graph;
-	const struct op *op = op_of(node);
+	const struct op *op = infer_one(node);
 	size_t before = graph->nodes.count;
-	if (!op->text ? !infer_one(node, op) : !text_place(texts, node, op)) {
+	if (op->text ? !text_place(texts, node, op) : !vanishes(node, op)) {
 		push(graph->build->arena, &graph->nodes, node);
 		return;
 	}
@@ -114,4 +147,5 @@ void pass_infer(struct graph *graph)
 	memset(&graph->nodes, 0, sizeof graph->nodes);
 	for (size_t i = 0; i < nodes.count; i++)
 		infer(&texts, nodes.at[i]);
+	pass_whole_outputs(graph);
 }

@@ -11,6 +11,10 @@
  * an op that is a text: templates/onnx/NAME.jinja says what it is in terms of others.  It has `least` to `most` inputs, the first `least` of them there, and
  * up to `outs` outputs; ANY: as many as a node has.
  *
+ *     OL(domain, name, since, infer, define, attributes)    TL(domain, name, since, least, most, outs, attributes)
+ *
+ * ops, and ops that are texts, that take sequences or optionals.  Of OL infer_INFER says what lists hold; define_list: nothing is left to define.
+ *
  *     INT("axis", TO(12), 1) INT("axis", FROM(13), -1)    FLOAT("alpha", ALL, 0.01)    STRING("auto_pad", ALL, "NOTSET")
  *     A(INTS, "pads", ALL)                                of a kind without default: INT FLOAT STRING INTS FLOATS STRINGS TENSOR …
  *     OLD_BROADCAST    OLD_INPLACE                        `broadcast` and `axis` up to opset 6; `consumed_inputs` up to 5, which says nothing
@@ -157,7 +161,7 @@ O("", "RNN",                1, rnn, NONE, A(FLOATS, "activation_alpha", ALL) A(F
 	INT("layout", FROM(14), 0) INT("output_sequence", TO(6), 0))
 
 /* elsewhere and otherwise arranged */
-O("", "Identity",   1, identity,  NONE, PLAIN)
+OL("", "Identity",  1, identity, identity, PLAIN)
 O("", "Dropout",    1, dropout,   NONE, FLOAT("ratio", TO(11), 0.5) INT("is_test", TO(6), 0) A(INT, "seed", FROM(12)) OLD_INPLACE)
 O("", "Reshape",    1, reshape,   NONE, A(INTS, "shape", TO(4)) INT("allowzero", FROM(14), 0) A(INTS, "consumed_inputs", TO(4)))
 O("", "Flatten",    1, flatten,   NONE, INT("axis", ALL, 1))
@@ -249,6 +253,23 @@ T("ai.onnx.preview.training", "Adam",    1, 6, ANY, ANY, FLOAT("alpha", ALL, 0.9
 	FLOAT("norm_coefficient", ALL, 0) FLOAT("norm_coefficient_post", ALL, 0))
 T("ai.onnx.preview.training", "Momentum", 1, 5, ANY, ANY, A(FLOAT, "alpha", ALL) A(FLOAT, "beta", ALL) A(STRING, "mode", ALL) A(FLOAT, "norm_coefficient", ALL))
 T("", "Det", 11, 1, 1, 1, PLAIN)
+
+/* lists: sequences and optionals of tensors; where a position is known at run time alone, the texts of our own below */
+OL("", "SequenceConstruct", 11, sequence_construct, list, PLAIN)
+OL("", "SequenceEmpty",     11, sequence_empty, list, INT("dtype", ALL, 1))
+OL("", "SequenceAt",        11, sequence_at, list, PLAIN)
+OL("", "SequenceInsert",    11, sequence_insert, list, PLAIN)
+OL("", "SequenceErase",     11, sequence_erase, list, PLAIN)
+OL("", "SequenceLength",    11, sequence_length, list, PLAIN)
+OL("", "Optional",          15, optional, list, A(TYPE, "type", ALL))
+OL("", "OptionalHasElement", 15, optional_has, list, PLAIN)
+OL("", "OptionalGetElement", 15, optional_get, list, PLAIN)
+T("", "SplitToSequence",    11, 1, 2, 1, INT("axis", ALL, 0) INT("keepdims", ALL, 1))
+TL("", "ConcatFromSequence", 11, 1, 1, 1, A(INT, "axis", ALL) INT("new_axis", ALL, 0))
+TL("", "SequenceMap",       17, 1, ANY, ANY, A(GRAPH, "body", ALL))
+TL("ingot", "SequenceAt",     1, 2, 2, 1, PLAIN)
+TL("ingot", "SequenceInsert", 1, 3, 3, 1, PLAIN)
+TL("ingot", "SequenceErase",  1, 2, 2, 1, PLAIN)
 
 /* our own: what simplification makes of several nodes, and texts are made of */
 O("ingot", "Gelu",   1, gelu,   NONE, STRING("approximate", ALL, "none"))

@@ -207,7 +207,7 @@ static int read_one(const char *path, const char *how)
 	build_init(&build);
 	text_init(&text, &build);
 	if (BUILD_TRY(&build) && !strcmp(how, "--pb")) {
-		json_tensor(&text, tensor_read_proto(&build, path));
+		json_tensor(&text, value_read_proto(&build, path, 0));
 		text_adds(&text, "\n");
 		fwrite(text.at, 1, text.count, stdout);
 	} else if (build.code == EXIT_RIGHT) {

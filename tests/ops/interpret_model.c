@@ -50,7 +50,7 @@ static struct npy read_input(struct build *build, const char *path)
 	size_t length = strlen(path);
 	if (length > 4 && !strcmp(path + length - 4, ".npy"))
 		return npy_read(build, path);
-	const struct tensor *tensor = tensor_read_proto(build, path);
+	const struct tensor *tensor = value_read_proto(build, path, 0);
 	struct npy npy = { .type = tensor->type, .rank = tensor->rank, .bytes = tensor->bytes };
 	npy.data = arena_copy(build->arena, tensor->data, tensor->bytes); /* aligned, as a file's bytes need not be */
 	for (int d = 0; d < tensor->rank; d++)

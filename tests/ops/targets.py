@@ -37,6 +37,13 @@ def inputs_of(text, data, folder):
         yield from ("--input", f"{name}={path}")
 
 
+def arrays_of(path):
+    """What was written of an output: an array, those of a sequence, or none of an optional without a value."""
+    if os.path.isdir(path):
+        return [numpy.load(os.path.join(path, f"{i}.npy")) for i in range(len(os.listdir(path)))]
+    return [numpy.load(path)] if os.path.exists(path) else []
+
+
 def check(ingot, target, path, folder):
     """Why the target is not right, or None; raises where it is not there."""
     with open(path) as file:
@@ -53,10 +60,10 @@ def check(ingot, target, path, folder):
             raise EnvironmentError(done.stderr.strip())
         if done.returncode:
             return f"{runner} ends with {done.returncode}: {done.stderr.strip()}"
-        results.append([numpy.load(p) for p in paths])
+        results.append([arrays_of(p) for p in paths])
     for name, a, b in zip(names, *results):
-        if not same(a, b):
-            return f"{name}: {b.ravel()[:6]}, {a.ravel()[:6]} is right"
+        if len(a) != len(b) or not all(same(x, y) for x, y in zip(a, b)):
+            return f"{name}: {[y.ravel()[:6] for y in b]}, {[x.ravel()[:6] for x in a]} is right"
     return None
 
 
