@@ -68,16 +68,9 @@ struct array array_of_files(struct build *build, const char *path, const char *n
 	return list;
 }
 
-/* Input or output i as the model has it. */
-static const struct tensor *input_of(const struct graph *graph, size_t i)
-{
-	if (graph->whole_inputs.count)
-		return i < graph->whole_inputs.count ? graph->whole_inputs.at[i].tensor : NULL;
-	return i < graph->inputs.count ? graph->inputs.at[i] : NULL;
-}
-
-static const struct tensor *output_of(const struct graph *graph, size_t i) { return i < graph->outputs.count ? graph->outputs.at[i] : NULL; }
-static int form_of(const struct tensor *tensor) { return tensor ? tensor->form : 0; }
+/* Of input or output i, before lists give way to what they hold. */
+static int input_form(const struct graph *graph, size_t i) { return i < graph->inputs.count ? graph->inputs.at[i]->form : 0; }
+static int output_form(const struct graph *graph, size_t i) { return i < graph->outputs.count ? graph->outputs.at[i]->form : 0; }
 
 static void read_list(struct build *build, const char *directory, json_t *io, const char *key, const struct graph *graph, struct data *data)
 {
@@ -87,7 +80,7 @@ static void read_list(struct build *build, const char *directory, json_t *io, co
 	json_array_foreach(list, i, one) {
 		const char *file = json_string_value(json_object_get(one, "file")), *name = json_string_value(json_object_get(one, "name"));
 		json_t *atol = json_object_get(one, "atol");
-		int form = form_of(inputs ? input_of(graph, i) : output_of(graph, i));
+		int form = inputs ? input_form(graph, i) : output_form(graph, i);
 		bool nothing = (form & FORM_OPTIONAL) && json_is_null(json_object_get(one, "file"));
 		if ((!file && !nothing) || !name)
 			fail(build, EXIT_USAGE, directory, "io.json: %s %zu lacks \"name\" or \"file\"", key, i);
@@ -150,13 +143,13 @@ static struct data read_proto_folder(struct build *build, const char *directory,
 		const char *path = arena_printf(build->arena, "%s/input_%d.pb", directory, i);
 		if (!is_there(path))
 			break;
-		push(build->arena, &data.inputs, array_of_proto(build, path, form_of(input_of(graph, (size_t)i))));
+		push(build->arena, &data.inputs, array_of_proto(build, path, input_form(graph, (size_t)i)));
 	}
 	for (int i = 0;; i++) {
 		const char *path = arena_printf(build->arena, "%s/output_%d.pb", directory, i);
 		if (!is_there(path))
 			break;
-		push(build->arena, &data.outputs, array_of_proto(build, path, form_of(output_of(graph, (size_t)i))));
+		push(build->arena, &data.outputs, array_of_proto(build, path, output_form(graph, (size_t)i)));
 	}
 	if (!data.outputs.count)
 		fail(build, EXIT_USAGE, directory, "holds no output_0.pb");
@@ -167,11 +160,10 @@ static struct data read_proto_folder(struct build *build, const char *directory,
 static struct data read_archive(struct build *build, const char *path, const struct graph *graph)
 {
 	struct data data = { .path = path };
-	for (size_t i = 0; input_of(graph, i); i++)
-		push(build->arena, &data.inputs, array_of_files(build, path, graph->whole_inputs.count ? graph->whole_inputs.at[i].name : input_of(graph, i)->name,
-			form_of(input_of(graph, i))));
+	for (size_t i = 0; i < graph->inputs.count; i++)
+		push(build->arena, &data.inputs, array_of_files(build, path, graph->inputs.at[i]->name, graph->inputs.at[i]->form));
 	for (size_t i = 0; i < graph->outputs.count; i++)
-		push(build->arena, &data.outputs, array_of_files(build, path, graph->outputs.at[i]->name, form_of(graph->outputs.at[i])));
+		push(build->arena, &data.outputs, array_of_files(build, path, graph->outputs.at[i]->name, graph->outputs.at[i]->form));
 	return data;
 }
 
@@ -236,13 +228,20 @@ void data_fit(struct build *build, enum exit_code code, struct array *array, con
 			tensor_text(build, input->type, input));
 }
 
+static const char *holding_text(struct build *build, bool nothing, size_t count)
+{
+	return nothing ? "nothing" : arena_printf(build->arena, "%zu tensor%s", count, count == 1 ? "" : "s");
+}
+
 void data_bind(struct graph *graph, struct data *data, bool first)
 {
 	struct build *build = graph->build;
 	__typeof__(data->inputs) arrays = { 0 };
 	VECTOR(struct tensor *) wholes = { 0 };
-	for (size_t i = 0; input_of(graph, i); i++)
-		push(build->arena, &wholes, (struct tensor *)input_of(graph, i));
+	for (size_t i = 0; i < graph->whole_inputs.count; i++)
+		push(build->arena, &wholes, graph->whole_inputs.at[i].tensor);
+	for (size_t i = 0, only = !wholes.count; only && i < graph->inputs.count; i++)
+		push(build->arena, &wholes, graph->inputs.at[i]);
 	for (size_t i = 0; i < wholes.count && i < data->inputs.count; i++) {
 		struct array *array = &data->inputs.at[i];
 		struct tensor *input = wholes.at[i];
@@ -255,8 +254,8 @@ void data_bind(struct graph *graph, struct data *data, bool first)
 		if (!input->list)
 			pass_whole_input(graph, input, array->count, array->nothing);
 		if (input->list->count != array->count || input->list->nothing != array->nothing)
-			fail(build, first ? EXIT_USAGE : EXIT_DIFFERENT, data->path, "input %zu holds %s%zu tensors, but the model is cast for %s%zu", i,
-				array->nothing ? "none, not " : "", array->count, input->list->nothing ? "none, not " : "", input->list->count);
+			fail(build, EXIT_DIFFERENT, data->path, "input %zu holds %s, but the model is cast for %s", i,
+				holding_text(build, array->nothing, array->count), holding_text(build, input->list->nothing, input->list->count));
 		for (size_t k = 0; k < array->count; k++) {
 			if (first)
 				pass_bind_input(graph, input->list->at[k], array->elements[k].rank, array->elements[k].extents);
@@ -281,8 +280,8 @@ void data_expect(const struct graph *graph, struct data *data)
 		}
 		const struct list *list = whole ? whole->tensor->list : NULL;
 		if (!list || list->count != array->count || list->nothing != array->nothing)
-			fail(build, EXIT_DIFFERENT, data->path, "output %.60s should hold %s%zu tensors, it holds %s%zu", whole ? whole->name : array->name,
-				array->nothing ? "nothing, not " : "", array->count, list && list->nothing ? "nothing, not " : "", list ? list->count : 0);
+			fail(build, EXIT_DIFFERENT, data->path, "output %.60s should hold %s, it holds %s", whole ? whole->name : array->name,
+				holding_text(build, array->nothing, array->count), holding_text(build, !list || list->nothing, list ? list->count : 0));
 		for (size_t k = 0; k < array->count; k++)
 			push(build->arena, &arrays, array->elements[k]);
 	}

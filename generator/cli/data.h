@@ -28,7 +28,7 @@ struct data {
 };
 struct data_sets { VECTOR(struct data) all; };
 
-/* EXIT_USAGE where the folder or a file in it is missing. */
+/* EXIT_USAGE where the folder or a file in it is missing.  Of a graph as it was read: its lists are whole. */
 struct data_sets *data_read(struct build *, const char *path, const struct graph *);
 /* Of an archive (.npz): its member of that name. */
 struct array array_of_npy(struct build *, const char *path, const char *name);

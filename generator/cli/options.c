@@ -292,7 +292,7 @@ const struct option_row option_rows[] = {
 	{ "cpu", NULL, 0, "CPU", IN_MODEL & ~IN_BUILD, set_text, AT(cpu), NULL, cpu_word, "the processor" },
 	{ "dim", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_dim, 0, NULL, NULL,
 	  "binds a symbolic dimension; may be given again.  A range, N=1..32, is not supported yet: exit 4" },
-	{ "elements", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_elements, 0, NULL, NULL,
+	{ "elements", NULL, 0, "NAME=N", IN_BUILD | IN_BENCH | IN_SHOW | IN_INFO, add_elements, 0, NULL, NULL,
 	  "how many tensors an input holds that is a sequence; or their shapes, NAME=[2,3],[4]; NAME=none: an optional without a value" },
 	{ "threads", NULL, 0, "N", IN_MODEL, set_threads, 0, NULL, NULL, "kernels are shared over N threads of the caller's (default 1)" },
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,
