@@ -130,6 +130,16 @@ struct definition *define_order(struct program *program, const char *name, int r
 	return definition;
 }
 
+struct definition *define_check(struct program *program, const char *name, const struct check *check, int rank, const int64_t *extents,
+                                const struct expr *holds)
+{
+	struct definition *definition = rank ? define_reduction(program, name, 0, NULL, REDUCE_MIN, rank, extents, NULL, holds)
+		: define_map(program, name, 0, NULL, holds);
+	definition->check = check;
+	push(program->arena, &program->checks, definition);
+	return definition;
+}
+
 bool definition_is_order(const struct definition *definition) { return definition->reduce == REDUCE_UP || definition->reduce == REDUCE_DOWN; }
 
 bool definition_stands_alone(const struct definition *definition)
@@ -292,6 +302,8 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 		push(program->arena, &program->inputs, copy_of(&c, from->inputs.at[i]));
 	for (size_t i = 0; i < from->outputs.count; i++)
 		push(program->arena, &program->outputs, copy_of(&c, from->outputs.at[i]));
+	for (size_t i = 0; i < from->checks.count; i++)
+		push(program->arena, &program->checks, copy_of(&c, from->checks.at[i]));
 	for (size_t i = 0; i < from->output_names.count; i++)
 		push(program->arena, &program->output_names, from->output_names.at[i]);
 	for (size_t i = 0; i < from->rewrites.count; i++) {
@@ -307,7 +319,7 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 	return program;
 }
 
-/* ---- what no output needs ---- */
+/* ---- what no output and no check needs ---- */
 struct needed { bool *at; };
 
 static void need(void *user, const struct expr *load) { ((struct needed *)user)->at[load->of->number] = true; }
@@ -320,6 +332,8 @@ void program_remove_dead(struct program *program)
 		program->all.at[i]->number = (int)i;
 	for (size_t i = 0; i < program->outputs.count; i++)
 		needed.at[program->outputs.at[i]->number] = true;
+	for (size_t i = 0; i < program->checks.count; i++)
+		needed.at[program->checks.at[i]->number] = true;
 	for (size_t i = program->all.count; i-- > 0;) {                  /* readers stand after what they read */
 		const struct definition *definition = program->all.at[i];
 		if (definition->source == SOURCE_INPUT)

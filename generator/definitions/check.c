@@ -170,6 +170,11 @@ void program_check(const struct program *program)
 		if (c.definition->source == SOURCE_COMPUTED)
 			check_computed(&c);
 	}
+	for (size_t i = 0; i < program->checks.count; i++) {
+		const struct definition *d = program->checks.at[i];
+		assert(program->all.at[d->number] == d && d->check && d->type == DTYPE_BOOL && !d->rank);
+		assert(i == 0 || program->checks.at[i - 1]->number < d->number);
+	}
 	assert(program->outputs.count == program->output_names.count);
 	for (size_t i = 0; i < program->outputs.count; i++)
 		assert(program->all.at[program->outputs.at[i]->number] == program->outputs.at[i]);

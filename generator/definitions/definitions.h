@@ -125,6 +125,12 @@ enum source { SOURCE_INPUT, SOURCE_CONSTANT, SOURCE_COMPUTED };
 
 struct shown { enum dtype type; int rank; int64_t extents[MAX_RANK]; };
 
+/* What a run asks of its operands: a BOOL of rank 0.  Where it is false the run ends with a status, and what it computes is not to be read. */
+struct check {
+	enum exit_code code;              /* EXIT_INVALID: an operand contradicts what is declared; EXIT_LIMIT: there is more than its bound */
+	const char *text;                 /* what was to hold, in words */
+};
+
 struct definition {
 	const char *name;                 /* of the tensor; unique in the program */
 	enum source source;
@@ -153,6 +159,7 @@ struct definition {
 
 	const struct shown *shown;        /* of inputs and outputs: the tensor that its bytes pack; NULL: itself */
 	const struct node *node;          /* where it came from, for messages and comments; NULL: made by a rewrite */
+	const struct check *check;        /* NULL: it is none */
 	bool is_output;
 	struct definition *original;      /* what it computes, before the rewrite: for --math double; NULL: itself */
 	int number;                       /* position in the program */
@@ -167,6 +174,7 @@ struct program {
 	VECTOR(struct definition *) inputs;   /* in the order of the graph */
 	VECTOR(struct definition *) outputs;  /* in the order of the graph; those of define_graph are computed */
 	VECTOR(const char *) output_names;    /* the graph's names of the outputs */
+	VECTOR(struct definition *) checks;   /* each after what it reads; needed as an output is */
 	VECTOR(struct rewrite *) rewrites;    /* winograd.c: convolutions that became others, and what stands for them */
 	struct program_names *names;          /* build.c: which are taken */
 	size_t definition_bytes;              /* of one definition; more where somebody keeps something of his behind each */
@@ -196,6 +204,8 @@ bool definition_has_places(const struct definition *);
 /* The first extents[rank-1] positions of each row of `terms` keys. */
 struct definition *define_order(struct program *, const char *name, int rank, const int64_t *extents, bool down, int64_t terms, const struct expr *key);
 bool definition_is_order(const struct definition *);
+/* A check that `holds`, a BOOL over `rank` variables of these extents (all above 0), is true of all. */
+struct definition *define_check(struct program *, const char *name, const struct check *, int rank, const int64_t *extents, const struct expr *holds);
 /* A kernel of its own: what it computes is there when its last term is. */
 bool definition_stands_alone(const struct definition *);
 /* All expressions of a definition: body, start, places.  Every load of them; each becomes what `map` says of it. */
@@ -215,7 +225,7 @@ void program_print(const struct program *, struct text *out);         /* one lin
 const char *number_text(struct arena *, enum dtype, double number, int64_t integer);
 /* By number: does a definition, or what it reads, make random numbers? */
 bool *program_random(const struct program *);
-void program_remove_dead(struct program *);                           /* what no output needs */
+void program_remove_dead(struct program *);                           /* what no output and no check needs */
 
 /* ---- winograd.c: convolutions with fewer products ---- */
 struct rewrite {                          /* of a convolution */
@@ -243,11 +253,20 @@ const char *program_numbers(const struct program *, enum algorithms);
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);
 void definition_fold(const struct program *, struct definition *);     /* all that it reads is constant */
+/* The number that it is, where it uses no variable and reads constants alone; else itself. */
+const struct expr *expr_fold(const struct program *, const struct expr *);
+/* Of checks that became constants: one that holds is dropped, one that does not fails (its code). */
+void program_settle_checks(struct program *);
+NORETURN void check_fail(const struct program *, const struct definition *check, const char *found);     /* `found`: besides, or NULL */
+
+/* ---- bounds.c ---- */
+/* An integer expression's values lie in [low, high], whatever the inputs are: those of its type where nothing more is known. */
+void expr_bounds(const struct expr *, int64_t *low, int64_t *high);
 
 /* ---- interpret.c: the oracle ---- */
 enum math { MATH_STRICT, MATH_DOUBLE };
 /* inputs[i], outputs[i]: elements in C order of the program's inputs and outputs, in their own types and aligned for them (MATH_DOUBLE:
- * computed in double, rounded at the end).  Fails where a value used as an index lies outside its tensor (EXIT_INVALID). */
+ * computed in double, rounded at the end).  Fails where a check does not hold (its code) or an index lies outside its tensor (EXIT_INVALID). */
 void interpret(const struct program *, enum math, const void *const *inputs, void *const *outputs);
 void interpret_one(const struct program *, const struct definition *, void *output);      /* strict; all that it reads is constant */
 

@@ -1,7 +1,7 @@
 /* fold.c: program -> program.  What depends on constants alone becomes a constant, computed strictly: the factors of a
  * norm, for example.  What it was stays as its original, for --math double.  A map of numbers that reads nothing stays:
  * it costs no memory; so does an output, which is copied to where the caller wants it. */
-#include "definitions/definitions.h"
+#include "definitions/evaluate.h"
 
 enum { FOLD_BYTES = 1 << 20 };            /* of a result that is larger than all it reads */
 static const double fold_terms = 1e8;
@@ -55,4 +55,47 @@ void program_fold(struct program *program)
 	for (size_t i = 0; i < program->all.count; i++)
 		if (is_worth_folding(program->all.at[i]))
 			definition_fold(program, program->all.at[i]);
+}
+
+const struct expr *expr_fold(const struct program *program, const struct expr *expr)
+{
+	struct reads reads = { .constant = true };
+	const struct definition alone = { .name = program->name, .source = SOURCE_COMPUTED, .type = expr->type, .body = expr };
+	int64_t room = 0;
+	double number;
+	float narrow;
+	if (expr->kind == EXPR_NUMBER || dtype_is_narrow(expr->type))
+		return expr;
+	for (int v = 0; v < MAX_VARS; v++)
+		if (expr_uses(expr, v))
+			return expr;
+	expr_loads(expr, read, &reads);
+	if (!reads.constant)
+		return expr;
+	interpret_one(program, &alone, &room);
+	memcpy(&number, &room, sizeof number);
+	memcpy(&narrow, &room, sizeof narrow);
+	if (dtypes[expr->type].class == CLASS_FLOAT)
+		return expr_number(program->arena, expr->type, expr->type == DTYPE_F64 ? number : (double)narrow);
+	values_load(SYSTEM_INTEGER, &room, &(int64_t){ room }, expr->type, 0, 1);
+	return expr_integer(program->arena, expr->type, room);
+}
+
+void check_fail(const struct program *program, const struct definition *check, const char *found)
+{
+	fail(program->build, check->check->code, check->node ? check->node->where : check->name, "%s%s%s%s", check->check->text, found ? " (" : "",
+		found ? found : "", found ? ")" : "");
+}
+
+void program_settle_checks(struct program *program)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < program->checks.count; i++) {
+		struct definition *check = program->checks.at[i];
+		if (check->source != SOURCE_CONSTANT)
+			program->checks.at[kept++] = check;
+		else if (!*(const uint8_t *)check->data)
+			check_fail(program, check, NULL);
+	}
+	program->checks.count = kept;
 }

@@ -2,6 +2,7 @@
  * computation to its last reader.  This is the oracle of every target (strict) and the judge of accuracy (double,
  * before any rewrite). */
 #include "definitions/evaluate.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@ struct run {
 	int *last;                        /* by number: who reads it last */
 	int *dying, *next_dying;          /* by number of the reader: a list of what it reads last, ended by -1 */
 	int reader;                       /* while readers are counted */
+	struct text found;                /* by a check that does not hold */
 };
 
 static const struct definition *meaning(const struct definition *definition, enum math math)
@@ -78,7 +80,7 @@ static void count_reader(void *user, const struct expr *load)
 		run->last[load->of->number] = run->reader;
 }
 
-/* From the end: only what an output needs is computed. */
+/* From the end: only what an output or a check needs is computed. */
 static void count_readers(struct run *run)
 {
 	const struct program *program = run->memories.program;
@@ -86,6 +88,8 @@ static void count_readers(struct run *run)
 		run->needed[program->outputs.at[i]->number] = true;
 		run->last[program->outputs.at[i]->number] = (int)program->all.count;
 	}
+	for (size_t i = 0; i < program->checks.count; i++)
+		run->needed[program->checks.at[i]->number] = true;
 	for (size_t i = program->all.count; i-- > 0;) {
 		const struct definition *definition = meaning(program->all.at[i], run->memories.math);
 		if (!run->needed[i] || definition->source != SOURCE_COMPUTED)
@@ -104,6 +108,30 @@ static void compute(struct run *run, const struct definition *definition)
 	*memory = (struct memory){ room_for(run, definition, stored), stored };
 	definition_evaluate(&run->scratch, &run->memories, what, *memory);
 	arena_release(&run->scratch);
+}
+
+/* The integers that a check looked at, where they are few: "shape is [2, 12]". */
+static void describe(void *user, const struct expr *load)
+{
+	struct run *run = user;
+	struct memory memory = run->memories.at[load->of->number];
+	int64_t values[16], n = definition_elements(load->of);
+	if (dtypes[load->of->type].class == CLASS_FLOAT || n > (int64_t)COUNT(values) || (run->found.count && strstr(run->found.at, load->of->name)))
+		return;
+	values_load(SYSTEM_INTEGER, values, memory.at, memory.stored, 0, (int)n);
+	text_printf(&run->found, "%s%s is %s", run->found.count ? ", " : "", load->of->name, load->of->rank ? "[" : "");
+	for (int64_t i = 0; i < n; i++)
+		text_printf(&run->found, "%s%" PRId64, i ? ", " : "", values[i]);
+	text_adds(&run->found, load->of->rank ? "]" : "");
+}
+
+static void look(struct run *run, const struct definition *check)
+{
+	if (*(const uint8_t *)run->memories.at[check->number].at)
+		return;
+	text_init(&run->found, run->memories.program->build);
+	definition_loads(check, describe, run);
+	check_fail(run->memories.program, check, run->found.count ? run->found.at : NULL);
 }
 
 static void drop(struct run *run, int number)            /* nothing for inputs and constants */
@@ -154,6 +182,8 @@ static void run_all(struct run *run, const void *const *inputs, void *const *out
 			at[i] = constant_memory(run, definition);
 		if (run->needed[i] && source == SOURCE_COMPUTED)
 			compute(run, definition);
+		if (run->needed[i] && definition->check)
+			look(run, definition);
 		for (int dead = run->dying[i]; dead >= 0; dead = run->next_dying[dead])
 			drop(run, dead);
 	}
@@ -178,6 +208,7 @@ static void run_free(struct run *run)
 {
 	for (size_t i = 0; run->owned && i < run->memories.program->all.count; i++)
 		free(run->owned[i]);
+	text_release(&run->found);
 	arena_release(&run->scratch);
 	arena_release(&run->arena);
 	free(run);

@@ -198,6 +198,8 @@ void program_print(const struct program *program, struct text *out)
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)
 		text_printf(out, "output %s = %s\n", program->output_names.at[i], program->outputs.at[i]->name);
+	for (size_t i = 0; i < program->checks.count; i++)
+		text_printf(out, "check %s: %s\n", program->checks.at[i]->name, program->checks.at[i]->check->text);
 }
 
 /* ---- for C ---- */

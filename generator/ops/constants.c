@@ -74,6 +74,12 @@ void infer_constant_of_shape(struct node *node, const struct op *op)
 	const struct tensor *fill = fill_of(node);
 	enum dtype type = fill ? fill->type : DTYPE_F32;
 	const int64_t *shape = node_in_ints(node, 0, &count);
+	if (!shape && node->in[0]->rank == 1 && dim_is_known(node->in[0]->dims[0]) && node->in[0]->dims[0].extent <= MAX_RANK) {
+		for (int d = 0; d < MAX_RANK; d++)
+			dims[d] = dim_unknown;
+		infer_output(node, 0, type, (int)node->in[0]->dims[0].extent, dims);
+		return;
+	}
 	if (!shape) {
 		infer_output_unknown(node, 0, type);
 		return;
@@ -93,7 +99,18 @@ void infer_constant_of_shape(struct node *node, const struct op *op)
 void define_constant_of_shape(struct definer *definer, const struct op *op)
 {
 	const struct tensor *fill = fill_of(definer->node);
+	const struct expr *all = NULL;
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, NULL);
 	(void)op;
+	if (!definer->node->in[0]->data && definer_elements(definer, 0) != rank)
+		node_fail(definer->node, EXIT_INVALID, "ConstantOfShape: the shape has %" PRId64 " numbers, the declared one has %d",
+			definer_elements(definer, 0), rank);
+	for (int d = 0; !definer->node->in[0]->data && d < rank; d++)
+		all = expr_both(definer, all, expr_is(definer, definer_element(definer, 0, d), extents[d]));
+	if (all)
+		definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time is not %s, the declared one",
+			definer_shape_text(definer, rank, extents));
 	if (!fill) {
 		definer_out_map(definer, 0, expr_number(definer->arena, DTYPE_F32, 0));
 		return;

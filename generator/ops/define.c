@@ -367,6 +367,7 @@ struct program *define_graph(struct graph *graph)
 		compute_output(&definer, i);
 	program_remove_dead(definer.program);
 	program_fold(definer.program);
+	program_settle_checks(definer.program);
 	return definer.program;
 }
 

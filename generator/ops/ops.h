@@ -119,6 +119,31 @@ struct program *define_node(const struct node *, const struct op *);
 struct definition *definer_in(struct definer *, int i);                  /* NULL: absent */
 struct definition *definer_in_stored(struct definer *, int i);           /* in its own type: for what looks at bits */
 void definer_out(struct definer *, int i, struct definition *);          /* nothing where the output is absent */
+/* ---- require.c: operands that come at run time ----
+ * What a family takes from an operand it takes as expressions, which are numbers where the operand is constant: it does not ask which.  Where the declared shape of an
+ * output decides what the operand has to be, a check says so: `run` returns a status where it does not hold.  So nothing is ever read outside, whatever the operand is.
+ *
+ *     const struct expr *start = definer_element(definer, 1, 0);                                 -- a number, or a load
+ *     const struct index *at = index_add(arena, index_var(arena, d, n), definer_index(definer, start, 0, x->extents[d] - n));
+ *     definer_require_within(definer, EXIT_INVALID, 0, NULL, start, 0, x->extents[d] - n, "starts is not in [0, %" PRId64 "], which the declared shape leaves", …); */
+/* Element `at`, in C order, of input i: an integer as I64, a float as F32 or F64. */
+const struct expr *definer_element(struct definer *, int i, int64_t at);
+int64_t definer_elements(struct definer *, int i);                       /* how many it has; 0 where it is absent */
+/* An I64 (or narrower) expression as an index, cut to [low, high]; a constant where it reads constants alone. */
+const struct index *definer_index(struct definer *, const struct expr *, int64_t low, int64_t high);
+/* An integer expression that is a number: which one. */
+bool definer_number(struct definer *, const struct expr *, int64_t *number);
+const struct expr *expr_both(struct definer *, const struct expr *a, const struct expr *b);      /* of two BOOLs; one that is NULL does not count */
+const struct expr *expr_either(struct definer *, const struct expr *a, const struct expr *b);
+const struct expr *expr_is(struct definer *, const struct expr *a, int64_t number);              /* a == number, a BOOL, of an I64 */
+const char *definer_shape_text(struct definer *, int rank, const int64_t *extents);              /* "[2, 3]" */
+/* `holds`, a BOOL over output variables 0 … rank-1 of these extents, is true of all of them.  Constant operands decide at once: nothing is left, or the node fails.
+ * The text says what is right; it begins with the node's type. */
+void definer_require(struct definer *, enum exit_code, int rank, const int64_t *extents, const struct expr *holds, const char *format, ...) PRINTF(6, 7);
+/* An integer lies in [low, high]; nothing is left where it always does (a position that ArgMax found). */
+void definer_require_within(struct definer *, enum exit_code, int rank, const int64_t *extents, const struct expr *value, int64_t low, int64_t high,
+                            const char *format, ...) PRINTF(8, 9);
+
 /* ---- packed.c: elements below 8 bits, packed where they come in and go out ---- */
 enum dtype dtype_stored(enum dtype);                                     /* what definitions have in place of a tensor's type */
 /* A code in [0, 2^bits), an I32, as what is stored, and back (an integer that is stored wider gives its low bits). */

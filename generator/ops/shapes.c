@@ -171,12 +171,47 @@ void infer_reshape(struct node *node, const struct op *op)
 	infer_output(node, 0, node->in[0]->type, (int)count, dims);
 }
 
+/* Each number is the declared extent, 0 for that of the data, or -1, once, for what is left. */
+static void require_shape(struct definer *definer)
+{
+	struct arena *arena = definer->arena;
+	const struct definition *x = definer_in(definer, 0);
+	const struct expr *all = NULL, *left = expr_integer(arena, DTYPE_I64, 0);
+	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, NULL);
+	if (definer_elements(definer, 1) != rank)
+		node_fail(definer->node, EXIT_INVALID, "Reshape: the shape has %" PRId64 " numbers, the declared one has %d", definer_elements(definer, 1), rank);
+	for (int d = 0; d < rank; d++) {
+		const struct expr *number = definer_element(definer, 1, d), *is = NULL;
+		int64_t others = 1;
+		for (int k = 0; k < rank; k++)
+			others *= k == d ? 1 : extents[k];
+		if (zero_is_zero || extents[d])
+			is = expr_is(definer, number, extents[d]);
+		if (!zero_is_zero && d < x->rank && x->extents[d] == extents[d])
+			is = expr_either(definer, is, expr_is(definer, number, 0));
+		if (others || (extents[d] == 0 && !zero_is_zero))
+			is = expr_either(definer, is, expr_is(definer, number, -1));
+		if (!is)
+			is = expr_integer(arena, DTYPE_BOOL, 0);
+		left = expr2(definer, SCALAR_add, left, expr_cast(arena, DTYPE_I64, expr_is(definer, number, -1)));
+		all = expr_both(definer, all, is);
+	}
+	if (rank)
+		definer_require(definer, EXIT_INVALID, 0, NULL, expr_both(definer, all, expr_cast(arena, DTYPE_BOOL, expr2(definer, SCALAR_less, left,
+			expr_integer(arena, DTYPE_I64, 2)))), "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
+}
+
 void define_reshape(struct definer *definer, const struct op *op)
 {
 	const struct tensor *y = definer->node->out[0];
 	(void)op;
-	if (tensor_elements(definer->build, y) != tensor_elements(definer->build, definer->node->in[0]))
-		node_fail(definer->node, EXIT_UNSUPPORTED, "Reshape: a shape that is not constant is not supported");
+	if (tensor_is_known(y) && tensor_elements(definer->build, y) != tensor_elements(definer->build, definer->node->in[0]))
+		node_fail(definer->node, EXIT_INVALID, "Reshape: %" PRId64 " elements into a declared shape of %" PRId64,
+			tensor_elements(definer->build, definer->node->in[0]), tensor_elements(definer->build, y));
+	if (definer->node->since >= 5 && !definer->node->in[1]->data)
+		require_shape(definer);
 	define_same_offsets(definer);
 }
 
@@ -240,6 +275,58 @@ static void mark_axes(const struct node *node, const int64_t *axes, int64_t coun
 	}
 }
 
+/* Axes that are not constant: their count gives the rank, and the declared shape the rest. */
+static void infer_axes(struct node *node, int sign)
+{
+	const struct tensor *x = node->in[0], *axes = node->since < 13 ? NULL : node_in(node, 1);
+	struct dim dims[MAX_RANK];
+	bool known = axes && axes->rank >= 0 && (axes->rank == 0 || (axes->rank == 1 && dim_is_known(axes->dims[0])));
+	if (axes && axes->rank > 1)
+		node_fail(node, EXIT_INVALID, "%s: input 1 has %d dimensions, 1 is right", node->type, axes->rank);
+	int64_t count = known ? axes->rank ? axes->dims[0].extent : 1 : 0;
+	if (x->rank < 0 || !known || x->rank + sign * count > MAX_RANK) {
+		infer_output_unknown(node, 0, x->type);
+		return;
+	}
+	if (x->rank + sign * count < 0)
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " axes of %d dimensions", node->type, count, x->rank);
+	for (int d = 0; d < MAX_RANK; d++)
+		dims[d] = dim_unknown;
+	infer_output(node, 0, x->type, x->rank + sign * (int)count, dims);
+}
+
+/* Axes that come at run time, of a tensor that has them: dimensions of 1, between whose others stand as many as the shape without them lacks. */
+static void require_axes(struct definer *definer, int rank, const int64_t *with, int rank_without, const int64_t *without)
+{
+	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
+	const struct expr *all = NULL;
+	int64_t count = definer_elements(definer, 1);
+	int other = 0;
+	if (count != rank - rank_without)
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " axes between %d and %d dimensions", node->type, count, rank, rank_without);
+	for (int d = 0; d <= rank; d++) {
+		const struct expr *named = expr_integer(arena, DTYPE_I64, 0);
+		int ones = 0;
+		for (; d < rank && with[d] == 1; d++, ones++)
+			for (int64_t i = 0; i < count; i++)
+				for (int from = 0; from < 2; from++)
+					named = expr2(definer, SCALAR_add, named, expr_cast(arena, DTYPE_I64,
+						expr_is(definer, definer_element(definer, 1, i), d - from * rank)));
+		for (; other < rank_without && without[other] == 1; other++)
+			ones--;
+		if (ones < 0 || (d < rank ? other == rank_without || with[d] != without[other++] : other < rank_without))
+			node_fail(node, EXIT_INVALID, "%s: no axes lead from %s to %s, which is declared", node->type,
+				definer_shape_text(definer, definer_in(definer, 0)->rank, definer_in(definer, 0)->extents),
+				definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
+		all = expr_both(definer, all, expr_is(definer, named, ones));
+	}
+	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the axes at run time do not make %s of the data, the declared shape",
+		definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
+}
+
+static bool axes_come_late(const struct node *node) { return node->since >= 13 && node_in(node, 1) && !node->in[1]->data; }
+
 void infer_squeeze(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
@@ -251,7 +338,7 @@ void infer_squeeze(struct node *node, const struct op *op)
 	const struct tensor *x = node->in[0];
 	int64_t count = axes_of(node, &axes);
 	if (x->rank < 0 || count < 0) {
-		infer_output_unknown(node, 0, x->type);
+		infer_axes(node, -1);
 		return;
 	}
 	bool all = count == 0 && (node->since < 13 ? !node_attribute(node, "axes") : !node_in(node, 1));
@@ -272,7 +359,12 @@ void infer_squeeze(struct node *node, const struct op *op)
 
 void define_squeeze(struct definer *definer, const struct op *op)
 {
+	const struct definition *x = definer_in(definer, 0);
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, NULL);
 	(void)op;
+	if (axes_come_late(definer->node))
+		require_axes(definer, x->rank, x->extents, rank, extents);
 	define_same_offsets(definer);
 }
 
@@ -288,7 +380,7 @@ void infer_unsqueeze(struct node *node, const struct op *op)
 		node_fail(node, EXIT_INVALID, "Unsqueeze lacks the attribute \"axes\"");
 	int64_t count = axes_of(node, &axes);
 	if (x->rank < 0 || count < 0) {
-		infer_output_unknown(node, 0, x->type);
+		infer_axes(node, 1);
 		return;
 	}
 	if (x->rank + count > MAX_RANK)
@@ -303,7 +395,12 @@ void infer_unsqueeze(struct node *node, const struct op *op)
 
 void define_unsqueeze(struct definer *definer, const struct op *op)
 {
+	const struct definition *x = definer_in(definer, 0);
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, NULL);
 	(void)op;
+	if (axes_come_late(definer->node))
+		require_axes(definer, rank, extents, x->rank, x->extents);
 	define_same_offsets(definer);
 }
 
@@ -362,6 +459,14 @@ void infer_expand(struct node *node, const struct op *op)
 	(void)op;
 	infer_counts(node, 2, 2, 1);
 	const int64_t *ints = node_in_ints(node, 1, &count);
+	const struct tensor *x = node->in[0], *numbers = node->in[1];
+	if (!ints && x->rank >= 0 && numbers->rank == 1 && dim_is_known(numbers->dims[0]) && numbers->dims[0].extent <= MAX_RANK) {
+		int rank = x->rank > numbers->dims[0].extent ? x->rank : (int)numbers->dims[0].extent;
+		for (int d = 0; d < rank; d++)                /* an extent of 1 may grow, others stay */
+			dims[d] = d < rank - x->rank || x->dims[d - rank + x->rank].extent == 1 ? dim_unknown : x->dims[d - rank + x->rank];
+		infer_output(node, 0, x->type, rank, dims);
+		return;
+	}
 	if (!ints || node->in[0]->rank < 0) {
 		infer_output_unknown(node, 0, node->in[0]->type);
 		return;
@@ -379,11 +484,35 @@ void infer_expand(struct node *node, const struct op *op)
 	infer_output(node, 0, node->in[0]->type, rank, dims);
 }
 
+/* Each number is the declared extent, or 1 where the data have that. */
+static void require_expansion(struct definer *definer, int rank, const int64_t *extents)
+{
+	const struct definition *x = definer_in(definer, 0);
+	const struct expr *all = NULL;
+	int64_t count = definer_elements(definer, 1);
+	for (int d = 0; d < rank; d++) {
+		int64_t have = d < rank - x->rank ? 1 : x->extents[d - rank + x->rank], i = d - rank + count;
+		if (have != 1 ? have != extents[d] : i < 0 && extents[d] != 1)
+			node_fail(definer->node, EXIT_INVALID, "Expand: dimension %d is declared %" PRId64 ", data has %" PRId64, d, extents[d], have);
+		if (i < 0)
+			continue;
+		const struct expr *number = definer_element(definer, 1, i), *is = expr_is(definer, number, extents[d]);
+		all = expr_both(definer, all, have == extents[d] ? expr_either(definer, is, expr_is(definer, number, 1)) : is);
+	}
+	if (count > rank || rank < x->rank)
+		node_fail(definer->node, EXIT_INVALID, "Expand: the declared shape has %d dimensions, that at run time %" PRId64, rank, count);
+	if (all)
+		definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time does not expand the data to %s, the declared one",
+			definer_shape_text(definer, rank, extents));
+}
+
 void define_expand(struct definer *definer, const struct op *op)
 {
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	(void)op;
+	if (!definer->node->in[1]->data)
+		require_expansion(definer, rank, extents);
 	definer_out_map(definer, 0, definer_load(definer, definer_in(definer, 0), rank, at));
 }

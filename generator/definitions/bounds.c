@@ -1,0 +1,113 @@
+/* bounds.c: where the values of an integer expression lie, whatever the inputs are: what a check need not ask.  A place in a row that was
+ * computed (the largest of it, the order of it) lies in that row; indices know their ranges; a constant is looked at. */
+#include "definitions/evaluate.h"
+
+enum { DEPTH = 12 };                      /* of definitions and expressions that are looked through */
+struct bounds { int64_t low, high; };
+
+static struct bounds of_type(enum dtype type)
+{
+	int bits = dtypes[type].bits;
+	if (type == DTYPE_BOOL)
+		return (struct bounds){ 0, 1 };
+	if (bits >= 64 || dtypes[type].class == CLASS_FLOAT)
+		return (struct bounds){ INT64_MIN, INT64_MAX };
+	if (dtypes[type].class == CLASS_INT)
+		return (struct bounds){ -((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1 };
+	return (struct bounds){ 0, ((int64_t)1 << bits) - 1 };
+}
+
+static bool lies_in(struct bounds a, struct bounds b) { return a.low >= b.low && a.high <= b.high; }
+
+static struct bounds join(struct bounds a, struct bounds b)
+{
+	return (struct bounds){ a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
+}
+
+static struct bounds bounds_of(const struct expr *, int depth);
+
+static struct bounds of_constant(const struct definition *d)
+{
+	struct bounds b = { INT64_MAX, INT64_MIN };
+	int64_t values[CHUNK], n = definition_elements(d);
+	for (int64_t from = 0; from < n; from += CHUNK) {
+		int some = n - from < CHUNK ? (int)(n - from) : CHUNK;
+		values_load(SYSTEM_INTEGER, values, d->data, d->type, from, some);
+		for (int i = 0; i < some; i++)
+			b = join(b, (struct bounds){ values[i], values[i] });
+	}
+	return b;
+}
+
+static struct bounds of_definition(const struct definition *d, int depth)
+{
+	if (d->source == SOURCE_CONSTANT && d->type != DTYPE_U64 && dtypes[d->type].class != CLASS_FLOAT
+		&& (uintptr_t)d->data % (size_t)(dtypes[d->type].bits / 8) == 0)
+		return of_constant(d);
+	if (d->source != SOURCE_COMPUTED)
+		return of_type(d->type);
+	if (definition_is_order(d))
+		return (struct bounds){ 0, d->reduced_extents[0] - 1 };
+	bool extreme = (d->reduce == REDUCE_MAX || d->reduce == REDUCE_MIN) && !definition_has_places(d);
+	if (d->reduce != REDUCE_NONE && (!extreme || definition_terms(d) == 0))
+		return of_type(d->type);
+	struct bounds b = bounds_of(d->body, depth - 1);
+	return d->start ? join(b, bounds_of(d->start, depth - 1)) : b;
+}
+
+static struct bounds of_scalar(const struct expr *expr, int depth)
+{
+	struct bounds a = bounds_of(expr->arg[0], depth - 1), all = of_type(expr->type), y = all;
+	struct bounds b = expr->arg[1] ? bounds_of(expr->arg[1], depth - 1) : all;
+	switch (expr->row) {
+	case SCALAR_less: case SCALAR_equal: case SCALAR_greater: case SCALAR_less_equal: case SCALAR_greater_equal: case SCALAR_not:
+		return (struct bounds){ 0, 1 };
+	case SCALAR_min: case SCALAR_minimum:
+		return (struct bounds){ a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high };
+	case SCALAR_max: case SCALAR_maximum:
+		return (struct bounds){ a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
+	case SCALAR_where:
+		return join(b, bounds_of(expr->arg[2], depth - 1));
+	case SCALAR_add:
+		if (__builtin_add_overflow(a.low, b.low, &y.low) || __builtin_add_overflow(a.high, b.high, &y.high))
+			return all;
+		return lies_in(y, all) ? y : all;
+	case SCALAR_sub:
+		if (__builtin_sub_overflow(a.low, b.high, &y.low) || __builtin_sub_overflow(a.high, b.low, &y.high))
+			return all;
+		return lies_in(y, all) ? y : all;
+	default:
+		return all;
+	}
+}
+
+static struct bounds bounds_of(const struct expr *expr, int depth)
+{
+	struct bounds b = of_type(expr->type), of;
+	if (dtypes[expr->type].class == CLASS_FLOAT || expr->type == DTYPE_U64 || depth <= 0)
+		return b;
+	switch (expr->kind) {
+	case EXPR_NUMBER:
+		return (struct bounds){ expr->integer, expr->integer };
+	case EXPR_INDEX:
+		index_range(expr->index, &b.low, &b.high);
+		return b;
+	case EXPR_LOAD:
+		return of_definition(expr->of, depth);
+	case EXPR_SELECT:
+		return join(bounds_of(expr->arg[0], depth - 1), bounds_of(expr->arg[1], depth - 1));
+	case EXPR_CAST:
+		of = bounds_of(expr->arg[0], depth - 1);
+		return expr->type != DTYPE_BOOL && !(expr->cast & CAST_BITS) && dtypes[expr->arg[0]->type].class != CLASS_FLOAT && lies_in(of, b) ? of : b;
+	case EXPR_SCALAR:
+		return of_scalar(expr, depth);
+	}
+	return b;
+}
+
+void expr_bounds(const struct expr *expr, int64_t *low, int64_t *high)
+{
+	struct bounds b = bounds_of(expr, DEPTH);
+	*low = b.low;
+	*high = b.high;
+}

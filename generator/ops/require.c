@@ -1,0 +1,106 @@
+/* require.c: operands that come at run time, as values, indices and checks. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include "ops/ops.h"
+
+const struct expr *definer_element(struct definer *definer, int i, int64_t at)
+{
+	struct definition *operand = definer_in(definer, i);
+	const struct index *own[MAX_RANK];
+	index_unflatten(definer->arena, index_constant(definer->arena, at), operand->rank, operand->extents, own);
+	const struct expr *element = expr_fold(definer->program, expr_load(definer->arena, operand, own));
+	return dtypes[element->type].class == CLASS_FLOAT ? element : expr_fold(definer->program, expr_cast(definer->arena, DTYPE_I64, element));
+}
+
+int64_t definer_elements(struct definer *definer, int i)
+{
+	const struct definition *operand = definer_in(definer, i);
+	return operand ? definition_elements(operand) : 0;
+}
+
+bool definer_number(struct definer *definer, const struct expr *expr, int64_t *number)
+{
+	expr = expr_fold(definer->program, expr);
+	*number = expr->integer;
+	return expr->kind == EXPR_NUMBER;
+}
+
+const struct index *definer_index(struct definer *definer, const struct expr *value, int64_t low, int64_t high)
+{
+	struct arena *arena = definer->arena;
+	int64_t number;
+	if (low >= high)
+		return index_constant(arena, low);
+	if (definer_number(definer, value, &number))
+		return index_constant(arena, number < low ? low : number > high ? high : number);
+	value = expr_cast(arena, DTYPE_I64, value);
+	value = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, value, expr_integer(arena, DTYPE_I64, low)), expr_integer(arena, DTYPE_I64, high));
+	return index_value(arena, value, low, high);
+}
+
+const struct expr *expr_both(struct definer *definer, const struct expr *a, const struct expr *b)
+{
+	return !a ? b : !b ? a : expr2(definer, SCALAR_and, a, b);
+}
+
+const struct expr *expr_either(struct definer *definer, const struct expr *a, const struct expr *b)
+{
+	return !a ? b : !b ? a : expr2(definer, SCALAR_or, a, b);
+}
+
+const struct expr *expr_is(struct definer *definer, const struct expr *a, int64_t number)
+{
+	return expr_cast(definer->arena, DTYPE_BOOL, expr2(definer, SCALAR_equal, a, expr_integer(definer->arena, DTYPE_I64, number)));
+}
+
+const char *definer_shape_text(struct definer *definer, int rank, const int64_t *extents)
+{
+	const char *text = "[";
+	for (int d = 0; d < rank; d++)
+		text = arena_printf(definer->arena, "%s%s%" PRId64, text, d ? ", " : "", extents[d]);
+	return arena_printf(definer->arena, "%s]", text);
+}
+
+static void require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, const struct expr *holds, const char *format, va_list args)
+{
+	char text[400];
+	int64_t number;
+	for (int d = 0; d < rank; d++)
+		if (extents[d] == 0)
+			return;
+	vsnprintf(text, sizeof text, format, args);
+	if (definer_number(definer, holds, &number)) {
+		if (!number)
+			node_fail(definer->node, code, "%s: %s", definer->node->type, text);
+		return;
+	}
+	struct check *check = new(definer->arena, struct check);
+	*check = (struct check){ code, arena_printf(definer->arena, "%s: %s", definer->node->type, text) };
+	define_check(definer->program, definer_name(definer, "holds"), check, rank, extents, holds)->node = definer->node;
+}
+
+void definer_require(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, const struct expr *holds, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	require(definer, code, rank, extents, holds, format, args);
+	va_end(args);
+}
+
+void definer_require_within(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, const struct expr *value, int64_t low, int64_t high,
+                            const char *format, ...)
+{
+	struct arena *arena = definer->arena;
+	int64_t least, most;
+	va_list args;
+	expr_bounds(value, &least, &most);
+	if (least >= low && most <= high)
+		return;
+	value = expr_cast(arena, DTYPE_I64, value);
+	const struct expr *above = expr2(definer, SCALAR_greater_equal, value, expr_integer(arena, DTYPE_I64, low));
+	const struct expr *below = expr2(definer, SCALAR_less_equal, value, expr_integer(arena, DTYPE_I64, high));
+	va_start(args, format);
+	require(definer, code, rank, extents, expr_cast(arena, DTYPE_BOOL, expr2(definer, SCALAR_and, above, below)), format, args);
+	va_end(args);
+}
