@@ -134,10 +134,19 @@ static void c_open(struct engine *engine)
 }
 
 /* The structs of a library's header hold nothing but pointers, in the order of the graph. */
+void engine_look(struct engine *engine, int status)
+{
+	const struct program *program = engine->model->lowered->program;
+	int check = status - CHECK_CODES;
+	if (check >= 0 && (size_t)check < program->checks.count)
+		check_fail(program, program->checks.at[check], NULL);
+}
+
 static void c_run(struct engine *engine, const void *const *inputs, void *const *outputs)
 {
 	struct loaded *loaded = engine->state;
 	int status = loaded->run(inputs, outputs, &loaded->context);
+	engine_look(engine, status);
 	if (status)
 		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "the library returned %d", status);
 }

@@ -33,6 +33,9 @@ struct engine *engine_open(struct model *, const struct engine_kind *);    /* th
 void engine_run(struct engine *, const void *const *inputs, void *const *outputs);
 void engine_close(struct engine *);
 
+/* What a run of compiled code returned: fails as the interpreter does where that is a check's code (emit/emit.h), but for the values found. */
+void engine_look(struct engine *, int status);
+
 /* For engines that load files of their own: a fresh folder below $TMPDIR, and its end with all that it holds. */
 void engine_remove_folder(const char *);
 

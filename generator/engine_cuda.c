@@ -104,7 +104,9 @@ static void emulated_open(struct engine *engine)
 static void emulated_run(struct engine *engine, const void *const *inputs, void *const *outputs)
 {
 	struct emulated *emulated = engine->state;
-	if (emulated->run(inputs, outputs, emulated->workspace, emulated->weights))
+	int status = emulated->run(inputs, outputs, emulated->workspace, emulated->weights);
+	engine_look(engine, status);
+	if (status)
 		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "the emulator: %s", emulated->message());
 }
 

@@ -355,6 +355,39 @@ void program_remove_dead(struct program *program)
 	program->rewrites.count = kept;
 }
 
+/* ---- checks come early ---- */
+static void last_read(void *user, const struct expr *load)
+{
+	int *last = user;
+	*last = load->of->number > *last ? load->of->number : *last;
+}
+
+void program_hoist_checks(struct program *program)
+{
+	__typeof__(program->all) all = { 0 };
+	__typeof__(program->checks) checks = { 0 };
+	int *after = new_array(program->arena, int, program->checks.count + 1);
+	if (!program->checks.count)
+		return;
+	for (size_t i = 0; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
+	for (size_t c = 0; c < program->checks.count; c++)
+		definition_loads(program->checks.at[c], last_read, &after[c]);
+	for (size_t i = 0; i < program->all.count; i++) {
+		if (!program->all.at[i]->check)
+			push(program->arena, &all, program->all.at[i]);
+		for (size_t c = 0; c < program->checks.count; c++)
+			if (after[c] == (int)i) {
+				push(program->arena, &all, program->checks.at[c]);
+				push(program->arena, &checks, program->checks.at[c]);
+			}
+	}
+	program->all = all;
+	program->checks = checks;
+	for (size_t i = 0; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
+}
+
 /* ---- what random numbers reach ---- */
 struct spreading { bool *at, reached; };
 

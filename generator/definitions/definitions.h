@@ -43,6 +43,7 @@ const struct index *index_div(struct arena *, const struct index *, int64_t by);
 const struct index *index_mod(struct arena *, const struct index *, int64_t by);    /* in [0, by) */
 void index_range(const struct index *, int64_t *low, int64_t *high);                /* bounds, inclusive */
 bool index_equal(const struct index *, const struct index *);
+int  index_compare(const struct index *, const struct index *);                     /* an order of them: no address is in it */
 bool index_is_constant(const struct index *, int64_t *value);
 bool index_is_var(const struct index *, int *var);                                  /* exactly one variable, factor 1, constant 0 */
 int64_t index_factor(const struct index *, int var);                                /* of the plain variable; 0 where it is not there */
@@ -106,6 +107,7 @@ const struct expr *expr_redirect(struct arena *, const struct expr *, struct def
 /* Each load, but those inside indices, becomes what `map` says of it; the expression itself where nothing changes. */
 const struct expr *expr_map_loads(struct arena *, const struct expr *, const struct expr *(*map)(void *user, const struct expr *load), void *user);
 bool expr_equal(const struct expr *, const struct expr *);
+int  expr_compare(const struct expr *, const struct expr *);       /* an order of them: no address is in it, tensors go by their names */
 bool expr_uses(const struct expr *, int var);
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);
@@ -257,6 +259,8 @@ void definition_fold(const struct program *, struct definition *);     /* all th
 const struct expr *expr_fold(const struct program *, const struct expr *);
 /* Of checks that became constants: one that holds is dropped, one that does not fails (its code). */
 void program_settle_checks(struct program *);
+/* Each check goes to where the last of what it reads is computed. */
+void program_hoist_checks(struct program *);
 NORETURN void check_fail(const struct program *, const struct definition *check, const char *found);     /* `found`: besides, or NULL */
 
 /* ---- bounds.c ---- */

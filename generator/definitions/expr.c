@@ -255,6 +255,40 @@ bool expr_equal(const struct expr *a, const struct expr *b)
 	return true;
 }
 
+#define BY(what) do { if (a->what != b->what) return a->what < b->what ? -1 : 1; } while (0)
+int expr_compare(const struct expr *a, const struct expr *b)
+{
+	int order;
+	if (a == b || !a || !b)
+		return (a != NULL) - (b != NULL);
+	BY(kind);
+	BY(type);
+	BY(integer);
+	BY(row);
+	BY(cast);
+	BY(range_count);
+	if ((order = memcmp(&a->number, &b->number, sizeof a->number)))
+		return order;
+	if (a->kind == EXPR_LOAD && (order = strcmp(a->of->name, b->of->name)))
+		return order;
+	for (int d = 0; a->kind == EXPR_LOAD && d < a->of->rank && d < b->of->rank; d++)
+		if ((order = index_compare(a->at[d], b->at[d])))
+			return order;
+	for (int i = 0; i < a->range_count; i++) {
+		BY(ranges[i].from);
+		BY(ranges[i].to);
+		if ((order = index_compare(a->ranges[i].at, b->ranges[i].at)))
+			return order;
+	}
+	if (a->kind == EXPR_INDEX)
+		return index_compare(a->index, b->index);
+	for (int i = 0; i < 3; i++)
+		if ((order = expr_compare(a->arg[i], b->arg[i])))
+			return order;
+	return 0;
+}
+#undef BY
+
 bool expr_uses(const struct expr *expr, int var)
 {
 	if (expr->kind == EXPR_LOAD)

@@ -14,8 +14,6 @@ static int64_t gcd(int64_t a, int64_t b)
 	return a;
 }
 
-static int compare_index(const struct index *, const struct index *);
-
 static int compare_atom(const struct atom *a, const struct atom *b)
 {
 	int order;
@@ -30,21 +28,22 @@ static int compare_atom(const struct atom *a, const struct atom *b)
 	case ATOM_MOD:
 		if (a->by != b->by)
 			return a->by < b->by ? -1 : 1;
-		return compare_index(a->of, b->of);
+		return index_compare(a->of, b->of);
 	case ATOM_SYMBOL:
 		if (a->symbol != b->symbol)
 			return a->symbol < b->symbol ? -1 : 1;
-		return compare_index(a->of, b->of);
+		return index_compare(a->of, b->of);
 	case ATOM_VALUE:
 		if (expr_equal(a->value, b->value))
 			return 0;
-		order = (a->low > b->low) - (a->low < b->low);            /* any order will do that does not depend on addresses … */
-		return order ? order : (uintptr_t)a->value < (uintptr_t)b->value ? -1 : 1;   /* … and arenas grow upwards mostly */
+		order = (a->low > b->low) - (a->low < b->low);            /* any order will do that does not depend on addresses */
+		order = order ? order : expr_compare(a->value, b->value);
+		return order ? order : a->value < b->value ? -1 : 1;      /* of tensors of one name, in two programs */
 	}
 	return 0;
 }
 
-static int compare_index(const struct index *a, const struct index *b)
+int index_compare(const struct index *a, const struct index *b)
 {
 	if (a == b)
 		return 0;
@@ -60,7 +59,7 @@ static int compare_index(const struct index *a, const struct index *b)
 	return (a->constant > b->constant) - (a->constant < b->constant);
 }
 
-bool index_equal(const struct index *a, const struct index *b) { return compare_index(a, b) == 0; }
+bool index_equal(const struct index *a, const struct index *b) { return index_compare(a, b) == 0; }
 
 static struct index *index_room(struct arena *arena, int count)
 {

@@ -127,6 +127,8 @@ struct state_pair { const char *input, *output; };
 /* Linked in, or given to each call; FIT: linked in up to this many bytes, since code reaches 2 GiB far and other libraries have weights too. */
 enum { WEIGHTS_LINKED_MOST = 1 << 30 };
 enum weights_place { WEIGHTS_FIT, WEIGHTS_LINKED, WEIGHTS_BESIDE };
+/* A check that does not hold ends `run` with a code of its own: the first of the first part is this one, then they count on through all parts. */
+enum { CHECK_CODES = 16 };
 struct package {
 	const struct part *parts;
 	int part_count;

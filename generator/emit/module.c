@@ -323,6 +323,18 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	value_dict_set(value, "scalar", value_bool(false));
 	value_dict_set(value, "blocks", value_int(kernel->blocks));
 	value_dict_set(value, "parts", value_int(parts));
+	value_dict_set(value, "check", value_none());
+	for (size_t i = 0; i < d->w->lowered->program->checks.count; i++) {
+		const struct definition *check = d->w->lowered->program->checks.at[i];
+		struct value one = value_dict(d->arena);
+		if (placed(check)->kernel != kernel)
+			continue;
+		for (size_t p = 0; p < kernel->params.count; p++)
+			if (kernel->params.at[p].of == check)
+				value_dict_set(one, "name", value_string(kernel->params.at[p].name));
+		value_dict_set(one, "code", value_int(package_first_check(d->w->package, d->w->part) + (int64_t)i));
+		value_dict_set(value, "check", one);
+	}
 	value_list_add(d->kernels, value);
 }
 
@@ -353,6 +365,7 @@ static void add_routine(struct describing *d)
 	value_dict_set(routine, "merge", value_int(merge_input(d)));
 	value_dict_set(routine, "name", literal(d->arena, w->of->routine));
 	value_dict_set(routine, "prefix", value_string(w->of->name));
+	value_dict_set(routine, "checks", package_checks(w));
 	value_dict_set(routine, "inputs", node_list(d, w->of->input_names, program->inputs.count));
 	value_dict_set(routine, "outputs", outputs);
 	value_dict_set(routine, "ins", value_dict_get(w->globals, "inputs"));

@@ -198,6 +198,50 @@ struct place package_place(const struct writing *w, const struct definition *d)
 	fail(w->emit->build, EXIT_LIMIT, d->name, "has no place");       /* lowered_check has seen to it */
 }
 
+/* ---- checks ---- */
+int package_first_check(const struct package *package, int part)
+{
+	int code = CHECK_CODES;
+	for (int p = 0; !package->cpus && p < part; p++)
+		code += (int)package->parts[p].lowered->program->checks.count;
+	return code;
+}
+
+static const char *check_text(struct arena *arena, const struct definition *d)
+{
+	const char *node = d->node && d->node->name && *d->node->name ? d->node->name : d->node && d->node->outs && d->node->out[0] ? d->node->out[0]->name : d->name;
+	return arena_printf(arena, "%s: %s", node, d->check->text);
+}
+
+struct value package_checks(const struct writing *w)
+{
+	struct arena *arena = w->emit->arena;
+	struct value list = value_list(arena);
+	for (size_t i = 0; i < w->lowered->program->checks.count; i++) {
+		const struct definition *d = w->lowered->program->checks.at[i];
+		struct value value = value_dict(arena);
+		value_dict_set(value, "code", value_int(package_first_check(w->package, w->part) + (int64_t)i));
+		value_dict_set(value, "text", value_string(package_quiet(arena, check_text(arena, d))));
+		value_dict_set(value, "literal", value_string(emit_literal(arena, check_text(arena, d))));
+		value_dict_set(value, "name", value_string(d->name));
+		value_dict_set(value, "at", value_int(placed(d)->offset));
+		value_dict_set(value, "kernel", value_int(placed(d)->kernel->number));
+		value_list_add(list, value);
+	}
+	return list;
+}
+
+static json_t *checks_json(const struct writing *w)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < w->lowered->program->checks.count; i++) {
+		const struct definition *d = w->lowered->program->checks.at[i];
+		json_array_append_new(list, json_pack("{s:i,s:s,s:s,s:I,s:i}", "code", package_first_check(w->package, w->part) + (int)i, "means", d->check->code == EXIT_LIMIT ? "limit" : "operand",
+			"text", check_text(w->emit->arena, d), "at", (json_int_t)placed(d)->offset, "kernel", placed(d)->kernel->number));
+	}
+	return list;
+}
+
 /* ---- states of the bare profile ---- */
 static const struct slot *slot_of(const struct writing *w, size_t number, bool input)
 {
@@ -313,6 +357,8 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 	}
 	if (w->slots.count)
 		json_object_set_new(manifest, "state_bytes", json_integer(w->state_bytes));
+	if (program->checks.count)
+		json_object_set_new(manifest, "checks", checks_json(w));
 	json_object_set_new(manifest, "workspace_bytes", json_integer(lowered->workspace_bytes));
 	json_object_set_new(manifest, "workspace_align", json_integer(lowered->workspace_align));
 	if (w->stack_bytes[w->part] > 0)
@@ -504,6 +550,7 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "inputs", tensors_value(w, true));
 	value_dict_set(w->globals, "outputs", tensors_value(w, false));
 	value_dict_set(w->globals, "images", w->images.list ? w->images : value_list(arena));
+	value_dict_set(w->globals, "checks", package_checks(w));
 	value_dict_set(w->globals, "threads", value_int(package->threads));
 	value_dict_set(w->globals, "workspace_bytes", value_int(package_workspace(w)));
 	value_dict_set(w->globals, "workspace_align", value_int(lowered->workspace_align));

@@ -72,6 +72,10 @@ enum place_kind { PLACE_WEIGHTS, PLACE_WORKSPACE, PLACE_INPUT, PLACE_OUTPUT, PLA
 struct place { enum place_kind kind; const char *word; int64_t at; };
 struct place package_place(const struct writing *, const struct definition *);
 
+/* Those of the current part: [{code, text, at (in the workspace), kernel}]. */
+struct value package_checks(const struct writing *);
+int package_first_check(const struct package *, int part);               /* the code of a part's first check */
+
 /* compile.c */
 void package_compile(struct writing *);                                   /* the libraries; w->stack_bytes of a package of one part */
 

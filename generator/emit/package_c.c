@@ -49,7 +49,7 @@ int package_parts(const struct package *package, const struct kernel *kernel)
 
 static struct value kernels_value(struct writing *w)
 {
-	struct value list = value_list(w->emit->arena);
+	struct value list = value_list(w->emit->arena), checks = package_checks(w);
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
 		struct value value = value_dict(w->emit->arena);
@@ -59,6 +59,10 @@ static struct value kernels_value(struct writing *w)
 		value_dict_set(value, "arguments", value_string(joined(w, kernel, false)));
 		value_dict_set(value, "blocks", value_int(kernel->blocks));
 		value_dict_set(value, "parts", value_int(package_parts(w->package, kernel)));
+		value_dict_set(value, "check", value_none());
+		for (size_t i = 0; i < value_count(checks); i++)      /* a check is alone in its kernel */
+			if (value_dict_get(value_at(checks, i), "kernel").integer == kernel->number)
+				value_dict_set(value, "check", value_at(checks, i));
 		value_list_add(list, value);
 	}
 	return list;

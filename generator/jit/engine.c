@@ -80,7 +80,7 @@ static void jit_open(struct engine *engine)
 static void jit_engine_run(struct engine *engine, const void *const *inputs, void *const *outputs)
 {
 	struct state *state = engine->state;
-	state->program.run(inputs, outputs, state->workspace, state->weights, state->scratch + JIT_LANES_MOST);
+	engine_look(engine, state->program.run(inputs, outputs, state->workspace, state->weights, state->scratch + JIT_LANES_MOST));
 }
 
 static void jit_profile_run(struct engine *engine, const void *const *inputs, void *const *outputs, engine_mark *mark, void *user)

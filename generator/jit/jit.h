@@ -78,7 +78,8 @@ bool jit_winograd(struct blocks *, struct emit *, struct jit_kernel *);
 bool jit_contraction(struct blocks *, struct emit *, struct jit_kernel *);
 
 /* ---- program.c: all kernels -> text -> code ---- */
-typedef void jit_run(const void *const *inputs, void *const *outputs, unsigned char *workspace, const unsigned char *weights, float *scratch);
+/* 0, or the code of a check that does not hold: CHECK_CODES (of a part: its first code) and so on. */
+typedef int jit_run(const void *const *inputs, void *const *outputs, unsigned char *workspace, const unsigned char *weights, float *scratch);
 typedef void jit_mark(void *user, int kernel);
 typedef void jit_profile(const void *const *inputs, void *const *outputs, unsigned char *workspace, const unsigned char *weights, float *scratch,
 	jit_mark *, void *user);
@@ -98,6 +99,7 @@ void jit_build(struct jit_program *, struct build *, const struct lowered *, str
 struct jit_part {
 	const struct lowered *lowered;
 	const char *run;                  /* the function of its schedule */
+	int first_check;                  /* the code of its first check */
 	struct value schedule;            /* written: [{name, arguments, blocks, scalar}] */
 	int64_t scratch_bytes;            /* written: that `run` needs */
 };

@@ -74,7 +74,7 @@ static void compile(struct jit_module *module, struct emit *emit, const struct p
 	struct writing w = { .emit = emit, .package = package, .scratch = true };
 	struct text text;
 	for (int p = 0; p < package->part_count; p++)
-		parts[p] = (struct jit_part){ .lowered = package->parts[p].lowered, .run = arena_printf(arena, "schedule_%d", p) };
+		parts[p] = (struct jit_part){ .lowered = package->parts[p].lowered, .run = arena_printf(arena, "schedule_%d", p), .first_check = package_first_check(package, p) };
 	text_init(&text, emit->build);
 	print_module(emit, package, parts, &w, &text);
 	module->weights = aligned_alloc(64, ((size_t)w.weights_bytes + 64) & ~(size_t)63);

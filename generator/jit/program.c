@@ -16,6 +16,7 @@ struct writing {
 	VECTOR(struct used) used;
 	struct value schedule;
 	int64_t *blocks;                  /* of each kernel's function, by number */
+	int first_check;
 	int64_t scratch;
 };
 
@@ -62,6 +63,16 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 	value_dict_set(entry, "arguments", value_string(arguments));
 	value_dict_set(entry, "blocks", value_int(blocks));
 	value_dict_set(entry, "scalar", value_bool(scalar));
+	value_dict_set(entry, "check", value_none());
+	for (size_t i = 0; i < w->lowered->program->checks.count; i++) {
+		const struct definition *check = w->lowered->program->checks.at[i];
+		if (placed(check)->kernel != kernel)
+			continue;
+		struct value value = value_dict(arena);
+		value_dict_set(value, "at", value_int(placed(check)->offset));
+		value_dict_set(value, "code", value_int(w->first_check + (int64_t)i));
+		value_dict_set(entry, "check", value);
+	}
 	value_list_add(w->schedule, entry);
 }
 
@@ -173,6 +184,7 @@ static void add_part(struct writing *w, const struct jit_part *part, int number)
 	w->plain.prelude = "c/prelude_scalar.jinja";
 	w->schedule = value_list(w->build->arena);
 	w->scratch = 0;
+	w->first_check = part->first_check;
 	w->blocks = new_array(w->build->arena, int64_t, w->lowered->kernels.count + 1);
 	w->program->scalar = new_array(w->build->arena, bool, w->lowered->kernels.count + 1);
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
@@ -239,7 +251,7 @@ void jit_texts(struct jit_program *program, struct build *build, struct jit_part
 
 void jit_text(struct jit_program *program, struct build *build, const struct lowered *lowered, struct environment *templates, struct text *out)
 {
-	struct jit_part part = { .lowered = lowered, .run = "run" };
+	struct jit_part part = { .lowered = lowered, .run = "run", .first_check = CHECK_CODES };
 	jit_texts(program, build, &part, 1, templates, out);
 }
 

@@ -316,6 +316,14 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;
 		}
+		if (d->check) {                               /* a kernel of its own, so that what others share stays as it is without it */
+			kernel = kernel_new(lowered, d, SHAPE_LOOPS);
+			kernel->outer = d->rank;
+			push(lowered->arena, &kernel->members, d);
+			push(lowered->arena, &lowered->kernels, kernel);
+			placed(d)->kernel = kernel;
+			continue;
+		}
 		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own, and so has what terms
 		 * find their places in: it is whole when the last of them is there. */
 		bool alone = lowered->target->log || definition_stands_alone(d) || (open && definition_stands_alone(open->root))

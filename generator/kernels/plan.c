@@ -19,6 +19,8 @@ static void lifetimes(struct lowered *lowered)
 			buffer->last = kernel->number;
 		}
 	}
+	for (size_t i = 0; lowered->target->checks_late && i < lowered->program->checks.count; i++)
+		placed(lowered->program->checks.at[i])->last = (int)lowered->kernels.count - 1;
 }
 
 struct buffers { VECTOR(struct ingot_plan_buffer) at; VECTOR(struct definition *) owners; };

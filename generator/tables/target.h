@@ -34,6 +34,7 @@ struct target {
 	int tiles_least;                  /* tiles of a contraction that keep the whole device busy, where smaller ones make more; 0: any */
 	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a thread; 0: 2048 */
 	int processors;                   /* multiprocessors to fill where blocks of warps make a product; 0: none do */
+	bool checks_late;                 /* who launches kernels reads what checks say when all have run: it stays until then */
 	bool winograd_apart;              /* no kernel holds Winograd's steps: each is a kernel of its own, through the workspace */
 	bool kernels_apart;               /* no kernel holds others: maxima behind a convolution, the steps of an attention */
 	bool log;                         /* each store to a buffer is logged: scalar loops alone */
