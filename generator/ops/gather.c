@@ -1,5 +1,5 @@
 /* gather.c: elements at indices that are data: Gather, GatherElements, GatherND, ReverseSequence.  A negative index counts from the end.  One outside the data is
- * refused where it is constant; else it is cut to the data, so that nothing outside is ever read. */
+ * refused, where it is constant at once, else by a check; it is cut to the data as well, so that nothing outside is ever read. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -57,6 +57,7 @@ void define_gather(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
 		return;
 	}
+	definer_require_inside(definer, 1, -1, x->extents[axis]);
 	const struct index *index = place(definer, expr_load(arena, indices, at + axis), x->extents[axis]);
 	for (int d = 0, n = 0; d < x->rank; d++)
 		if (d != axis) {
@@ -102,6 +103,7 @@ void define_gather_elements(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
 		return;
 	}
+	definer_require_inside(definer, 1, -1, x->extents[axis]);
 	at[axis] = place(definer, expr_load(definer->arena, indices, at), x->extents[axis]);
 	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
 }
@@ -169,6 +171,7 @@ void define_gather_nd(struct definer *definer, const struct op *op)
 		if (i < 0) {
 			x_at[d] = at[d];
 		} else if (i < places.count) {
+			definer_require_inside(definer, 1, i, x->extents[d]);
 			place_at[indices->rank - 1] = index_constant(arena, i);
 			x_at[d] = place(definer, expr_load(arena, indices, place_at), x->extents[d]);
 		} else {
@@ -224,6 +227,8 @@ void define_reverse_sequence(struct definer *definer, const struct op *op)
 		return;
 	}
 	int64_t last = extents[s.time] - 1;
+	const struct index *sequence = index_var(arena, 0, lengths->extents[0]);
+	definer_require_within(definer, EXIT_INVALID, 1, lengths->extents, expr_load(arena, lengths, &sequence), 0, last + 1, "a length at run time is not in [0, %" PRId64 "]", last + 1);
 	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *most = expr_integer(arena, DTYPE_I64, last + 1), *time = expr_index(arena, at[s.time]);
 	const struct expr *length = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, expr_load(arena, lengths, &at[s.batch]), zero), most);
 	const struct expr *back = expr2(definer, SCALAR_sub, expr2(definer, SCALAR_sub, length, expr_integer(arena, DTYPE_I64, 1)), time);

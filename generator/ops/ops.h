@@ -140,6 +140,8 @@ const char *definer_shape_text(struct definer *, int rank, const int64_t *extent
 /* `holds`, a BOOL over output variables 0 … rank-1 of these extents, is true of all of them.  Constant operands decide at once: nothing is left, or the node fails.
  * The text says what is right; it begins with the node's type. */
 void definer_require(struct definer *, enum exit_code, int rank, const int64_t *extents, const struct expr *holds, const char *format, ...) PRINTF(6, 7);
+/* The indices of input i, or their column `column` (-1: all), count in a dimension of this extent: from its beginning, or below 0 from its end. */
+void definer_require_inside(struct definer *, int i, int64_t column, int64_t extent);
 /* An integer lies in [low, high]; nothing is left where it always does (a position that ArgMax found). */
 void definer_require_within(struct definer *, enum exit_code, int rank, const int64_t *extents, const struct expr *value, int64_t low, int64_t high,
                             const char *format, ...) PRINTF(8, 9);

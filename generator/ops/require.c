@@ -104,3 +104,16 @@ void definer_require_within(struct definer *definer, enum exit_code code, int ra
 	require(definer, code, rank, extents, expr_cast(arena, DTYPE_BOOL, expr2(definer, SCALAR_and, above, below)), format, args);
 	va_end(args);
 }
+
+void definer_require_inside(struct definer *definer, int i, int64_t column, int64_t extent)
+{
+	struct definition *indices = definer_in(definer, i);
+	const struct index *own[MAX_RANK];
+	int rank = indices->rank - (column >= 0);
+	for (int d = 0; d < rank; d++)
+		own[d] = index_var(definer->arena, d, indices->extents[d]);
+	if (column >= 0)
+		own[rank] = index_constant(definer->arena, column);
+	definer_require_within(definer, EXIT_INVALID, rank, indices->extents, expr_load(definer->arena, indices, own), -extent, extent - 1,
+		"an index at run time is not in [%" PRId64 ", %" PRId64 "]", -extent, extent - 1);
+}

@@ -1,5 +1,5 @@
 /* scatter.c: elements at indices that are data: ScatterElements (Scatter), ScatterND, TensorScatter, MaxUnpool.  A negative index counts from the end.  One
- * outside the data is refused where it is constant; else what it stands for goes nowhere, so that nothing outside is ever written. */
+ * outside the data is refused, where it is constant at once, else by a check; and what it stands for goes nowhere, so that nothing outside is ever written. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -82,6 +82,7 @@ void define_scatter_elements(struct definer *definer, const struct op *op)
 		terms[count++] = indices->extents[d];
 		to[d] = expr_index(arena, term[d]);
 	}
+	definer_require_inside(definer, 1, -1, extents[axis]);
 	to[axis] = place(definer, expr_load(arena, indices, term), extents[axis]);
 	definer_out_places(definer, 0, reduction_of(definer->node, op), to, count, terms, expr_load(arena, x, at), expr_load(arena, updates, term));
 }
@@ -138,6 +139,7 @@ void define_scatter_nd(struct definer *definer, const struct op *op)
 	for (int d = count; d < rank; d++)
 		update_at[rows + d - count] = at[d];
 	for (int d = 0; d < count; d++) {
+		definer_require_inside(definer, 1, d, extents[d]);
 		index_at[rows] = index_constant(arena, d);
 		to[d] = place(definer, expr_load(arena, indices, index_at), extents[d]);
 	}
@@ -201,6 +203,11 @@ void define_tensor_scatter(struct definer *definer, const struct op *op)
 	to[axis] = expr_index(arena, term[axis]);
 	if (from)
 		to[axis] = expr2(definer, SCALAR_add, expr_load(arena, from, at), to[axis]);
+	if (from && !is_circular(definer->node)) {           /* a circle has a place for every row */
+		const struct index *row = index_var(arena, 0, from->extents[0]);
+		definer_require_within(definer, EXIT_INVALID, 1, from->extents, expr_load(arena, from, &row), 0, extents[axis] - terms[0],
+			"a row at run time is not in [0, %" PRId64 "], from which %" PRId64 " rows fit", extents[axis] - terms[0], terms[0]);
+	}
 	if (from && is_circular(definer->node) && extents[axis])
 		to[axis] = expr2(definer, SCALAR_mod, to[axis], expr_integer(arena, DTYPE_I64, extents[axis]));
 	definer_out_places(definer, 0, REDUCE_LAST, to, 1, terms, expr_load(arena, x, at), expr_load(arena, update, term));
@@ -272,7 +279,7 @@ void define_max_unpool(struct definer *definer, const struct op *op)
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0), *offsets = definer_in(definer, 1);
 	struct dim dims[MAX_RANK];
-	const struct index *term[MAX_RANK], *told[MAX_RANK];
+	const struct index *term[MAX_RANK], *told[MAX_RANK], *own[MAX_RANK];
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], from[MAX_RANK], total = 1;
 	(void)op;
@@ -287,6 +294,10 @@ void define_max_unpool(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
 		return;
 	}
+	for (int d = 0; d < rank; d++)
+		own[d] = index_var(arena, d, x->extents[d]);
+	definer_require_within(definer, EXIT_INVALID, rank, x->extents, expr_load(arena, offsets, own), 0, total - 1,
+		"an offset at run time is not in [0, %" PRId64 "]", total - 1);
 	/* Outside in all is outside in the first dimension. */
 	const struct expr *offset = expr_load(arena, offsets, term);
 	offset = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, offset, expr_integer(arena, DTYPE_I64, -1)), expr_integer(arena, DTYPE_I64, total));
