@@ -23,7 +23,8 @@ static bool axes_of(const struct node *node, bool *reduced)
 		count = (int64_t)given;
 	} else {
 		axes = node_in_ints(node, 1, &count);
-		if (node_in(node, 1) && !axes)
+		const struct tensor *late = axes ? NULL : node_in(node, 1);
+		if (late && !(late->rank == 1 && late->dims[0].extent == 0))
 			return false;
 	}
 	bool all = !count && !(axes_are_input(node) && attribute_int(node, "noop_with_empty_axes"));
@@ -56,6 +57,28 @@ static const struct reduction *reduction_of(const struct op *op)
 	return NULL;
 }
 
+/* Axes at run time: how many they are says the rank, where no axis is named twice; the declared shape says the rest. */
+static void infer_late(struct node *node, enum dtype type)
+{
+	const struct tensor *x = node->in[0], *axes = node->in[1];
+	struct dim dims[MAX_RANK];
+	bool known = axes->rank == 0 || (axes->rank == 1 && dim_is_known(axes->dims[0]) && axes->dims[0].extent <= x->rank), keep = attribute_int(node, "keepdims") != 0;
+	int rank = keep ? x->rank : known ? x->rank - (axes->rank ? (int)axes->dims[0].extent : 1) : -1;
+	if (axes->rank > 1)
+		node_fail(node, EXIT_INVALID, "%s: input 1 has %d dimensions, 1 is right", node->type, axes->rank);
+	if (axes->type != DTYPE_NONE && axes->type != DTYPE_I64 && axes->type != DTYPE_I32)
+		node_fail(node, EXIT_INVALID, "%s: input 1 is %s, int64 is right", node->type, dtypes[axes->type].text);
+	if (rank < 0 || node->out[0]->rank >= 0)
+		rank = node->out[0]->rank;
+	if (rank < 0) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	for (int d = 0; d < rank; d++)
+		dims[d] = keep && d < x->rank && x->dims[d].extent == 1 ? dim_of(1) : dim_unknown;
+	infer_output(node, 0, type, rank, dims);
+}
+
 void infer_reduce(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
@@ -69,8 +92,12 @@ void infer_reduce(struct node *node, const struct op *op)
 		node_fail(node, EXIT_INVALID, "%s: input 0 is bool, a number is right", node->type);
 	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && (reduction->behind != NONE || reduction->before == SCALAR_exp || is_mean(op)))
 		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
-	if (node->in[0]->rank < 0 || !axes_of(node, reduced)) {
+	if (node->in[0]->rank < 0) {
 		infer_output_unknown(node, 0, type);
+		return;
+	}
+	if (!axes_of(node, reduced)) {
+		infer_late(node, type);
 		return;
 	}
 	for (int d = 0; d < node->in[0]->rank; d++)
@@ -121,17 +148,18 @@ static const struct expr *taken_off(struct definer *definer, const struct reduci
 		m, expr_number(definer->arena, m->type, 0));
 }
 
-void define_reduce(struct definer *definer, const struct op *op)
+/* The output without these axes: a definition, or a body over its variables. */
+struct result { struct definition *of; const struct expr *body; };
+
+static struct result without(struct definer *definer, const struct op *op, const bool *reduced, const char *name)
 {
 	struct arena *arena = definer->arena;
 	const struct reduction *reduction = reduction_of(op);
 	struct reducing r = { .x = definer_in(definer, 0) };
-	bool reduced[MAX_RANK], keep = attribute_int(definer->node, "keepdims") != 0, exponentials = reduction->before == SCALAR_exp;
+	bool keep = attribute_int(definer->node, "keepdims") != 0, exponentials = reduction->before == SCALAR_exp;
 	double count = 1;
 	int out = 0;
 	r.rank = definer_shape(definer, 0, r.extents, r.at);
-	if (!axes_of(definer->node, reduced))
-		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: axes that are not constant are not supported", definer->node->type);
 	for (int d = 0; d < r.x->rank; d++) {
 		if (!reduced[d]) {
 			r.x_at[d] = r.at[out++];
@@ -146,18 +174,133 @@ void define_reduce(struct definer *definer, const struct op *op)
 	const struct expr *x = expr_load(arena, r.x, r.x_at), *off = exponentials ? taken_off(definer, &r) : NULL, *y;
 	x = off ? expr1(definer, SCALAR_exp, expr2(definer, SCALAR_sub, x, off)) : reduction->before == SCALAR_mul ? expr2(definer, SCALAR_mul, x, x)
 		: reduction->before != NONE ? expr1(definer, (enum scalar)reduction->before, x) : x;
-	if (!r.count && alone && reduction->before == NONE) {
-		definer_out(definer, 0, r.x);
-		return;
-	}
-	if (r.count && alone) {
-		definer_out(definer, 0, reduce(definer, &r, definer->node->out[0]->name, reduction->reduce, x));
-		return;
-	}
+	if (!r.count && alone && reduction->before == NONE)
+		return (struct result){ .of = r.x };
+	if (r.count && alone)
+		return (struct result){ .of = reduce(definer, &r, name, reduction->reduce, x) };
 	y = r.count ? expr_load(arena, reduce(definer, &r, definer_name(definer, "sum"), reduction->reduce, x), r.at) : x;
 	y = reduction->behind != NONE ? expr1(definer, (enum scalar)reduction->behind, y)
 		: is_mean(op) ? expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count)) : y;
-	definer_out_map(definer, 0, off ? expr2(definer, SCALAR_add, y, off) : y);
+	return (struct result){ .body = off ? expr2(definer, SCALAR_add, y, off) : y };
+}
+
+/* ---- axes that come at run time: the sets of axes that lead from the data's extents to the declared ones ---- */
+enum { SETS_MOST = 64, RESULTS_MOST = 8 };
+struct sets {
+	const struct definition *x;
+	int rank, count, left;            /* of the output; of the sets; how many axes more may go */
+	bool keep;
+	int64_t extents[MAX_RANK];
+	uint32_t ones;                    /* axes of one element that stay: whether they are reduced says nothing, and no set has them */
+	uint32_t now, at[SETS_MOST + 1];  /* bit d: axis d is reduced */
+};
+
+static void find_sets(struct sets *s, int d, int out)
+{
+	if (s->count > SETS_MOST)
+		return;
+	if (d == s->x->rank) {
+		if (out == s->rank && (s->now || s->ones))
+			s->at[s->count++] = s->now;
+		return;
+	}
+	if (out < s->rank && s->x->extents[d] == s->extents[out])
+		find_sets(s, d + 1, out + 1);
+	if (!s->left || (s->keep && (s->x->extents[d] == 1 || out == s->rank || s->extents[out] != 1)))
+		return;
+	s->now |= 1u << d;
+	s->left--;
+	find_sets(s, d + 1, out + s->keep);
+	s->left++;
+	s->now &= ~(1u << d);
+}
+
+/* What is reduced of axes of one element is the same whether they are. */
+static uint32_t what_counts(const struct sets *s, uint32_t set)
+{
+	for (int d = 0; d < s->x->rank; d++)
+		if (s->x->extents[d] == 1)
+			set &= ~(1u << d);
+	return set;
+}
+
+/* The axes name this set. */
+static const struct expr *is_set(struct definer *definer, const struct sets *s, uint32_t set)
+{
+	const struct expr *all = NULL;
+	int rank = s->x->rank;
+	for (int d = 0; d < rank; d++) {
+		const struct expr *named = NULL;
+		for (int64_t i = 0; i < definer_elements(definer, 1); i++)
+			for (int from = 0; from < 2; from++)
+				named = expr_either(definer, named, expr_is(definer, definer_element(definer, 1, i), d - from * rank));
+		if (!(s->ones >> d & 1))
+			all = expr_both(definer, all, set >> d & 1 ? named : expr1(definer, SCALAR_not, named));
+	}
+	return all ? all : expr_integer(definer->arena, DTYPE_BOOL, 1);
+}
+
+static void reduce_at_run_time(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct sets s = { .x = definer_in(definer, 0), .keep = attribute_int(definer->node, "keepdims") != 0 };
+	const struct index *at[MAX_RANK];
+	const struct expr *holds = NULL, *right = NULL, *value = NULL;
+	bool reduced[MAX_RANK];
+	int results = 0;
+	int64_t count = definer_elements(definer, 1), rank = s.x->rank;
+	s.rank = definer_shape(definer, 0, s.extents, at);
+	s.left = count < rank ? (int)count : (int)rank;
+	for (int d = 0; s.keep && d < rank; d++)
+		s.ones |= s.x->extents[d] == 1 ? 1u << d : 0;
+	find_sets(&s, 0, 0);
+	if (!s.count)
+		node_fail(definer->node, EXIT_INVALID, "%s: no %" PRId64 " axes lead from %s to %s, which is declared", definer->node->type, count,
+			definer_shape_text(definer, s.x->rank, s.x->extents), definer_shape_text(definer, s.rank, s.extents));
+	for (int i = 0; i < s.count && s.count <= SETS_MOST; i++) {
+		bool known = false;
+		const struct expr *these = NULL, *one;
+		for (int k = 0; k < i; k++)
+			known |= what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]);
+		for (int k = i; k < s.count && !known; k++)
+			if (what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]))
+				these = expr_either(definer, these, is_set(definer, &s, s.at[k]));
+		if (known)
+			continue;
+		right = expr_either(definer, right, these);
+		if (++results > RESULTS_MOST)
+			break;
+		for (int d = 0; d < rank; d++)
+			reduced[d] = (s.at[i] ? s.at[i] : s.ones) >> d & 1;      /* some are: a sum of one -0 is 0 */
+		struct result result = without(definer, op, reduced, definer_name(definer, "reduced"));
+		one = result.of ? expr_load(arena, result.of, at) : result.body;
+		value = value ? expr3(definer, SCALAR_where, expr_cast(arena, one->type, these), one, value) : one;
+	}
+	if (s.count > SETS_MOST || results > RESULTS_MOST)
+		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: axes at run time could be more than %d sets that lead from %s to %s", definer->node->type,
+			RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents), definer_shape_text(definer, s.rank, s.extents));
+	for (int64_t i = 0; i < count; i++) {                 /* each is an axis, also one that is named twice */
+		const struct expr *axis = definer_element(definer, 1, i), *low = expr_integer(arena, DTYPE_I64, -rank), *high = expr_integer(arena, DTYPE_I64, rank);
+		holds = expr_both(definer, holds, expr_cast(arena, DTYPE_BOOL, expr2(definer, SCALAR_and, expr2(definer, SCALAR_greater_equal, axis, low),
+			expr2(definer, SCALAR_less, axis, high))));
+	}
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_both(definer, holds, right), "the axes at run time do not make %s of the data, the declared shape",
+		definer_shape_text(definer, s.rank, s.extents));
+	definer_out_map(definer, 0, value);
+}
+
+void define_reduce(struct definer *definer, const struct op *op)
+{
+	bool reduced[MAX_RANK];
+	if (!axes_of(definer->node, reduced)) {
+		reduce_at_run_time(definer, op);
+		return;
+	}
+	struct result result = without(definer, op, reduced, definer->node->out[0]->name);
+	if (result.of)
+		definer_out(definer, 0, result.of);
+	else
+		definer_out_map(definer, 0, result.body);
 }
 
 /* ---- ArgMax, ArgMin: the first place of the extreme, or the last; of NaN alone, an end ---- */

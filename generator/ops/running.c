@@ -46,6 +46,8 @@ void define_running(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK], count;
 	int rank = definer_shape(definer, 0, extents, at);
 	const int64_t *axis = node_in_ints(definer->node, 1, &count);
+	if (!axis)
+		definer_require_inside(definer, 1, -1, rank);
 	if (axis || rank == 1) {
 		definer_out(definer, 0, run_along(definer, name, axis ? (int)node_axis(definer->node, *axis, rank) : 0, reduce));
 		return;

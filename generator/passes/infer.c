@@ -140,7 +140,7 @@ static void infer(struct texts *texts, struct node *node)
 	texts->depth--;
 }
 
-void pass_infer(struct graph *graph)
+static void walk(struct graph *graph)
 {
 	struct texts texts = { 0 };
 	__typeof__(graph->nodes) nodes = graph->nodes;
@@ -148,4 +148,35 @@ void pass_infer(struct graph *graph)
 	for (size_t i = 0; i < nodes.count; i++)
 		infer(&texts, nodes.at[i]);
 	pass_whole_outputs(graph);
+}
+
+/* A shape that only what is made of a tensor has, one for one, is that of the tensor.  False: there was none. */
+static bool infer_backward(struct graph *graph)
+{
+	bool any = false;
+	for (size_t i = graph->nodes.count; i-- > 0;) {
+		const struct node *node = graph->nodes.at[i];
+		const struct tensor *y = node->outs ? node->out[0] : NULL;
+		struct tensor *x = node->ins ? node->in[0] : NULL;
+		if (!x || !y || !x->producer || y->rank < 0 || (x->rank >= 0 && x->rank != y->rank) || !op_keeps_shape(op_of(node)))
+			continue;
+		if (x->rank < 0)
+			for (int d = 0; d < y->rank; d++)
+				x->dims[d] = dim_unknown;
+		any |= x->rank < 0;
+		x->rank = y->rank;
+		for (int d = 0; d < y->rank; d++)
+			if (!dim_is_known(x->dims[d]) && dim_is_known(y->dims[d])) {
+				x->dims[d] = y->dims[d];
+				any = true;
+			}
+	}
+	return any;
+}
+
+void pass_infer(struct graph *graph)
+{
+	walk(graph);
+	if (infer_backward(graph))
+		walk(graph);
 }
