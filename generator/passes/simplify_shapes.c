@@ -66,9 +66,11 @@ bool join_transposes(struct node *node)
 }
 
 /* ---- Reshape and its kin ---- */
+/* With an operand that comes at run time it stays: it checks that. */
 static bool keeps_order(const struct node *node)
 {
-	return is_op(node, "Reshape") || is_op(node, "Flatten") || is_op(node, "Squeeze") || is_op(node, "Unsqueeze");
+	bool late = node && node->ins > 1 && node->in[1] && !node->in[1]->data;
+	return !late && (is_op(node, "Reshape") || is_op(node, "Flatten") || is_op(node, "Squeeze") || is_op(node, "Unsqueeze"));
 }
 
 enum { SHAPE_IS_INPUT = 5 };              /* the opset from which Reshape takes its shape as an input */
@@ -76,6 +78,8 @@ enum { SHAPE_IS_INPUT = 5 };              /* the opset from which Reshape takes 
 bool join_reshapes(struct node *node)
 {
 	struct tensor *x = node->in[0], *y = node->out[0];
+	if (!keeps_order(node))
+		return false;
 	if (same_shape(x, y))
 		return become_identity(node, x);
 	if (!keeps_order(x->producer) || !tensor_is_known(y))
