@@ -240,8 +240,11 @@ void define_one_hot(struct definer *definer, const struct op *op)
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
-	if (!number_in(definer->node, 1, &number, &depth))
-		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: a depth that is not constant is not supported", definer->node->type);
+	if (!number_in(definer->node, 1, &number, &depth)) {              /* what is declared */
+		depth = extents[axis];
+		definer_require(definer, EXIT_INVALID, 0, NULL, expr_is(definer, expr_cast(arena, DTYPE_I64, definer_element(definer, 1, 0)), depth),
+			"a depth of %" PRId64 ", as declared, is right", depth);
+	}
 	for (int d = 0; d < rank; d++)
 		if (d != axis)
 			own[d - (d > axis)] = at[d];
@@ -319,6 +322,31 @@ void infer_range(struct node *node, const struct op *op)
 	infer_output(node, 0, type, 1, (struct dim[]){ dim_of(count) });
 }
 
+/* A start, limit or delta that comes at run time makes as many elements as are declared. */
+static void declared_range(struct definer *definer, int64_t count)
+{
+	struct arena *arena = definer->arena;
+	const struct expr *start = definer_element(definer, 0, 0), *limit = definer_element(definer, 1, 0), *delta = definer_element(definer, 2, 0), *right;
+	if (dtypes[start->type].class == CLASS_FLOAT) {
+		start = expr_cast(arena, DTYPE_F64, start);
+		limit = expr_cast(arena, DTYPE_F64, limit);
+		delta = expr_cast(arena, DTYPE_F64, delta);
+		const struct expr *steps = expr1(definer, SCALAR_ceil, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, limit, start), delta));
+		right = expr2(definer, count ? SCALAR_equal : SCALAR_less_equal, steps, expr_number(arena, DTYPE_F64, (double)count));
+		right = expr2(definer, SCALAR_mul, right, expr2(definer, SCALAR_less, expr_number(arena, DTYPE_F64, 0), expr1(definer, SCALAR_abs, delta)));
+	} else {                                                              /* exactly, in 64 bits without a sign */
+		const struct expr *up = whole_of(definer, SCALAR_less, integer(definer, 0), delta), *none = integer(definer, 0), *one = expr_integer(arena, DTYPE_U64, 1);
+		const struct expr *low = whole_where(definer, up, start, limit), *high = whole_where(definer, up, limit, start);
+		const struct expr *span = expr_cast(arena, DTYPE_U64, whole_of(definer, SCALAR_sub, high, low));
+		const struct expr *step = expr_cast(arena, DTYPE_U64, whole_where(definer, up, delta, whole_of(definer, SCALAR_sub, none, delta)));
+		const struct expr *steps = expr2(definer, SCALAR_add, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, span, one), step), one);
+		steps = whole_where(definer, whole_of(definer, SCALAR_less, low, high), expr_cast(arena, DTYPE_I64, steps), none);
+		right = whole_of(definer, SCALAR_and, whole_is(definer, steps, count), whole_is(definer, whole_is(definer, delta, 0), 0));
+	}
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, right), "a start, limit and delta that make the declared %" PRId64
+		" elements are right", count);
+}
+
 void define_range(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
@@ -327,10 +355,12 @@ void define_range(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK], whole;
 	double number;
 	(void)op;
-	for (int i = 0; i < 3; i++)
-		if (!number_in(definer->node, i, &number, &whole))
-			node_fail(definer->node, EXIT_UNSUPPORTED, "%s: a start, limit or delta that is not constant is not supported", definer->node->type);
 	definer_shape(definer, 0, extents, at);
+	for (int i = 0; i < 3; i++)
+		if (!number_in(definer->node, i, &number, &whole)) {
+			declared_range(definer, extents[0]);
+			break;
+		}
 	const struct expr *steps = expr_cast(arena, start->type, expr_index(arena, at[0]));
 	definer_out_map(definer, 0, expr2(definer, SCALAR_add, expr_load(arena, start, &first),
 		expr2(definer, SCALAR_mul, steps, expr_load(arena, delta, &first))));

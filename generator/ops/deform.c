@@ -182,34 +182,58 @@ void define_deform_conv(struct definer *definer, const struct op *op)
 }
 
 /* ---- Col2Im ---- */
-struct columns { int count; int64_t image[MAX_RANK], kernel[MAX_RANK], stride[MAX_RANK], dilation[MAX_RANK], before[MAX_RANK], blocks[MAX_RANK], taps, all; };
+struct columns {
+	int count;
+	int64_t image[MAX_RANK], kernel[MAX_RANK], stride[MAX_RANK], dilation[MAX_RANK], before[MAX_RANK], after[MAX_RANK], blocks[MAX_RANK], taps, all;
+};
 
-/* False where the shapes are not known yet. */
-static void columns_of(const struct node *node, struct columns *c)
+/* How many blocks lie in the image, and in all; the dimension that has no room for one, -1: each has. */
+static int count_blocks(struct columns *c)
+{
+	c->taps = c->all = 1;
+	for (int d = 0; d < c->count; d++) {
+		int64_t room = c->image[d] + c->before[d] + c->after[d] - (c->kernel[d] - 1) * c->dilation[d] - 1;
+		c->blocks[d] = room < 0 ? 0 : room / c->stride[d] + 1;
+		if (room < 0 || __builtin_mul_overflow(c->taps, c->kernel[d], &c->taps) || __builtin_mul_overflow(c->all, c->blocks[d], &c->all))
+			return d;
+	}
+	return -1;
+}
+
+/* False where a shape is not constant, or its length not known (count: -1); image and kernel are 0 where they are not constant. */
+static bool columns_of(const struct node *node, struct columns *c)
 {
 	int64_t counts[2], pads[2 * MAX_RANK];
 	const int64_t *shapes[2];
-	for (int i = 0; i < 2; i++)
-		if (!(shapes[i] = node_in_ints(node, 1 + i, &counts[i])))
-			node_fail(node, EXIT_UNSUPPORTED, "%s: shapes that are not constant are not supported", node->type);
+	*c = (struct columns){ .count = -1 };
+	for (int i = 0; i < 2; i++) {
+		const struct tensor *shape = node->in[1 + i];
+		shapes[i] = node_in_ints(node, 1 + i, &counts[i]);
+		if (!shapes[i])
+			counts[i] = shape->rank == 1 ? shape->dims[0].extent : -1;
+	}
+	if (counts[0] < 0 || counts[1] < 0)
+		return false;
 	if (counts[0] != counts[1] || counts[0] < 1 || counts[0] > (MAX_RANK - 2) / 2)
 		node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " dimensions and blocks of %" PRId64, node->type, counts[0], counts[1]);
 	c->count = (int)counts[0];
 	window_numbers(node, "strides", c->count, 1, 1, c->stride);
 	window_numbers(node, "dilations", c->count, 1, 1, c->dilation);
 	window_numbers(node, "pads", 2 * c->count, 0, 0, pads);
-	c->taps = c->all = 1;
 	for (int d = 0; d < c->count; d++) {
-		c->image[d] = shapes[0][d];
-		c->kernel[d] = shapes[1][d];
+		c->image[d] = shapes[0] ? shapes[0][d] : 0;
+		c->kernel[d] = shapes[1] ? shapes[1][d] : 0;
 		c->before[d] = pads[d];
-		if (c->image[d] < 1 || c->kernel[d] < 1 || c->image[d] > INT32_MAX || c->kernel[d] > INT32_MAX)
+		c->after[d] = pads[c->count + d];
+		if ((shapes[0] && c->image[d] < 1) || (shapes[1] && c->kernel[d] < 1) || c->image[d] > INT32_MAX || c->kernel[d] > INT32_MAX)
 			node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64 " in blocks of %" PRId64, node->type, c->image[d], c->kernel[d]);
-		int64_t room = c->image[d] + pads[d] + pads[c->count + d] - (c->kernel[d] - 1) * c->dilation[d] - 1;
-		c->blocks[d] = room < 0 ? 0 : room / c->stride[d] + 1;
-		if (room < 0 || __builtin_mul_overflow(c->taps, c->kernel[d], &c->taps) || __builtin_mul_overflow(c->all, c->blocks[d], &c->all))
-			node_fail(node, EXIT_INVALID, "%s: blocks of %" PRId64 " do not fit into an image of %" PRId64, node->type, c->kernel[d], c->image[d]);
 	}
+	if (!shapes[0] || !shapes[1])
+		return false;
+	int narrow = count_blocks(c);
+	if (narrow >= 0)
+		node_fail(node, EXIT_INVALID, "%s: blocks of %" PRId64 " do not fit into an image of %" PRId64, node->type, c->kernel[narrow], c->image[narrow]);
+	return true;
 }
 
 void infer_col2im(struct node *node, const struct op *op)
@@ -220,58 +244,119 @@ void infer_col2im(struct node *node, const struct op *op)
 	infer_counts(node, 3, 3, 1);
 	enum dtype type = infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
-	columns_of(node, &c);
-	if (x->rank < 0) {
+	bool known = columns_of(node, &c);
+	if (x->rank < 0 || c.count < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
 	}
 	if (x->rank != 3)
 		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, 3 are right", node->type, x->rank);
+	dims[0] = x->dims[0];
+	dims[1] = dim_unknown;
+	for (int d = 0; d < c.count; d++)
+		dims[2 + d] = c.image[d] ? dim_of(c.image[d]) : dim_unknown;
+	if (!known) {
+		infer_output(node, 0, type, 2 + c.count, dims);
+		return;
+	}
 	if ((dim_is_known(x->dims[1]) && x->dims[1].extent % c.taps) || (dim_is_known(x->dims[2]) && x->dims[2].extent != c.all))
 		node_fail(node, EXIT_INVALID, "%s: data is [%" PRId64 ", %" PRId64 "]; a multiple of %" PRId64 " and %" PRId64 " are right", node->type, x->dims[1].extent,
 			x->dims[2].extent, c.taps, c.all);
-	dims[0] = x->dims[0];
 	dims[1] = dim_is_known(x->dims[1]) ? dim_of(x->dims[1].extent / c.taps) : dim_unknown;
-	for (int d = 0; d < c.count; d++)
-		dims[2 + d] = dim_of(c.image[d]);
 	infer_output(node, 0, type, 2 + c.count, dims);
 }
 
 /* Element i of a dimension is in block b as tap k where i + before = stride b + dilation k. */
-void define_col2im(struct definer *definer, const struct op *op)
+static struct definition *blocks_joined(struct definer *definer, const struct columns *c, struct definition *x, const int64_t *extents)
 {
 	struct arena *arena = definer->arena;
-	struct columns c;
-	struct definition *x = definer_in(definer, 0);
-	enum dtype type = x->type;
-	int64_t extents[MAX_RANK];
+	int rank = 2 + c->count;
 	const struct index *at[MAX_RANK], *tap[MAX_RANK], *block[MAX_RANK];
 	struct range there[2 * MAX_RANK];
-	(void)op;
-	columns_of(definer->node, &c);
-	int rank = definer_shape(definer, 0, extents, at);
-	for (int d = 0; d < c.count; d++) {
-		tap[d] = index_var(arena, rank + d, c.kernel[d]);
-		const struct index *from = index_plus(arena, index_add(arena, at[2 + d], index_scale(arena, tap[d], -c.dilation[d])), c.before[d]);
-		block[d] = index_div(arena, from, c.stride[d]);
-		there[2 * d] = (struct range){ index_mod(arena, from, c.stride[d]), 0, 1 };
-		there[2 * d + 1] = (struct range){ block[d], 0, c.blocks[d] };
+	for (int d = 0; d < rank; d++)
+		at[d] = index_var(arena, d, extents[d]);
+	for (int d = 0; d < c->count; d++) {
+		tap[d] = index_var(arena, rank + d, c->kernel[d]);
+		const struct index *from = index_plus(arena, index_add(arena, at[2 + d], index_scale(arena, tap[d], -c->dilation[d])), c->before[d]);
+		block[d] = index_div(arena, from, c->stride[d]);
+		there[2 * d] = (struct range){ index_mod(arena, from, c->stride[d]), 0, 1 };
+		there[2 * d + 1] = (struct range){ block[d], 0, c->blocks[d] };
 	}
 	/* the data as [n, c, taps..., blocks...]: a move */
 	int64_t apart[MAX_RANK];
 	const struct index *var[MAX_RANK], *from[MAX_RANK];
-	for (int k = 0; k < 2 + 2 * c.count; k++) {
-		apart[k] = k < 2 ? extents[k] : k < 2 + c.count ? c.kernel[k - 2] : c.blocks[k - 2 - c.count];
+	for (int k = 0; k < 2 + 2 * c->count; k++) {
+		apart[k] = k < 2 ? extents[k] : k < 2 + c->count ? c->kernel[k - 2] : c->blocks[k - 2 - c->count];
 		var[k] = index_var(arena, k, apart[k]);
-		from[k] = k < 2 ? at[k] : k < 2 + c.count ? tap[k - 2] : block[k - 2 - c.count];
+		from[k] = k < 2 ? at[k] : k < 2 + c->count ? tap[k - 2] : block[k - 2 - c->count];
 	}
-	const struct index *own[3] = { var[0], index_add(arena, index_scale(arena, var[1], c.taps), index_flatten(arena, c.count, var + 2, c.kernel)),
-		index_flatten(arena, c.count, var + 2 + c.count, c.blocks) };
-	if (definition_elements(x) == 0) {
-		definer_out_map(definer, 0, expr_cast(arena, type, expr_integer(arena, DTYPE_I64, 0)));
-		return;
+	const struct index *own[3] = { var[0], index_add(arena, index_scale(arena, var[1], c->taps), index_flatten(arena, c->count, var + 2, c->kernel)),
+		index_flatten(arena, c->count, var + 2 + c->count, c->blocks) };
+	struct definition *windows = definer_map(definer, definer_name(definer, "windows"), 2 + 2 * c->count, apart, expr_load(arena, x, own));
+	return definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, c->count, c->kernel, NULL,
+		expr_select(arena, there, 2 * c->count, expr_load(arena, windows, from), expr_cast(arena, x->type, expr_integer(arena, DTYPE_I64, 0))));
+}
+
+/* Blocks of dimensions from d on that have `taps` elements in all, and fit: each of the candidates, up to `most` and one. */
+static int blocks_that_fit(struct columns *c, int d, int64_t taps, int64_t all, struct columns *found, int count, int most)
+{
+	int64_t given = c->kernel[d];
+	if (d == c->count) {
+		if (taps == 1 && count_blocks(c) < 0 && c->all == all && count <= most)
+			found[count++] = *c;
+		return count;
 	}
-	struct definition *windows = definer_map(definer, definer_name(definer, "windows"), 2 + 2 * c.count, apart, expr_load(arena, x, own));
-	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, c.count, c.kernel, NULL,
-		expr_select(arena, there, 2 * c.count, expr_load(arena, windows, from), expr_cast(arena, type, expr_integer(arena, DTYPE_I64, 0)))));
+	for (int64_t k = 1; k <= taps && k <= c->image[d] + c->before[d] + c->after[d]; k++)
+		if (taps % k == 0 && (!given || given == k)) {
+			c->kernel[d] = k;
+			count = blocks_that_fit(c, d + 1, taps / k, all, found, count, most);
+		}
+	c->kernel[d] = given;
+	return count;
+}
+
+/* Shapes that come at run time: the image is the declared one, the block one of those that make what is declared. */
+static struct definition *col2im_at_run_time(struct definer *definer, struct columns *c, struct definition *x, const int64_t *extents)
+{
+	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
+	struct columns found[CANDIDATES_MOST + 1];
+	const struct expr *is[CANDIDATES_MOST];
+	struct definition *each[CANDIDATES_MOST];
+	const struct expr *right = integer(definer, 1);
+	for (int d = 0; d < c->count; d++) {
+		c->image[d] = extents[2 + d];
+		if (c->image[d] < 1 || c->image[d] > INT32_MAX)
+			node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64, node->type, c->image[d]);
+		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, d), c->image[d]));
+	}
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, right), "an image shape as declared in %s is right", definer_shape_text(definer, 2 + c->count, extents));
+	int count = extents[1] < 1 || x->extents[1] % extents[1] ? 0
+		: blocks_that_fit(c, 0, x->extents[1] / extents[1], x->extents[2], found, 0, CANDIDATES_MOST);
+	if (count == 0)
+		node_fail(node, EXIT_INVALID, "%s: no blocks make %s of data [%" PRId64 ", %" PRId64 ", %" PRId64 "]", node->type, definer_shape_text(definer, 2 + c->count, extents),
+			x->extents[0], x->extents[1], x->extents[2]);
+	if (count > CANDIDATES_MOST)
+		node_fail(node, EXIT_UNSUPPORTED, "%s: a block shape that is not constant is not supported where more than %d fit", node->type, CANDIDATES_MOST);
+	for (int i = 0; i < count; i++) {
+		is[i] = integer(definer, 1);
+		for (int d = 0; d < c->count; d++)
+			is[i] = whole_of(definer, SCALAR_and, is[i], whole_is(definer, definer_element(definer, 2, d), found[i].kernel[d]));
+		each[i] = blocks_joined(definer, &found[i], x, extents);
+	}
+	return definer_choose(definer, count, is, each, "a block shape that makes the declared %s is right", definer_shape_text(definer, 2 + c->count, extents));
+}
+
+void define_col2im(struct definer *definer, const struct op *op)
+{
+	struct columns c;
+	struct definition *x = definer_in(definer, 0);
+	int64_t extents[MAX_RANK];
+	(void)op;
+	bool known = columns_of(definer->node, &c);
+	definer_shape(definer, 0, extents, NULL);
+	if (definition_elements(x) == 0)
+		definer_out_map(definer, 0, expr_cast(definer->arena, x->type, expr_integer(definer->arena, DTYPE_I64, 0)));
+	else
+		definer_out(definer, 0, known ? blocks_joined(definer, &c, x, extents) : col2im_at_run_time(definer, &c, x, extents));
 }

@@ -13,28 +13,43 @@ struct dft {
 	bool inverse, half;               /* half: of real numbers, only what is no conjugate (forward: y, inverse: x) */
 };
 
-static int64_t scalar_in(const struct node *node, int i, int64_t otherwise, const char *what)
+/* A constant operand of one number, `otherwise` where it is absent; false where it comes at run time. */
+static bool scalar_in(const struct node *node, int i, int64_t *number, const char *what)
 {
 	int64_t count;
 	const struct tensor *tensor = node_in(node, i);
 	if (!tensor)
-		return otherwise;
+		return true;
 	const int64_t *value = node_in_ints(node, i, &count);
-	if (!value)
-		node_fail(node, EXIT_UNSUPPORTED, "%s: %s that is not constant is not supported", node->type, what);
-	if (count != 1)
+	if (!value && !(tensor->rank <= 1 && (tensor->rank < 1 || tensor->dims[0].extent <= 1)))
+		node_fail(node, EXIT_INVALID, "%s: %s of %d dimensions, one number is right", node->type, what, tensor->rank);
+	if (value && count != 1)
 		node_fail(node, EXIT_INVALID, "%s: %s of %" PRId64 " numbers, one is right", node->type, what, count);
-	return value[0];
+	if (value)
+		*number = value[0];
+	return value;
+}
+
+/* Axis and length as they are told: false where one is not constant.  Length: -1 where none is told. */
+static bool told(const struct node *node, int64_t *axis, int64_t *length)
+{
+	bool newer = node->since >= AXIS_IS_INPUT;
+	*axis = newer ? -2 : attribute_int(node, "axis");
+	*length = -1;
+	bool known = scalar_in(node, 1, length, "a length");
+	if (node_in(node, 1) && known && *length < 1)
+		node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 ", at least 1 is right", node->type, *length);
+	return (!newer || scalar_in(node, 2, axis, "an axis")) && known;
 }
 
 /* Needs the rank of x. */
-static void dft_of(const struct node *node, struct dft *f)
+static void dft_of(const struct node *node, struct dft *f, int64_t axis, int64_t length)
 {
 	const struct tensor *x = node->in[0];
 	f->rank = x->rank;
 	if (x->rank < 2)
 		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions, at least 2 are right", node->type, x->rank);
-	f->axis = (int)node_axis(node, node->since >= AXIS_IS_INPUT ? scalar_in(node, 2, -2, "an axis") : attribute_int(node, "axis"), x->rank);
+	f->axis = (int)node_axis(node, axis, x->rank);
 	if (f->axis == x->rank - 1)
 		node_fail(node, EXIT_INVALID, "%s: axis %d holds the parts of a number", node->type, f->axis);
 	f->inverse = attribute_int(node, "inverse") != 0;
@@ -46,7 +61,7 @@ static void dft_of(const struct node *node, struct dft *f)
 		node_fail(node, EXIT_INVALID, "%s: onesided of complex numbers, real ones are right", node->type);
 	f->parts = (int)parts;
 	f->given = x->dims[f->axis].extent;
-	f->n = scalar_in(node, 1, f->given < 0 ? -1 : f->half && f->inverse ? 2 * (f->given - 1) : f->given, "a length");
+	f->n = length >= 0 ? length : f->given < 0 ? -1 : f->half && f->inverse ? 2 * (f->given - 1) : f->given;
 	if (f->given >= 0 && f->n < 1)
 		node_fail(node, EXIT_INVALID, "%s: a length of %" PRId64 ", at least 1 is right", node->type, f->n);
 	f->out = f->n < 0 ? -1 : f->half && !f->inverse ? f->n / 2 + 1 : f->n;
@@ -57,6 +72,7 @@ void infer_dft(struct node *node, const struct op *op)
 {
 	struct dft f;
 	struct dim dims[MAX_RANK];
+	int64_t axis, length;
 	(void)op;
 	infer_counts(node, 1, node->since >= AXIS_IS_INPUT ? 3 : 2, 1);
 	enum dtype type = infer_float_type(node, 0);
@@ -64,7 +80,13 @@ void infer_dft(struct node *node, const struct op *op)
 		infer_output_unknown(node, 0, type);
 		return;
 	}
-	dft_of(node, &f);
+	if (!told(node, &axis, &length)) {
+		for (int d = 0; d < node->in[0]->rank; d++)
+			dims[d] = dim_unknown;
+		infer_output(node, 0, type, node->in[0]->rank, dims);
+		return;
+	}
+	dft_of(node, &f, axis, length);
 	memcpy(dims, node->in[0]->dims, sizeof *dims * (size_t)f.rank);
 	dims[f.axis] = f.out < 0 ? dim_unknown : dim_of(f.out);
 	dims[f.rank - 1] = dim_of(f.out_parts);
@@ -186,31 +208,86 @@ static struct definition *in_two(struct definer *definer, const struct dft *f, s
 	return all;
 }
 
+static struct definition *transformed(struct definer *definer, const struct dft *f, struct definition *x, const int64_t *extents)
+{
+	struct arena *arena = definer->arena;
+	const struct index *own[MAX_RANK];
+	int64_t a = 1;
+	for (int64_t d = 2; f->n > DIRECT_MOST && d * d <= f->n; d++)
+		a = f->n % d ? a : d;
+	bool empty = definition_elements(x) == 0;
+	for (int d = 0; d < f->rank; d++)
+		empty |= extents[d] == 0;
+	if (a == 1 || empty || (f->half && f->inverse) || f->rank + 1 > MAX_RANK)
+		return direct(definer, f, x, extents);
+	struct definition *all = in_two(definer, f, x, a, f->n / a);
+	const struct index *at = index_var(arena, f->axis, extents[f->axis]);
+	for (int d = 0, k = 0; d < f->rank - 1; d++)
+		if (d != f->axis)
+			own[k++] = index_var(arena, d, extents[d]);
+	own[f->rank - 2] = index_mod(arena, at, a);
+	own[f->rank - 1] = index_div(arena, at, a);
+	own[f->rank] = index_var(arena, f->rank - 1, extents[f->rank - 1]);
+	return definer_map(definer, definer->node->out[0]->name, f->rank, extents, expr_load(arena, all, own));
+}
+
+/* Axis and length, where they come at run time, are such that they make what is declared. */
+static struct definition *dft_at_run_time(struct definer *definer, struct definition *x, const int64_t *extents)
+{
+	const struct node *node = definer->node;
+	struct dft f, found[CANDIDATES_MOST];
+	const struct expr *is[CANDIDATES_MOST];
+	struct definition *each[CANDIDATES_MOST];
+	int64_t axis, length;
+	int count = 0;
+	told(node, &axis, &length);
+	bool any_axis = node->since >= AXIS_IS_INPUT && node_in(node, 2) && !node->in[2]->data, any_length = node_in(node, 1) && !node->in[1]->data;
+	for (int d = 0; d < x->rank - 1; d++) {
+		if (!any_axis && d != node_axis(node, axis, x->rank))
+			continue;
+		for (int64_t odd = 0; odd < 2; odd++) {               /* of half a spectrum the length is one of two */
+			bool one_sided = attribute_int(node, "onesided"), inverse = attribute_int(node, "inverse"), half = one_sided && !inverse;
+			int64_t own = one_sided && inverse ? 2 * (x->extents[d] - 1) : x->extents[d];
+			int64_t n = any_length ? half ? 2 * (extents[d] - 1) + odd : extents[d] : length < 0 ? own : length;
+			if (n < 1)
+				continue;
+			dft_of(node, &f, d, n);
+			bool fits = f.out == extents[d] && f.out_parts == extents[x->rank - 1] && (!odd || (half && any_length));
+			for (int k = 0; k < x->rank - 1; k++)
+				fits &= k == d || extents[k] == x->extents[k];
+			if (fits && count == CANDIDATES_MOST)
+				node_fail(node, EXIT_UNSUPPORTED, "%s: an axis or length that is not constant is not supported where more than %d fit", node->type,
+					CANDIDATES_MOST);
+			if (fits)
+				found[count++] = f;
+		}
+	}
+	if (!count)
+		node_fail(node, EXIT_INVALID, "%s: no axis and length make the declared %s", node->type, definer_shape_text(definer, x->rank, extents));
+	for (int i = 0; i < count; i++) {
+		is[i] = integer(definer, 1);
+		if (any_axis) {
+			const struct expr *value = definer_element(definer, 2, 0);
+			is[i] = whole_of(definer, SCALAR_or, whole_is(definer, value, found[i].axis), whole_is(definer, value, found[i].axis - x->rank));
+		}
+		if (any_length)
+			is[i] = whole_of(definer, SCALAR_and, is[i], whole_is(definer, definer_element(definer, 1, 0), found[i].n));
+		each[i] = transformed(definer, &found[i], x, extents);
+	}
+	return definer_choose(definer, count, is, each, "an axis and a length that make the declared %s are right", definer_shape_text(definer, x->rank, extents));
+}
+
 void define_dft(struct definer *definer, const struct op *op)
 {
 	struct dft f;
-	int64_t extents[MAX_RANK], a = 1;
-	const struct index *at[MAX_RANK], *own[MAX_RANK];
-	struct arena *arena = definer->arena;
+	int64_t extents[MAX_RANK], axis, length;
 	struct definition *x = definer_in(definer, 0);
 	(void)op;
-	dft_of(definer->node, &f);
-	definer_shape(definer, 0, extents, at);
-	for (int64_t d = 2; f.n > DIRECT_MOST && d * d <= f.n; d++)
-		a = f.n % d ? a : d;
-	bool empty = definition_elements(x) == 0;
-	for (int d = 0; d < f.rank; d++)
-		empty |= extents[d] == 0;
-	if (a == 1 || empty || (f.half && f.inverse) || f.rank + 1 > MAX_RANK) {
-		definer_out(definer, 0, direct(definer, &f, x, extents));
+	definer_shape(definer, 0, extents, NULL);
+	if (!told(definer->node, &axis, &length)) {
+		definer_out(definer, 0, dft_at_run_time(definer, x, extents));
 		return;
 	}
-	struct definition *all = in_two(definer, &f, x, a, f.n / a);
-	for (int d = 0, k = 0; d < f.rank - 1; d++)
-		if (d != f.axis)
-			own[k++] = at[d];
-	own[f.rank - 2] = index_mod(arena, at[f.axis], a);
-	own[f.rank - 1] = index_div(arena, at[f.axis], a);
-	own[f.rank] = at[f.rank - 1];
-	definer_out_map(definer, 0, expr_load(arena, all, own));
+	dft_of(definer->node, &f, axis, length);
+	definer_out(definer, 0, transformed(definer, &f, x, extents));
 }

@@ -148,6 +148,24 @@ void definer_require_inside(struct definer *, int i, int64_t column, int64_t ext
 void definer_require_within(struct definer *, enum exit_code, int rank, const int64_t *extents, const struct expr *value, int64_t low, int64_t high,
                             const char *format, ...) PRINTF(8, 9);
 
+/* ---- whole.c: integers of 64 bits that come at run time, yes being 1 and no 0; numbers where they are made of numbers ---- */
+const struct expr *integer(struct definer *, int64_t);
+const struct expr *whole_of(struct definer *, enum scalar, const struct expr *a, const struct expr *b);
+const struct expr *whole_where(struct definer *, const struct expr *which, const struct expr *yes, const struct expr *no);
+const struct expr *whole_is(struct definer *, const struct expr *, int64_t);
+const struct expr *whole_between(struct definer *, const struct expr *, int64_t low, int64_t high);      /* inclusive */
+const struct expr *whole_cut(struct definer *, const struct expr *, int64_t low, int64_t high);
+/* As a definition of rank 0, where it is more than a number or a load: computed once, whoever reads it. */
+const struct expr *whole_kept(struct definer *, const char *part, const struct expr *);
+/* An operand that has an element for each of some axes: those that input `input` names, in [-rank, rank), or, where it is -1, all in order. */
+struct axes { int input, rank; int64_t count; };
+/* What input `input` says of axis d in its elements from `first` on; `otherwise` where d is none of the axes. */
+const struct expr *axes_say(struct definer *, const struct axes *, int d, int input, int64_t first, int64_t otherwise);
+const struct expr *axes_right(struct definer *, const struct axes *);     /* each an axis, none twice */
+/* Of several definitions of one type and shape the one that `is` (0 or 1) says; a check asks that one is. */
+enum { CANDIDATES_MOST = 8 };
+struct definition *definer_choose(struct definer *, int count, const struct expr *const *is, struct definition *const *each, const char *format, ...) PRINTF(5, 6);
+
 /* ---- packed.c: elements below 8 bits, packed where they come in and go out ---- */
 enum dtype dtype_stored(enum dtype);                                     /* what definitions have in place of a tensor's type */
 /* A code in [0, 2^bits), an I32, as what is stored, and back (an integer that is stored wider gives its low bits). */

@@ -54,8 +54,13 @@ void infer_pad(struct node *node, const struct op *op)
 		infer_same_type(node, 2, type);
 		infer_scalar(node, 2);
 	}
+	for (int d = 0; d < x->rank; d++)
+		dims[d] = dim_unknown;
 	if (x->rank < 0 || !pads_of(node, x->rank, before, after)) {
-		infer_output_unknown(node, 0, type);
+		if (x->rank < 0)
+			infer_output_unknown(node, 0, type);
+		else
+			infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
 	for (int d = 0; d < x->rank; d++) {
@@ -103,30 +108,57 @@ static const struct expr *beside(struct definer *definer, struct definition *x, 
 	return expr_select(arena, &(struct range){ from, 0, n }, 1, inside, expr_select(arena, &(struct range){ from, INT64_MIN / 2, 0 }, 1, first, last));
 }
 
+enum { PAD_MOST = 1 << 30 };              /* at run time */
+
+/* Of pads that come at run time: how many come before each dimension, as an index. */
+static void pads_at_run_time(struct definer *definer, const struct definition *x, const int64_t *extents, const struct index **before)
+{
+	const struct node *node = definer->node;
+	struct axes axes = { node_in(node, 3) ? 3 : -1, x->rank, node_in(node, 3) ? definer_elements(definer, 3) : x->rank };
+	if (axes.count > x->rank || definer_elements(definer, 1) != 2 * axes.count)
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " pads for %" PRId64 " of %d dimensions", node->type, definer_elements(definer, 1), axes.count, x->rank);
+	const struct expr *right = axes_right(definer, &axes);
+	for (int d = 0; d < x->rank; d++) {
+		const struct expr *first = axes_say(definer, &axes, d, 1, 0, 0), *last = axes_say(definer, &axes, d, 1, axes.count, 0);
+		first = whole_kept(definer, arena_printf(definer->arena, "before_%d", d), first);
+		right = whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_and, whole_between(definer, first, -PAD_MOST, PAD_MOST),
+			whole_is(definer, whole_of(definer, SCALAR_add, first, last), extents[d] - x->extents[d])));
+		before[d] = definer_index(definer, first, -PAD_MOST, PAD_MOST);
+	}
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(definer->arena, DTYPE_BOOL, right), "pads that make the declared %s are right",
+		definer_shape_text(definer, x->rank, extents));
+}
+
 void define_pad(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	struct definition *x = definer_in(definer, 0), *fill = node->since < PADS_ARE_INPUT ? NULL : definer_in(definer, 2);
 	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], before[MAX_RANK], after[MAX_RANK];
+	int64_t extents[MAX_RANK], first[MAX_RANK], last[MAX_RANK];
+	const struct index *before[MAX_RANK];
 	struct range ranges[MAX_RANK];
 	enum mode mode = mode_of(node);
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at), count = 0;
-	if (!pads_of(node, rank, before, after))
-		node_fail(node, EXIT_UNSUPPORTED, "%s: pads that are not constant are not supported", node->type);
+	bool constant = pads_of(node, rank, first, last);
+	for (int d = 0; constant && d < rank; d++)
+		before[d] = index_constant(arena, first[d]);
+	if (!constant)
+		pads_at_run_time(definer, x, extents, before);
 	if (mode != PAD_CONSTANT) {                                       /* a dimension at a time: what they do does not depend on each other */
 		for (int d = 0; d < rank; d++)
-			if (before[d] || after[d]) {
+			if (constant ? first[d] || last[d] : extents[d] > 0) {
 				int64_t some[MAX_RANK];
 				const struct index *here[MAX_RANK];
 				for (int k = 0; k < rank; k++) {
 					some[k] = k <= d ? extents[k] : x->extents[k];
 					here[k] = index_var(arena, k, some[k]);
 				}
+				if (x->extents[d] == 0)
+					node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take for its pads", node->type, d);
 				x = definer_map(definer, definer_name(definer, "padded"), rank, some,
-					beside(definer, x, mode, here, d, index_plus(arena, here[d], -before[d])));
+					beside(definer, x, mode, here, d, index_add(arena, here[d], index_scale(arena, before[d], -1))));
 			}
 		definer_out_map(definer, 0, expr_load(arena, x, at));
 		return;
@@ -134,7 +166,7 @@ void define_pad(struct definer *definer, const struct op *op)
 	const struct expr *outside = fill ? definer_load(definer, fill, 0, NULL)
 		: expr_number(arena, x->type, node->since < PADS_ARE_INPUT ? (double)attribute_float(node, "value") : 0);
 	for (int d = 0; d < rank; d++) {
-		at[d] = index_plus(arena, at[d], -before[d]);
+		at[d] = index_add(arena, at[d], index_scale(arena, before[d], -1));
 		ranges[count++] = (struct range){ at[d], 0, x->extents[d] };
 	}
 	definer_out_map(definer, 0, definition_elements(x) ? expr_select(arena, ranges, count, expr_load(arena, x, at), outside) : outside);
@@ -153,8 +185,13 @@ void infer_tile(struct node *node, const struct op *op)
 	enum dtype type = infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	const int64_t *repeats = node_in_ints(node, 1, &count);
+	for (int d = 0; d < x->rank; d++)
+		dims[d] = dim_unknown;
 	if (x->rank < 0 || !repeats) {
-		infer_output_unknown(node, 0, type);
+		if (x->rank < 0)
+			infer_output_unknown(node, 0, type);
+		else
+			infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
 	if (count != x->rank)
@@ -172,6 +209,23 @@ void infer_tile(struct node *node, const struct op *op)
 	infer_output(node, 0, type, x->rank, dims);
 }
 
+/* Repeats that come at run time are those that make what is declared. */
+static void declared_repeats(struct definer *definer, const struct definition *x, const int64_t *extents)
+{
+	const struct expr *right = integer(definer, 1);
+	if (definer_elements(definer, 1) != x->rank)
+		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " repeats for %d dimensions", definer->node->type, definer_elements(definer, 1), x->rank);
+	for (int d = 0; d < x->rank; d++) {
+		int64_t n = x->extents[d];
+		if (n ? extents[d] % n != 0 : extents[d] != 0)
+			node_fail(definer->node, EXIT_INVALID, "%s: dimension %d is declared as %" PRId64 ", no multiple of %" PRId64, definer->node->type, d, extents[d], n);
+		const struct expr *times = definer_element(definer, 1, d);
+		right = whole_of(definer, SCALAR_and, right, n ? whole_is(definer, times, extents[d] / n) : whole_between(definer, times, 0, INT64_MAX));
+	}
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(definer->arena, DTYPE_BOOL, right), "repeats that make the declared %s are right",
+		definer_shape_text(definer, x->rank, extents));
+}
+
 void define_tile(struct definer *definer, const struct op *op)
 {
 	struct definition *x = definer_in(definer, 0);
@@ -180,7 +234,7 @@ void define_tile(struct definer *definer, const struct op *op)
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
 	if (!node_in_ints(definer->node, 1, &count))
-		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: repeats that are not constant are not supported", definer->node->type);
+		declared_repeats(definer, x, extents);
 	if (!definition_elements(x)) {
 		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
 		return;
@@ -206,15 +260,17 @@ void define_trilu(struct definer *definer, const struct op *op)
 	struct arena *arena = definer->arena;
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK];
-	int64_t extents[MAX_RANK], count = 0;
+	int64_t extents[MAX_RANK], k;
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
-	const int64_t *given = node_in_ints(definer->node, 1, &count);
-	if (node_in(definer->node, 1) && !given)
-		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: a diagonal that is not constant is not supported", definer->node->type);
-	int64_t far = extents[rank - 1] + extents[rank - 2], k = count ? given[0] : 0;
-	k = k < -far ? -far : k > far ? far : k;
+	int64_t far = extents[rank - 1] + extents[rank - 2];
+	const struct index *diagonal = definer_elements(definer, 1) ? definer_index(definer, definer_element(definer, 1, 0), -far, far) : index_constant(arena, 0);
 	const struct index *beyond = index_add(arena, at[rank - 1], index_scale(arena, at[rank - 2], -1));
+	if (!index_is_constant(diagonal, &k)) {
+		beyond = index_add(arena, beyond, index_scale(arena, diagonal, -1));
+		far *= 2;
+		k = 0;
+	}
 	struct range range = { beyond, -far, k + 1 };
 	if (attribute_int(definer->node, "upper"))
 		range = (struct range){ beyond, k, far + 1 };

@@ -83,6 +83,67 @@ void infer_slice(struct node *node, const struct op *op)
 	infer_output(node, 0, x->type, x->rank, dims);
 }
 
+/* ---- positions at run time: their values are in the indices, and take what is declared ---- */
+static const struct expr *from_end(struct definer *definer, const struct expr *position, int64_t extent, const struct expr *low, const struct expr *high)
+{
+	position = whole_of(definer, SCALAR_add, position, whole_where(definer, whole_of(definer, SCALAR_less, position, integer(definer, 0)),
+		integer(definer, extent), integer(definer, 0)));
+	return whole_of(definer, SCALAR_min, whole_of(definer, SCALAR_max, position, low), high);
+}
+
+/* The place of element `at` of an axis that takes `count` of n elements; *right: whether starts, ends and steps take as many. */
+static const struct index *cut_at(struct definer *definer, const struct axes *axes, int d, int64_t n, int64_t count, const struct index *at,
+                                  const struct expr **right)
+{
+	struct arena *arena = definer->arena;
+	const struct expr *step = node_in(definer->node, 4) ? axes_say(definer, axes, d, 4, 0, 1) : integer(definer, 1);
+	const struct expr *forward = whole_of(definer, SCALAR_less, integer(definer, 0), step);
+	const struct expr *least = whole_of(definer, SCALAR_sub, forward, integer(definer, 1)), *most = whole_of(definer, SCALAR_add, least, integer(definer, n));
+	const struct expr *start = whole_kept(definer, arena_printf(arena, "start_%d", d),
+		from_end(definer, axes_say(definer, axes, d, 1, 0, 0), n, integer(definer, 0), most));
+	const struct expr *end = from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), n, least, most);
+	const struct expr *size = whole_of(definer, SCALAR_max, whole_cut(definer, step, -n, n), whole_of(definer, SCALAR_sub, integer(definer, 0),
+		whole_cut(definer, step, -n, n)));
+	const struct expr *span = whole_where(definer, forward, whole_of(definer, SCALAR_sub, end, start), whole_of(definer, SCALAR_sub, start, end));
+	const struct expr *taken = whole_of(definer, SCALAR_sub, whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_max, span, integer(definer, 0)), size), integer(definer, 1));
+	taken = n ? whole_of(definer, SCALAR_div, taken, size) : integer(definer, 0);
+	*right = whole_of(definer, SCALAR_and, *right, whole_of(definer, SCALAR_and, whole_is(definer, whole_is(definer, step, 0), 0), whole_is(definer, taken, count)));
+	int64_t by;
+	if (count == 0 || n == 0)
+		return at;
+	if (!definer_number(definer, step, &by))
+		return definer_index(definer, whole_of(definer, SCALAR_add, start, whole_of(definer, SCALAR_mul, expr_index(arena, at), step)), 0, n - 1);
+	by = count > 1 ? by : 1;
+	if (by == 0 || by > n || by < -n || (count - 1) * (by < 0 ? -by : by) > n - 1)
+		node_fail(definer->node, EXIT_INVALID, "Slice: %" PRId64 " elements of dimension %d are declared, by %" PRId64 " of %" PRId64, count, d, by, n);
+	int64_t reach = (count - 1) * by;
+	return index_add(arena, definer_index(definer, start, reach < 0 ? -reach : 0, n - 1 - (reach > 0 ? reach : 0)), index_scale(arena, at, by));
+}
+
+static void slice_at_run_time(struct definer *definer)
+{
+	const struct node *node = definer->node;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	struct axes axes = { node_in(node, 3) ? 3 : -1, rank, definer_elements(definer, 1) };
+	for (int i = 2; i < 5; i++)
+		if (node_in(node, i) && definer_elements(definer, i) != axes.count)
+			node_fail(node, EXIT_INVALID, "Slice: %" PRId64 " starts, but %" PRId64 " numbers in input %d", axes.count, definer_elements(definer, i), i);
+	if (axes.count > rank)
+		node_fail(node, EXIT_INVALID, "Slice: %" PRId64 " starts of %d dimensions", axes.count, rank);
+	const struct expr *right = axes_right(definer, &axes);
+	for (int d = 0; d < rank; d++) {
+		if (extents[d] > x->extents[d])
+			node_fail(node, EXIT_INVALID, "Slice: dimension %d is declared as %" PRId64 ", data has %" PRId64, d, extents[d], x->extents[d]);
+		at[d] = cut_at(definer, &axes, d, x->extents[d], extents[d], at[d], &right);
+	}
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(definer->arena, DTYPE_BOOL, right), "positions that take the declared %s are right",
+		definer_shape_text(definer, rank, extents));
+	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
+}
+
 void define_slice(struct definer *definer, const struct op *op)
 {
 	struct cut cuts[MAX_RANK];
@@ -91,8 +152,10 @@ void define_slice(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	(void)op;
-	if (!cuts_of(definer->node, cuts, touched))
-		node_fail(definer->node, EXIT_UNSUPPORTED, "Slice: positions that are not constant are not supported");
+	if (!cuts_of(definer->node, cuts, touched)) {
+		slice_at_run_time(definer);
+		return;
+	}
 	for (int d = 0; d < rank; d++)
 		if (touched[d])
 			at[d] = index_plus(definer->arena, index_scale(definer->arena, at[d], cuts[d].step),
@@ -170,6 +233,26 @@ void infer_split(struct node *node, const struct op *op)
 	}
 }
 
+/* Parts that come at run time are those that the outputs are declared with. */
+static void declared_parts(struct definer *definer, int axis, int64_t extent, int64_t *parts)
+{
+	const struct node *node = definer->node;
+	const struct expr *right = integer(definer, 1);
+	int64_t extents[MAX_RANK], sum = 0;
+	if (definer_elements(definer, 1) != node->outs)
+		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", definer_elements(definer, 1), node->outs);
+	for (int i = 0; i < node->outs; i++) {
+		if (!node_has_out(node, i))
+			node_fail(node, EXIT_UNSUPPORTED, "Split: parts that are not constant, with an output that is absent, are not supported");
+		definer_shape(definer, i, extents, NULL);
+		sum += parts[i] = extents[axis];
+		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, i), parts[i]));
+	}
+	if (sum != extent)
+		node_fail(node, EXIT_INVALID, "Split: the declared parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(definer->arena, DTYPE_BOOL, right), "the declared parts of dimension %d are right", axis);
+}
+
 void define_split(struct definer *definer, const struct op *op)
 {
 	struct definition *x = definer_in(definer, 0);
@@ -179,7 +262,7 @@ void define_split(struct definer *definer, const struct op *op)
 	int axis = split_axis(node);
 	(void)op;
 	if (!parts_of(node, x->extents[axis], parts))
-		node_fail(node, EXIT_UNSUPPORTED, "Split: parts that are not constant are not supported");
+		declared_parts(definer, axis, x->extents[axis], parts);
 	for (int i = 0; i < node->outs; i++) {
 		if (node_has_out(node, i)) {
 			definer_shape(definer, i, extents, at);

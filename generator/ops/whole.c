@@ -1,0 +1,93 @@
+/* whole.c: words for what operands at run time say: integers of 64 bits, yes being 1 and no 0.  Each is a number where what it is made of is, so that constant
+ * operands fold on the way. */
+#include "ops/ops.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+const struct expr *integer(struct definer *definer, int64_t number) { return expr_integer(definer->arena, DTYPE_I64, number); }
+
+const struct expr *whole_of(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b)
+{
+	const struct expr *expr = expr2(definer, row, a, b);
+	return a->kind == EXPR_NUMBER && b->kind == EXPR_NUMBER ? expr_fold(definer->program, expr) : expr;
+}
+
+const struct expr *whole_where(struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
+{
+	return which->kind != EXPR_NUMBER ? expr3(definer, SCALAR_where, which, yes, no) : which->integer ? yes : no;
+}
+
+const struct expr *whole_is(struct definer *definer, const struct expr *a, int64_t number)
+{
+	return whole_of(definer, SCALAR_equal, a, integer(definer, number));
+}
+
+const struct expr *whole_between(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
+{
+	return whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_greater_equal, a, integer(definer, low)), whole_of(definer, SCALAR_less_equal, a, integer(definer, high)));
+}
+
+const struct expr *whole_cut(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
+{
+	return whole_of(definer, SCALAR_min, whole_of(definer, SCALAR_max, a, integer(definer, low)), integer(definer, high));
+}
+
+const struct expr *whole_kept(struct definer *definer, const char *part, const struct expr *a)
+{
+	return a->kind == EXPR_NUMBER || a->kind == EXPR_LOAD ? a : expr_load(definer->arena, definer_map(definer, definer_name(definer, part), 0, NULL, a), NULL);
+}
+
+/* ---- operands of an element for each of some axes ---- */
+static const struct expr *is_axis(struct definer *definer, const struct axes *axes, int64_t i, int d)
+{
+	if (axes->input < 0)
+		return integer(definer, i == d);
+	const struct expr *axis = definer_element(definer, axes->input, i);
+	return whole_of(definer, SCALAR_or, whole_is(definer, axis, d), whole_is(definer, axis, d - axes->rank));
+}
+
+const struct expr *axes_say(struct definer *definer, const struct axes *axes, int d, int input, int64_t first, int64_t otherwise)
+{
+	const struct expr *value = integer(definer, otherwise);
+	for (int64_t i = 0; i < axes->count; i++)
+		value = whole_where(definer, is_axis(definer, axes, i, d), definer_element(definer, input, first + i), value);
+	return value;
+}
+
+const struct expr *axes_right(struct definer *definer, const struct axes *axes)
+{
+	const struct expr *right = integer(definer, 1), *all = integer(definer, 0);
+	for (int d = 0; d < axes->rank && axes->input >= 0; d++) {
+		const struct expr *count = integer(definer, 0);
+		for (int64_t i = 0; i < axes->count; i++)
+			count = whole_of(definer, SCALAR_add, count, is_axis(definer, axes, i, d));
+		right = whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_less, count, integer(definer, 2)));
+		all = whole_of(definer, SCALAR_add, all, count);
+	}
+	return axes->input < 0 ? right : whole_of(definer, SCALAR_and, right, whole_is(definer, all, axes->count));
+}
+
+struct definition *definer_choose(struct definer *definer, int count, const struct expr *const *is, struct definition *const *each, const char *format, ...)
+{
+	struct arena *arena = definer->arena;
+	const struct definition *first = each[0];
+	const struct expr *which = integer(definer, count), *body = NULL;
+	const struct index *at[MAX_RANK];
+	char text[400];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	for (int i = count - 1; i >= 0; i--)
+		which = whole_where(definer, is[i], integer(definer, i), which);
+	which = whole_kept(definer, "which", which);
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, whole_between(definer, which, 0, count - 1)), "%s", text);
+	for (int d = 0; d < first->rank; d++)
+		at[d] = index_var(arena, d, first->extents[d]);
+	const struct index *chosen = definer_index(definer, which, 0, count - 1);
+	for (int i = count - 1; i >= 0; i--) {
+		const struct expr *one = expr_load(arena, each[i], at);
+		body = body ? expr_select(arena, &(struct range){ chosen, i, i + 1 }, 1, one, body) : one;
+	}
+	return count == 1 ? each[0] : definer_map(definer, definer_name(definer, "chosen"), first->rank, first->extents, body);
+}
