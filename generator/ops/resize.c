@@ -1,5 +1,6 @@
-/* resize.c: Resize, axis by axis: a table of places and weights, made here, and a sum of taps over it.  Formulae as ONNX has them, in double; what lies
- * outside the data is its edge. */
+/* resize.c: Resize, axis by axis: a table of places and weights, and a sum of taps over it.  The table is made here where scales, sizes and the region are constant;
+ * else it is a definition of their values, by the same operations on doubles, so that its bits are the same.  Formulae as ONNX has them, in double; what lies outside
+ * the data is its edge. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <math.h>
@@ -20,6 +21,7 @@ struct resize {
 	double a;                                 /* of cubic weights */
 	double scale[MAX_RANK], begin[MAX_RANK], end[MAX_RANK];      /* begin, end: the region, 0 to 1 is all */
 	int64_t out[MAX_RANK];                    /* -1: not known */
+	const struct expr *scale_told[MAX_RANK], *begin_told[MAX_RANK], *end_told[MAX_RANK];      /* of an axis where one comes at run time, doubles; else NULL */
 };
 
 static int choice(const struct node *node, const char *name, const char *given, const char *const *names, int count)
@@ -71,16 +73,39 @@ static bool is_there(const struct node *node, int i)                  /* and not
 	return tensor && !(tensor->rank == 1 && tensor->dims[0].extent == 0);
 }
 
+static enum policy policy_of(const struct node *node)
+{
+	static const char *const policies[] = { "stretch", "not_larger", "not_smaller" };
+	return node->since < AXES ? STRETCH : (enum policy)choice(node, "keep_aspect_ratio_policy", attribute_string(node, "keep_aspect_ratio_policy"), policies, 3);
+}
+
+/* Which axes scales, sizes and the region are of. */
+static int64_t axes_of(const struct node *node, int64_t *axes)
+{
+	size_t given = 0;
+	bool touched[MAX_RANK] = { false };
+	const struct tensor *x = node->in[0];
+	const int64_t *chosen = node->since < AXES ? NULL : node_ints(node, "axes", &given);
+	if (given > (size_t)x->rank)
+		node_fail(node, EXIT_INVALID, "%s: %zu axes of %d dimensions", node->type, given, x->rank);
+	int64_t count = given ? (int64_t)given : x->rank;
+	for (int64_t i = 0; i < count; i++) {
+		axes[i] = given ? node_axis(node, chosen[i], x->rank) : i;
+		if (touched[axes[i]])
+			node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " twice", node->type, axes[i]);
+		touched[axes[i]] = true;
+	}
+	return count;
+}
+
 /* False where scales, sizes or the region are not constant. */
 static bool resize_of(const struct node *node, struct resize *r)
 {
-	static const char *const policies[] = { "stretch", "not_larger", "not_smaller" };
 	const struct tensor *x = node->in[0];
-	int64_t scale_count, size_count = 0, region_count, axes[MAX_RANK], count = x->rank;
-	size_t given = 0;
-	bool first = node->since < INPUTS_OF_11, touched[MAX_RANK] = { false };
+	int64_t scale_count, size_count = 0, region_count, axes[MAX_RANK];
+	bool first = node->since < INPUTS_OF_11;
 	const float *scales = floats_of(node, first ? 1 : 2, &scale_count);
-	const int64_t *sizes = is_there(node, 3) ? node_in_ints(node, 3, &size_count) : NULL, *chosen = node->since < AXES ? NULL : node_ints(node, "axes", &given);
+	const int64_t *sizes = is_there(node, 3) ? node_in_ints(node, 3, &size_count) : NULL;
 	const float *region = r->coordinates == TF_CROP ? floats_of(node, 1, &region_count) : NULL;
 	if (is_there(node, first ? 1 : 2) == is_there(node, 3))
 		node_fail(node, EXIT_INVALID, "%s takes scales or sizes, one of both is right", node->type);
@@ -88,15 +113,7 @@ static bool resize_of(const struct node *node, struct resize *r)
 		node_fail(node, EXIT_INVALID, "%s: tf_crop_and_resize needs a region (input 1)", node->type);
 	if ((!scales && !sizes) || (r->coordinates == TF_CROP && !region))
 		return false;
-	if (given > (size_t)x->rank)
-		node_fail(node, EXIT_INVALID, "%s: %zu axes of %d dimensions", node->type, given, x->rank);
-	count = given ? (int64_t)given : count;
-	for (int64_t i = 0; i < count; i++) {
-		axes[i] = given ? node_axis(node, chosen[i], x->rank) : i;
-		if (touched[axes[i]])
-			node_fail(node, EXIT_INVALID, "%s: axis %" PRId64 " twice", node->type, axes[i]);
-		touched[axes[i]] = true;
-	}
+	int64_t count = axes_of(node, axes);
 	if ((scales ? scale_count : size_count) != count)
 		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " %s for %" PRId64 " dimensions", node->type, scales ? scale_count : size_count,
 			scales ? "scales" : "sizes", count);
@@ -107,8 +124,7 @@ static bool resize_of(const struct node *node, struct resize *r)
 		r->begin[d] = 0;
 		r->out[d] = x->dims[d].extent;
 	}
-	enum policy policy = node->since < AXES ? STRETCH
-		: (enum policy)choice(node, "keep_aspect_ratio_policy", attribute_string(node, "keep_aspect_ratio_policy"), policies, 3);
+	enum policy policy = policy_of(node);
 	double common = -1;
 	for (int64_t i = 0; i < count; i++) {
 		int64_t d = axes[i], extent = x->dims[d].extent;
@@ -144,8 +160,16 @@ void infer_resize(struct node *node, const struct op *op)
 	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST)
 		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
 	const struct tensor *x = node->in[0];
-	if (x->rank < 0 || !resize_of(node, &r)) {
+	if (x->rank < 0) {
 		infer_output_unknown(node, 0, type);
+		return;
+	}
+	if (!resize_of(node, &r)) {
+		int64_t axes[MAX_RANK], count = axes_of(node, axes);
+		memcpy(dims, x->dims, sizeof dims);
+		for (int64_t i = 0; i < count; i++)
+			dims[axes[i]] = dim_unknown;
+		infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
 	for (int d = 0; d < x->rank; d++)
@@ -311,6 +335,252 @@ static struct definition *along(struct definer *definer, const struct resize *r,
 	return definer_map(definer, name, x->rank, extents, y);
 }
 
+/* ---- scales, sizes or a region at run time ---- */
+enum { TAPS_MOST = 63 };                  /* of a scale that is not constant: more would add in lanes, or not, as the scale has it */
+
+static const struct expr *real(struct definer *definer, double number) { return expr_number(definer->arena, DTYPE_F64, number); }
+static const struct expr *plus(struct definer *definer, const struct expr *a, const struct expr *b) { return expr2(definer, SCALAR_add, a, b); }
+static const struct expr *minus(struct definer *definer, const struct expr *a, const struct expr *b) { return expr2(definer, SCALAR_sub, a, b); }
+static const struct expr *times(struct definer *definer, const struct expr *a, const struct expr *b) { return expr2(definer, SCALAR_mul, a, b); }
+static const struct expr *over(struct definer *definer, const struct expr *a, const struct expr *b) { return expr2(definer, SCALAR_div, a, b); }
+static const struct expr *below(struct definer *definer, const struct expr *a, const struct expr *b) { return expr2(definer, SCALAR_less, a, b); }
+static const struct expr *pick(struct definer *definer, const struct expr *which, const struct expr *yes, const struct expr *no)
+{
+	return expr3(definer, SCALAR_where, which, yes, no);
+}
+
+/* `coordinate` above, by value. */
+static const struct expr *coordinate_told(struct definer *definer, const struct resize *r, int d, int64_t n, const struct expr *at)
+{
+	const struct expr *scale = r->scale_told[d], *begin = r->begin_told[d], *span = minus(definer, r->end_told[d], begin);
+	const struct expr *length = times(definer, scale, real(definer, (double)n)), *last = real(definer, (double)(n - 1)), *half = real(definer, 0.5);
+	const struct expr *before = minus(definer, length, real(definer, 1)), *is_one = expr2(definer, SCALAR_equal, length, real(definer, 1));
+	const struct expr *middle = over(definer, plus(definer, at, half), scale);
+	switch (r->coordinates) {
+	case ALIGN_CORNERS:      return pick(definer, is_one, real(definer, 0), over(definer, times(definer, at, last), before));
+	case ASYMMETRIC:         return over(definer, at, scale);
+	case TF_HALF_PIXEL:      return middle;
+	case TF_CROP:            return plus(definer, times(definer, begin, last), pick(definer, is_one, over(definer, times(definer, span, last), real(definer, 2)),
+		over(definer, times(definer, times(definer, at, span), last), before)));
+	case PYTORCH_HALF_PIXEL: return r->out[d] > 1 ? minus(definer, middle, half) : real(definer, 0);
+	case HALF_PIXEL_SYMMETRIC:
+		return minus(definer, plus(definer, times(definer, real(definer, (double)n / 2), minus(definer, real(definer, 1),
+			over(definer, real(definer, (double)r->out[d]), length))), middle), half);
+	default:                 return minus(definer, middle, half);
+	}
+}
+
+static const struct expr *nearest_told(struct definer *definer, enum nearest_mode how, const struct expr *at)
+{
+	const struct expr *floor_of = expr1(definer, SCALAR_floor, at), *part = minus(definer, at, floor_of), *half = real(definer, 0.5);
+	switch (how) {
+	case PREFER_FLOOR: return plus(definer, floor_of, below(definer, half, part));
+	case PREFER_CEIL:  return plus(definer, floor_of, expr2(definer, SCALAR_less_equal, half, part));
+	case CEIL:         return plus(definer, floor_of, below(definer, real(definer, 0), part));
+	default:           return floor_of;
+	}
+}
+
+static const struct expr *weight_told(struct definer *definer, const struct resize *r, const struct expr *far)
+{
+	const struct expr *x = expr1(definer, SCALAR_abs, far), *one = real(definer, 1), *none = real(definer, 0);
+	if (r->mode == LINEAR)
+		return pick(definer, below(definer, x, one), minus(definer, one, x), none);
+	const struct expr *near = minus(definer, times(definer, real(definer, r->a + 2), x), real(definer, r->a + 3));
+	near = plus(definer, times(definer, times(definer, near, x), x), one);
+	const struct expr *next = plus(definer, times(definer, minus(definer, x, real(definer, 5)), x), real(definer, 8));
+	next = minus(definer, times(definer, times(definer, next, x), real(definer, r->a)), real(definer, 4 * r->a));
+	return pick(definer, expr2(definer, SCALAR_less_equal, x, one), near, pick(definer, below(definer, x, real(definer, 2)), next, none));
+}
+
+static double taps_of(const struct resize *r, double scale)
+{
+	double shrunk = r->antialias && scale < 1 ? scale : 1, reach = r->mode == LINEAR ? 1 : 2;
+	return r->mode == NEAREST ? 1 : 2 - 2 * (floor(-reach / shrunk) + 1);
+}
+
+struct told_table {
+	int64_t least, most;                      /* taps */
+	const struct index *taps;                 /* how many there are */
+	struct definition *places, *weights;      /* [out, most] */
+	struct definition *inside;                /* [out]: 1 where it lies in the data */
+};
+
+static const struct expr *scalar_of(struct definer *definer, const char *part, const struct expr *value)
+{
+	return expr_load(definer->arena, definer_map(definer, definer_name(definer, part), 0, NULL, value), NULL);
+}
+
+static struct told_table table_told(struct definer *definer, const struct resize *r, int d, int64_t n, enum dtype type)
+{
+	struct arena *arena = definer->arena;
+	int64_t out = r->out[d];
+	const double slack = 0x1p-20;
+	struct told_table table = { .least = (int64_t)taps_of(r, (double)(out + 1) / (double)n * (1 + slack)) };
+	double most = taps_of(r, ((double)out - 0.5) / (double)n * (1 - slack));
+	if (most > TAPS_MOST || most * (double)out > entries_most)
+		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: a scale that is not constant is not supported where it takes more than %d taps (dimension %d from %" PRId64
+			" to %" PRId64 ")", definer->node->type, TAPS_MOST, d, n, out);
+	table.most = (int64_t)most;
+	int64_t extents[2] = { out, table.most };
+	const struct index *i = index_var(arena, 0, out), *t = index_var(arena, 1, table.most), *entry[2] = { i, t };
+	const struct expr *last = real(definer, (double)(n - 1)), *none = real(definer, 0);
+	const struct expr *at = coordinate_told(definer, r, d, n, expr_cast(arena, DTYPE_F64, expr_index(arena, i)));
+	struct definition *plain = definer_map(definer, definer_name(definer, "coordinates"), 1, extents, at);
+	at = expr_load(arena, plain, &i);
+	const struct expr *in = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, at), expr2(definer, SCALAR_less_equal, at, last));
+	table.inside = definer_map(definer, definer_name(definer, "inside"), 1, extents, expr_cast(arena, DTYPE_I64, in));
+	at = pick(definer, below(definer, at, real(definer, -4)), real(definer, -4), pick(definer, below(definer, real(definer, (double)n + 4), at), real(definer, (double)n + 4), at));
+
+	const struct expr *scale = r->scale_told[d], *one = real(definer, 1), *shrunk = one, *taps = real(definer, (double)table.most);
+	if (r->antialias) {
+		shrunk = scalar_of(definer, "shrunk", pick(definer, below(definer, scale, one), scale, one));
+		taps = expr1(definer, SCALAR_floor, over(definer, real(definer, r->mode == LINEAR ? -1 : -2), shrunk));
+		taps = scalar_of(definer, "taps", minus(definer, real(definer, 2), times(definer, real(definer, 2), plus(definer, taps, one))));
+	}
+	table.taps = definer_index(definer, expr_cast(arena, DTYPE_I64, taps), table.least, table.most);
+	const struct expr *first = r->mode == NEAREST ? nearest_told(definer, r->nearest, at)
+		: minus(definer, plus(definer, expr1(definer, SCALAR_floor, at), one), over(definer, taps, real(definer, 2)));
+	const struct expr *tap = expr_cast(arena, DTYPE_F64, expr_index(arena, t)), *place = plus(definer, first, tap);
+	const struct expr *before = below(definer, place, none), *behind = below(definer, last, place);
+	table.places = definer_map(definer, definer_name(definer, "places"), 2, extents, expr_cast(arena, DTYPE_I32, pick(definer, before, none, pick(definer, behind, last, place))));
+	if (r->mode == NEAREST)
+		return table;
+	const struct expr *weight = weight_told(definer, r, times(definer, minus(definer, place, at), shrunk));
+	if (r->exclude_outside)
+		weight = pick(definer, plus(definer, before, behind), none, weight);
+	if (table.least < table.most)
+		weight = pick(definer, below(definer, tap, taps), weight, none);
+	if (r->antialias || r->exclude_outside) {
+		struct definition *raw = definer_map(definer, definer_name(definer, "raw"), 2, extents, weight);
+		const struct index *of[2] = { i, index_var(arena, 1, table.most) };
+		struct definition *sums = definer_reduction(definer, definer_name(definer, "sums"), 1, extents, REDUCE_SUM, 1, &table.most, NULL, expr_load(arena, raw, of));
+		const struct expr *sum = expr_load(arena, sums, &i);
+		weight = expr_load(arena, raw, entry);
+		weight = pick(definer, expr2(definer, SCALAR_equal, sum, none), weight, over(definer, weight, sum));
+	}
+	table.weights = definer_map(definer, definer_name(definer, "weights"), 2, extents, expr_cast(arena, type, weight));
+	return table;
+}
+
+/* As many taps as the table has, or as a chain of so many: those that the scale has not do not count. */
+static const struct expr *taps_told(struct definer *definer, struct definition *x, const struct told_table *table, const struct index *const *at, int d,
+                                    const int64_t *extents, int64_t most)
+{
+	struct arena *arena = definer->arena;
+	const struct expr *y = NULL;
+	if (most > TAPS_UNROLLED) {
+		const struct index *t = index_var(arena, x->rank, most), *entry[2] = { at[d], t };
+		const struct range there = { index_add(arena, table->taps, index_scale(arena, t, -1)), 1, most + 1 };
+		const struct expr *value = expr_select(arena, &there, 1, tap(definer, x, table->places, at, d, t), expr_number(arena, x->type, 0));
+		return expr_load(arena, definer_reduction(definer, definer_name(definer, "taps"), x->rank, extents, REDUCE_SUM, 1, &most, NULL,
+			expr2(definer, SCALAR_mul, value, expr_load(arena, table->weights, entry))), at);
+	}
+	for (int64_t t = 0; t < most; t++) {
+		const struct index *entry[2] = { at[d], index_constant(arena, t) };
+		const struct expr *weight = expr_load(arena, table->weights, entry), *value = tap(definer, x, table->places, at, d, entry[1]);
+		const struct range there = { table->taps, t + 1, table->most + 1 };
+		y = y ? expr_select(arena, &there, 1, expr3(definer, SCALAR_fma, value, weight, y), y) : expr2(definer, SCALAR_mul, value, weight);
+	}
+	return y;
+}
+
+static struct definition *along_told(struct definer *definer, const struct resize *r, struct definition *x, int d, struct range *inside)
+{
+	struct arena *arena = definer->arena;
+	struct told_table table = table_told(definer, r, d, x->extents[d], x->type);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	const struct expr *y;
+	for (int k = 0; k < x->rank; k++) {
+		extents[k] = k == d ? r->out[d] : x->extents[k];
+		at[k] = index_var(arena, k, extents[k]);
+	}
+	if (r->mode == NEAREST)
+		y = tap(definer, x, table.places, at, d, index_constant(arena, 0));
+	else if (table.most <= TAPS_UNROLLED || table.least > TAPS_UNROLLED)
+		y = taps_told(definer, x, &table, at, d, extents, table.most);
+	else {
+		const struct range few = { table.taps, table.least, TAPS_UNROLLED + 1 };
+		y = expr_select(arena, &few, 1, taps_told(definer, x, &table, at, d, extents, TAPS_UNROLLED), taps_told(definer, x, &table, at, d, extents, table.most));
+	}
+	if (r->out[d] == x->extents[d]) {                                 /* an axis that stays as it is takes no taps */
+		const struct expr *same = expr2(definer, SCALAR_equal, r->scale_told[d], real(definer, 1));
+		same = times(definer, same, expr2(definer, SCALAR_equal, r->begin_told[d], real(definer, 0)));
+		same = times(definer, same, expr2(definer, SCALAR_equal, r->end_told[d], real(definer, 1)));
+		const struct range stays = { definer_index(definer, scalar_of(definer, "same", expr_cast(arena, DTYPE_I64, same)), 0, 1), 1, 2 };
+		y = expr_select(arena, &stays, 1, expr_load(arena, x, at), y);
+	}
+	*inside = (struct range){ index_value(arena, expr_load(arena, table.inside, &at[d]), 0, 1), 1, 2 };
+	return definer_map(definer, definer_name(definer, arena_printf(arena, "resized_%d", d)), x->rank, extents, y);
+}
+
+/* What a float operand says, as a double; `right` takes in that it lies in (least, 2^32). */
+static const struct expr *float_told(struct definer *definer, int input, int64_t i, double least, const struct expr **right)
+{
+	const struct expr *value = expr_cast(definer->arena, DTYPE_F64, definer_element(definer, input, i));
+	const struct expr *is = times(definer, below(definer, real(definer, least), value), below(definer, value, real(definer, 0x1p32)));
+	*right = times(definer, *right, is);
+	return value;
+}
+
+/* Scales, sizes and region as values, such that they make what is declared.  Sizes alone are what is declared. */
+static void resize_told(struct definer *definer, struct resize *r, const struct definition *x, const int64_t *extents)
+{
+	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
+	int64_t axes[MAX_RANK], count = axes_of(node, axes);
+	bool first = node->since < INPUTS_OF_11, by_size = is_there(node, 3), region = r->coordinates == TF_CROP;
+	int scales = first ? 1 : 2;
+	enum policy policy = policy_of(node);
+	const struct expr *right = real(definer, 1), *common = NULL, *told[MAX_RANK];
+	if (definer_elements(definer, by_size ? 3 : scales) != count)
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " %s for %" PRId64 " dimensions", node->type, definer_elements(definer, by_size ? 3 : scales),
+			by_size ? "sizes" : "scales", count);
+	if (region && definer_elements(definer, 1) != 2 * count)
+		node_fail(node, EXIT_INVALID, "%s: a region of %" PRId64 " numbers, %" PRId64 " are right", node->type, definer_elements(definer, 1), 2 * count);
+	for (int d = 0; d < x->rank; d++) {
+		r->out[d] = extents[d];
+		r->scale[d] = r->end[d] = 1;
+		r->begin[d] = 0;
+		r->scale_told[d] = r->begin_told[d] = r->end_told[d] = NULL;
+		if (x->extents[d] == 0 && extents[d] > 0)
+			node_fail(node, EXIT_INVALID, "%s: dimension %d has no element to take", node->type, d);
+	}
+	for (int64_t i = 0; i < count; i++) {
+		int64_t d = axes[i], n = x->extents[d];
+		const struct expr *made;
+		if (by_size) {
+			const struct expr *size = definer_element(definer, 3, i);
+			told[i] = n ? over(definer, expr_cast(arena, DTYPE_F64, size), real(definer, (double)n)) : real(definer, 1);
+			common = !common ? told[i] : expr2(definer, policy == NOT_LARGER ? SCALAR_min : SCALAR_max, told[i], common);
+			made = size;
+			right = times(definer, right, expr_cast(arena, DTYPE_F64, whole_between(definer, size, 0, (int64_t)1 << 40)));
+		} else {
+			told[i] = float_told(definer, scales, i, 0, &right);
+			made = expr_cast(arena, DTYPE_I64, expr1(definer, SCALAR_floor, expr2(definer, SCALAR_mul, expr_number(arena, DTYPE_F32, (double)n),
+				definer_element(definer, scales, i))));
+		}
+		if (!by_size || policy == STRETCH)
+			right = times(definer, right, expr_cast(arena, DTYPE_F64, whole_is(definer, made, extents[d])));
+		if (by_size && policy == STRETCH && n)
+			r->scale[d] = (double)extents[d] / (double)n;
+		r->begin_told[d] = region ? float_told(definer, 1, i, -0x1p32, &right) : real(definer, 0);
+		r->end_told[d] = region ? float_told(definer, 1, count + i, -0x1p32, &right) : real(definer, 1);
+		r->scale_told[d] = by_size && policy == STRETCH ? region ? real(definer, r->scale[d]) : NULL : told[i];
+	}
+	if (by_size && policy != STRETCH && common)
+		common = scalar_of(definer, "scale", common);
+	for (int64_t i = 0; by_size && policy != STRETCH && i < count; i++) {
+		int64_t d = axes[i];
+		r->scale_told[d] = common;
+		const struct expr *made = plus(definer, times(definer, common, real(definer, (double)x->extents[d])), real(definer, 0.5));
+		right = times(definer, right, expr_cast(arena, DTYPE_F64, whole_is(definer, expr_cast(arena, DTYPE_I64, made), extents[d])));
+	}
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, right), "%s%s that make the declared %s are right", by_size ? "sizes" : "scales",
+		region ? " and a region" : "", definer_shape_text(definer, x->rank, extents));
+}
+
 void define_resize(struct definer *definer, const struct op *op)
 {
 	const struct node *node = definer->node;
@@ -318,14 +588,16 @@ void define_resize(struct definer *definer, const struct op *op)
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	struct range inside[MAX_RANK];
-	struct resize r;
+	struct resize r = { .a = 0 };
 	(void)op;
 	int count = 0, rank = definer_shape(definer, 0, extents, at);
 	modes_of(node, &r);
 	if (!resize_of(node, &r))
-		node_fail(node, EXIT_UNSUPPORTED, "%s: scales, sizes or a region that are not constant are not supported", node->type);
+		resize_told(definer, &r, x, extents);
 	for (int d = 0; d < rank; d++)
-		if (definition_elements(x) && extents[d] && !(extents[d] == x->extents[d] && r.scale[d] == 1 && r.begin[d] == 0 && r.end[d] == 1))
+		if (definition_elements(x) && extents[d] && r.scale_told[d])
+			x = along_told(definer, &r, x, d, &inside[count++]);
+		else if (definition_elements(x) && extents[d] && !(extents[d] == x->extents[d] && r.scale[d] == 1 && r.begin[d] == 0 && r.end[d] == 1))
 			x = along(definer, &r, x, d, &inside[count++]);
 	const struct expr *y = expr_load(definer->arena, x, at);
 	if (r.coordinates == TF_CROP)

@@ -101,9 +101,10 @@ static const struct index *cut_at(struct definer *definer, const struct axes *ax
 	const struct expr *least = whole_of(definer, SCALAR_sub, forward, integer(definer, 1)), *most = whole_of(definer, SCALAR_add, least, integer(definer, n));
 	const struct expr *start = whole_kept(definer, arena_printf(arena, "start_%d", d),
 		from_end(definer, axes_say(definer, axes, d, 1, 0, 0), n, integer(definer, 0), most));
-	const struct expr *end = from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), n, least, most);
-	const struct expr *size = whole_of(definer, SCALAR_max, whole_cut(definer, step, -n, n), whole_of(definer, SCALAR_sub, integer(definer, 0),
-		whole_cut(definer, step, -n, n)));
+	const struct expr *end = whole_kept(definer, arena_printf(arena, "end_%d", d), from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), n, least, most));
+	const struct expr *far = whole_cut(definer, step, -n, n);
+	const struct expr *size = whole_kept(definer, arena_printf(arena, "size_%d", d), whole_where(definer, forward, far,
+		whole_of(definer, SCALAR_sub, integer(definer, 0), far)));
 	const struct expr *span = whole_where(definer, forward, whole_of(definer, SCALAR_sub, end, start), whole_of(definer, SCALAR_sub, start, end));
 	const struct expr *taken = whole_of(definer, SCALAR_sub, whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_max, span, integer(definer, 0)), size), integer(definer, 1));
 	taken = n ? whole_of(definer, SCALAR_div, taken, size) : integer(definer, 0);

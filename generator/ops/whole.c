@@ -9,6 +9,9 @@ const struct expr *integer(struct definer *definer, int64_t number) { return exp
 const struct expr *whole_of(struct definer *definer, enum scalar row, const struct expr *a, const struct expr *b)
 {
 	const struct expr *expr = expr2(definer, row, a, b);
+	bool plain = a->kind == EXPR_NUMBER && a->integer == (row == SCALAR_and);
+	if (plain && (row == SCALAR_and || row == SCALAR_add || row == SCALAR_or))      /* 1 and b, 0 + b, 0 or b: what begins a chain of them */
+		return b;
 	return a->kind == EXPR_NUMBER && b->kind == EXPR_NUMBER ? expr_fold(definer->program, expr) : expr;
 }
 
@@ -51,7 +54,7 @@ const struct expr *axes_say(struct definer *definer, const struct axes *axes, in
 	const struct expr *value = integer(definer, otherwise);
 	for (int64_t i = 0; i < axes->count; i++)
 		value = whole_where(definer, is_axis(definer, axes, i, d), definer_element(definer, input, first + i), value);
-	return value;
+	return whole_kept(definer, arena_printf(definer->arena, "told_%d", d), value);
 }
 
 const struct expr *axes_right(struct definer *definer, const struct axes *axes)
@@ -61,6 +64,7 @@ const struct expr *axes_right(struct definer *definer, const struct axes *axes)
 		const struct expr *count = integer(definer, 0);
 		for (int64_t i = 0; i < axes->count; i++)
 			count = whole_of(definer, SCALAR_add, count, is_axis(definer, axes, i, d));
+		count = whole_kept(definer, arena_printf(definer->arena, "times_%d", d), count);
 		right = whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_less, count, integer(definer, 2)));
 		all = whole_of(definer, SCALAR_add, all, count);
 	}
