@@ -78,7 +78,7 @@ void copying_put(struct copying *c, int var, const struct index *index)
 	c->with[var] = index;
 }
 
-static struct cell *copy_cell(struct copying *c, struct cell *cell)
+static struct cell *copy_cell(const struct copying *c, struct cell *cell)
 {
 	for (size_t i = 0; i < c->old_cells.count; i++)
 		if (c->old_cells.at[i] == cell)
@@ -97,17 +97,19 @@ static struct cell *begin_cell(struct copying *c, struct cell *cell)
 	return made;
 }
 
-static const struct expr *rename_cell(void *user, const struct expr *load)
-{
-	struct copying *c = user;
-	struct cell *cell = copy_cell(c, cell_of_load(load));
-	return &cell->of == load->of ? load : expr_load(c->loops->arena, &cell->of, load->at);
-}
+static struct definition *renamed(const void *copying, struct definition *of) { return &copy_cell(copying, (struct cell *)of)->of; }
 
 const struct expr *copy_expr(struct copying *c, const struct expr *expr)
 {
 	expr = expr_substitute(c->loops->arena, expr, c->with);
-	return c->old_cells.count ? expr_map_loads(c->loops->arena, expr, rename_cell, c) : expr;
+	return c->old_cells.count ? expr_redirect(c->loops->arena, expr, renamed, c) : expr;
+}
+
+/* Values in it may read cells too. */
+static const struct index *copy_index(struct copying *c, const struct index *index)
+{
+	index = index_substitute(c->loops->arena, index, c->with);
+	return c->old_cells.count && has_values(index) ? copy_expr(c, expr_index(c->loops->arena, index))->index : index;
 }
 
 struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
@@ -118,11 +120,11 @@ struct stmt *copy_stmt(struct copying *c, const struct stmt *stmt)
 	if (stmt->ranges) {
 		struct range *ranges = new_array(arena, struct range, (size_t)stmt->range_count);
 		for (int i = 0; i < stmt->range_count; i++)
-			ranges[i] = (struct range){ index_substitute(arena, stmt->ranges[i].at, c->with), stmt->ranges[i].from, stmt->ranges[i].to };
+			ranges[i] = (struct range){ copy_index(c, stmt->ranges[i].at), stmt->ranges[i].from, stmt->ranges[i].to };
 		copy->ranges = ranges;
 	}
 	if (stmt->at)
-		copy->at = index_substitute(arena, stmt->at, c->with);
+		copy->at = copy_index(c, stmt->at);
 	if (stmt->value)
 		copy->value = copy_expr(c, stmt->value);
 	if (stmt->lane >= 0 && c->with[stmt->lane])          /* the lanes follow their variable */

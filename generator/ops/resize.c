@@ -381,9 +381,10 @@ static const struct expr *nearest_told(struct definer *definer, enum nearest_mod
 	}
 }
 
-static const struct expr *weight_told(struct definer *definer, const struct resize *r, const struct expr *far)
+/* Of an element at distance x. */
+static const struct expr *weight_told(struct definer *definer, const struct resize *r, const struct expr *x)
 {
-	const struct expr *x = expr1(definer, SCALAR_abs, far), *one = real(definer, 1), *none = real(definer, 0);
+	const struct expr *one = real(definer, 1), *none = real(definer, 0);
 	if (r->mode == LINEAR)
 		return pick(definer, below(definer, x, one), minus(definer, one, x), none);
 	const struct expr *near = minus(definer, times(definer, real(definer, r->a + 2), x), real(definer, r->a + 3));
@@ -411,6 +412,13 @@ static const struct expr *scalar_of(struct definer *definer, const char *part, c
 	return expr_load(definer->arena, definer_map(definer, definer_name(definer, part), 0, NULL, value), NULL);
 }
 
+/* A part of the table as a definition of its own: what reads it several times is one load longer. */
+static const struct expr *row_of(struct definer *definer, const char *part, int rank, const int64_t *extents, const struct expr *value)
+{
+	const struct index *at[2] = { index_var(definer->arena, 0, extents[0]), rank > 1 ? index_var(definer->arena, 1, extents[1]) : NULL };
+	return expr_load(definer->arena, definer_map(definer, definer_name(definer, part), rank, extents, value), at);
+}
+
 static struct told_table table_told(struct definer *definer, const struct resize *r, int d, int64_t n, enum dtype type)
 {
 	struct arena *arena = definer->arena;
@@ -426,11 +434,11 @@ static struct told_table table_told(struct definer *definer, const struct resize
 	const struct index *i = index_var(arena, 0, out), *t = index_var(arena, 1, table.most), *entry[2] = { i, t };
 	const struct expr *last = real(definer, (double)(n - 1)), *none = real(definer, 0);
 	const struct expr *at = coordinate_told(definer, r, d, n, expr_cast(arena, DTYPE_F64, expr_index(arena, i)));
-	struct definition *plain = definer_map(definer, definer_name(definer, "coordinates"), 1, extents, at);
-	at = expr_load(arena, plain, &i);
+	at = row_of(definer, "coordinates", 1, extents, at);
 	const struct expr *in = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, at), expr2(definer, SCALAR_less_equal, at, last));
 	table.inside = definer_map(definer, definer_name(definer, "inside"), 1, extents, expr_cast(arena, DTYPE_I64, in));
-	at = pick(definer, below(definer, at, real(definer, -4)), real(definer, -4), pick(definer, below(definer, real(definer, (double)n + 4), at), real(definer, (double)n + 4), at));
+	at = pick(definer, below(definer, real(definer, (double)n + 4), at), real(definer, (double)n + 4), at);
+	at = row_of(definer, "clear", 1, extents, pick(definer, below(definer, at, real(definer, -4)), real(definer, -4), at));
 
 	const struct expr *scale = r->scale_told[d], *one = real(definer, 1), *shrunk = one, *taps = real(definer, (double)table.most);
 	if (r->antialias) {
@@ -441,12 +449,13 @@ static struct told_table table_told(struct definer *definer, const struct resize
 	table.taps = definer_index(definer, expr_cast(arena, DTYPE_I64, taps), table.least, table.most);
 	const struct expr *first = r->mode == NEAREST ? nearest_told(definer, r->nearest, at)
 		: minus(definer, plus(definer, expr1(definer, SCALAR_floor, at), one), over(definer, taps, real(definer, 2)));
-	const struct expr *tap = expr_cast(arena, DTYPE_F64, expr_index(arena, t)), *place = plus(definer, first, tap);
+	const struct expr *tap = expr_cast(arena, DTYPE_F64, expr_index(arena, t)), *place = plus(definer, row_of(definer, "first", 1, extents, first), tap);
 	const struct expr *before = below(definer, place, none), *behind = below(definer, last, place);
 	table.places = definer_map(definer, definer_name(definer, "places"), 2, extents, expr_cast(arena, DTYPE_I32, pick(definer, before, none, pick(definer, behind, last, place))));
 	if (r->mode == NEAREST)
 		return table;
-	const struct expr *weight = weight_told(definer, r, times(definer, minus(definer, place, at), shrunk));
+	const struct expr *far = expr1(definer, SCALAR_abs, times(definer, minus(definer, place, at), shrunk));
+	const struct expr *weight = weight_told(definer, r, row_of(definer, "far", 2, extents, far));
 	if (r->exclude_outside)
 		weight = pick(definer, plus(definer, before, behind), none, weight);
 	if (table.least < table.most)
