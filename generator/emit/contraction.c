@@ -243,6 +243,13 @@ static void need_load(void *user, const struct expr *load)
 			n->param[i] = true;
 	need_index(n, placed_address(n->p->arena, load->of, load->at));
 }
+/* Of a condition or a number: the values in it are loads, too. */
+static void need_values(struct needs *n, const struct index *at)
+{
+	need_index(n, at);
+	expr_loads(expr_index(n->p->arena, at), need_load, n);
+}
+
 /* The root's own value needs no index: it stands in a register. */
 static void need_expr(struct needs *n, const struct expr *expr)
 {
@@ -253,9 +260,9 @@ static void need_expr(struct needs *n, const struct expr *expr)
 	for (int i = 0; i < 3; i++)
 		need_expr(n, expr->arg[i]);
 	for (int i = 0; i < expr->range_count; i++)
-		need_index(n, expr->ranges[i].at);
+		need_values(n, expr->ranges[i].at);
 	if (expr->kind == EXPR_INDEX)
-		need_index(n, expr->index);
+		need_values(n, expr->index);
 }
 
 static void tile_arguments(struct printing *p, const char **params, const char **arguments)

@@ -236,7 +236,7 @@ def check(ingot, case, order, targets, folder, states):
         file.write(text)
     for target in ("interpreter", *targets):
         code, message, got = run(ingot, paths["told"], case.data | case.operands, case.outs, folder, target)
-        if code == ENVIRONMENT and target != "interpreter":
+        if code == ENVIRONMENT and target != "interpreter" and "refused" not in message:
             raise EnvironmentError(message)
         if code == UNSUPPORTED and "not constant" in message and target == "interpreter":
             states["refused"] += 1
