@@ -436,6 +436,15 @@ static struct printed print_cast(struct printer *printer, const struct expr *exp
 	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST };
 }
 
+/* One of two.  To gcc the sum of two __m256 is of another type than a __m256, which does not matter but here. */
+static const char *print_choice(struct printer *printer, int number)
+{
+	struct printed one = print(printer, number, true);
+	if (printer->lane >= 0 && one.level != LEVEL_PRIMARY)
+		return arena_printf(printer->arena, "(vec)(%s)", one.text);
+	return wrap(printer, one, LEVEL_AND);
+}
+
 static struct printed print_fresh(struct printer *printer, int number, bool branch)
 {
 	const struct numbered it = printer->numbering->all.at[number];
@@ -458,8 +467,7 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 			const char *range = printer_range(printer, &expr->ranges[i]);
 			condition = condition ? arena_printf(arena, "%s && %s", condition, range) : range;
 		}
-		const char *yes = wrap(printer, print(printer, it.kid[0], true), LEVEL_AND);
-		const char *no = wrap(printer, print(printer, it.kid[1], true), LEVEL_AND);
+		const char *yes = print_choice(printer, it.kid[0]), *no = print_choice(printer, it.kid[1]);
 		return (struct printed){ arena_printf(arena, "%s ? %s : %s", condition, yes, no), LEVEL_CHOICE };
 	}
 	case EXPR_INDEX:

@@ -3,6 +3,8 @@
 #define FRONTENDS_FRONTENDS_H
 #include "graph/graph.h"
 
+enum { NEWEST_OPSET = 28 };               /* of ai.onnx */
+
 struct read_options {
 	const char *const *keep_inputs;   /* names of initialisers that stay inputs (with a default nobody uses) */
 	int keep_input_count;
@@ -25,4 +27,16 @@ void function_place(struct node *, const char *file, const char *text, size_t co
  * EXIT_INVALID where it holds something else. */
 struct tensor *value_read_proto(struct build *, const char *path, int form);
 struct tensor *value_read_memory(struct build *, const char *file, const void *at, size_t count, int form);
+
+/* A graph that a node holds as an attribute, put in the node's place, once or round after round.  Its nodes, which name themselves in messages, are put behind
+ * those of the node's graph. */
+struct placing {
+	struct node *owner;
+	struct graph *body;
+	const bool *once;                 /* of each of the body's nodes: the first round makes what the others read too; NULL: none is so */
+	struct tensor **kept;             /* made by the first round: what each of the body's tensors became that all rounds share, constants among them */
+	size_t *copied;                   /* adds up, as that of function_place */
+};
+/* The body's first `ins` inputs become these; its first `outs` outputs are made under the names of these, which have no producer yet. */
+void graph_place(struct placing *, int ins, struct tensor **in, int outs, struct tensor **out);
 #endif

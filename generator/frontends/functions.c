@@ -1,4 +1,4 @@
-/* functions.c: calls of model functions -> the nodes of their bodies.
+/* functions.c: calls of model functions -> the nodes of their bodies; graphs that nodes hold -> the nodes of those.
  *
  * A body is copied into the graph of the call: its inputs become what the call passes, its outputs what the call makes,
  * every other tensor a fresh one.  Copied nodes are looked at in turn, so functions may call functions; a function
@@ -13,7 +13,8 @@ struct inliner {
 	struct function **index;                      /* chained by `next`; by the pointers of the names */
 	size_t room, copied;
 	int depth;
-	const struct node *owner;                     /* whose text is being put in its place; NULL: calls of model functions */
+	const struct node *owner;                     /* whose text or graph is being put in its place; NULL: calls of model functions */
+	struct placing *placing;                      /* of a graph */
 };
 
 /* Where the tensors of a copied graph went; those of graphs that are not in the chain stay what they are. */
@@ -149,12 +150,15 @@ static struct node *copy_node(struct inliner *inliner, struct graph *graph, cons
 	struct node *node = graph_node_new(graph, from->domain, from->type, name, from->ins, from->outs);
 	node->overload = from->overload;
 	node->since = from->since;
-	if (inliner->owner)
-		node->where = inliner->owner->where;          /* the node that the user wrote */
+	/* the node that the user wrote */
+	if (inliner->owner && !inliner->placing)
+		node->where = inliner->owner->where;
+	else if (inliner->placing && !*name)
+		node->where = from->where;
 	inliner->copied += 1 + (size_t)from->ins + (size_t)from->outs + (size_t)from->attribute_count;
 	if (inliner->copied > EXPANSION_LIMIT)
 		fail(build, EXIT_LIMIT, where, "%s expand to more than %d nodes and operands",
-		     inliner->owner ? "operators that are texts" : "model functions", EXPANSION_LIMIT);
+		     inliner->placing ? "graphs of nodes" : inliner->owner ? "operators that are texts" : "model functions", EXPANSION_LIMIT);
 	for (int i = 0; i < from->ins; i++)
 		node->in[i] = mapped(scope, from->in[i]);
 	for (int i = 0; i < from->outs; i++)
@@ -191,6 +195,19 @@ static void merge_opsets(struct inliner *inliner, const struct graph *body)
 	}
 }
 
+static void keep(struct inliner *inliner, struct graph *body, const struct scope *scope)
+{
+	struct placing *placing = inliner->placing;
+	placing->kept = new_array(inliner->build->arena, struct tensor *, body->tensors.count + 1);
+	for (size_t i = 0; i < body->tensors.count; i++)
+		if (body->tensors.at[i]->data)
+			placing->kept[i] = scope->to[i];
+	for (size_t i = 0; i < body->nodes.count; i++)
+		for (int k = 0; placing->once[i] && k < body->nodes.at[i]->outs; k++)
+			if (body->nodes.at[i]->out[k])
+				placing->kept[body->nodes.at[i]->out[k]->mark] = scope->to[body->nodes.at[i]->out[k]->mark];
+}
+
 /* The nodes of a body, in the place of a call of it; what hands attributes on is the function's call, none where the body is an attribute's graph. */
 static void place_body(struct inliner *inliner, struct graph *body, struct node *call, const struct function *function)
 {
@@ -204,6 +221,11 @@ static void place_body(struct inliner *inliner, struct graph *body, struct node 
 	struct scope scope = scope_of(inliner, body, NULL);
 	for (size_t i = 0; i < body->inputs.count; i++)
 		scope.to[body->inputs.at[i]->mark] = i < (size_t)call->ins ? call->in[i] : NULL;
+	const struct placing *placing = inliner->depth == 1 ? inliner->placing : NULL;
+	bool again = placing && placing->kept;
+	for (size_t i = 0; again && i < body->tensors.count; i++)
+		if (placing->kept[i])
+			scope.to[i] = placing->kept[i];
 	bool *direct = new_array(inliner->build->arena, bool, body->outputs.count);
 	for (size_t k = 0; k < body->outputs.count && k < (size_t)call->outs; k++) {
 		struct tensor *output = body->outputs.at[k];
@@ -216,6 +238,8 @@ static void place_body(struct inliner *inliner, struct graph *body, struct node 
 		if (!scope.to[i] && !body->tensors.at[i]->is_input)
 			scope.to[i] = copy_tensor(graph, body->tensors.at[i], NULL);
 	for (size_t i = 0; i < body->nodes.count; i++) {
+		if (again && placing->once[i])
+			continue;
 		struct node *node = copy_node(inliner, graph, body->nodes.at[i], &scope, function, passing);
 		graph->nodes.count--;                         /* process puts it, or what it expands to, in its place */
 		process(inliner, node);
@@ -224,6 +248,8 @@ static void place_body(struct inliner *inliner, struct graph *body, struct node 
 	for (size_t k = 0; k < (size_t)call->outs; k++)
 		if (call->out[k] && !direct[k])
 			identity(graph, mapped(&scope, body->outputs.at[k]), call->out[k], call);
+	if (placing && placing->once && !again)
+		keep(inliner, body, &scope);
 	inliner->depth--;
 }
 
@@ -300,4 +326,16 @@ void function_place(struct node *call, const char *file, const char *text, size_
 		inliner.main = inliner.main->outer;
 	expand(&inliner, function, call);
 	*copied = inliner.copied;
+}
+
+void graph_place(struct placing *placing, int ins, struct tensor **in, int outs, struct tensor **out)
+{
+	struct node *owner = placing->owner, call = *owner;
+	struct inliner inliner = { .build = owner->graph->build, .main = owner->graph, .copied = *placing->copied, .owner = owner, .placing = placing };
+	call.ins = ins;
+	call.in = in;
+	call.outs = outs;
+	call.out = out;
+	place_body(&inliner, placing->body, &call, NULL);
+	*placing->copied = inliner.copied;
 }

@@ -5,7 +5,6 @@
 
 enum {
 	NEWEST_IR = 14,                   /* onnx 1.23 */
-	NEWEST_OPSET = 28,                /* of ai.onnx */
 	MAX_DOMAINS = 64,                 /* imported by a model or a function; models have up to 5 */
 	MAX_ATTRIBUTES = 1024,            /* of a node; ONNX has up to 20.  Both are searched one by one. */
 };

@@ -141,6 +141,26 @@ static struct known *known_of(struct blocks *b, const struct expr *e)
 	return NULL;
 }
 
+/* What the kernel keeps in scratch is no variable of the glue: an address or a condition cannot name it. */
+struct naming { struct blocks *b; const struct dims *d; };
+static void no_cell(void *user, const struct expr *load)
+{
+	const struct naming *naming = user;
+	struct operand o;
+	if (naming->b->place && naming->b->place(naming->b->user, load, naming->d, &o))
+		blocks_cannot(naming->b, "an address or a condition is a value of the kernel's own");
+}
+
+static void no_cells(struct blocks *b, const struct index *index, const struct dims *d)
+{
+	struct naming naming = { b, d };
+	for (int i = 0; i < index->count; i++)
+		if (index->terms[i].atom->value)
+			expr_loads(index->terms[i].atom->value, no_cell, &naming);
+		else if (index->terms[i].atom->of)
+			no_cells(b, index->terms[i].atom->of, d);
+}
+
 /* ---- leaves ---- */
 static struct operand load_operand(struct blocks *b, const struct expr *load, const struct dims *d)
 {
@@ -154,6 +174,7 @@ static struct operand load_operand(struct blocks *b, const struct expr *load, co
 	const struct index *address = placed_address(b->arena, load->of, load->at);
 	if ((d->row >= 0 && index_bends(address, d->row)) || (d->lane >= 0 && index_bends(address, d->lane)))
 		blocks_cannot(b, "an address is not affine");
+	no_cells(b, address, d);
 	o.at = printer_address(&b->printer, load->of, address);
 	o.row = d->row >= 0 ? index_factor(address, d->row) : 0;
 	o.lane = d->lane >= 0 ? index_factor(address, d->lane) : 0;
@@ -265,13 +286,14 @@ static struct operand scalar_value(struct blocks *b, const struct expr *e, const
 	return result;
 }
 
-static const char *condition_of(struct blocks *b, const struct expr *e, const struct dims *d)
+const char *blocks_condition(struct blocks *b, const struct range *ranges, int count, const struct dims *d)
 {
 	const char *text = NULL;
-	for (int i = 0; i < e->range_count; i++) {
-		if ((d->row >= 0 && index_uses(e->ranges[i].at, d->row)) || (d->lane >= 0 && index_uses(e->ranges[i].at, d->lane)))
-			blocks_cannot(b, "a select depends on the lane");
-		const char *one = printer_range(&b->printer, &e->ranges[i]);
+	for (int i = 0; i < count; i++) {
+		if ((d->row >= 0 && index_uses(ranges[i].at, d->row)) || (d->lane >= 0 && index_uses(ranges[i].at, d->lane)))
+			blocks_cannot(b, "a condition depends on the lane");
+		no_cells(b, ranges[i].at, d);
+		const char *one = printer_range(&b->printer, &ranges[i]);
 		text = text ? arena_printf(b->arena, "%s && %s", text, one) : one;
 	}
 	blocks_lets(b);
@@ -283,7 +305,7 @@ static void fill(struct blocks *b, const struct expr *e, const struct dims *d, s
 static void select_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
 {
 	struct value outer, list;
-	const char *condition = condition_of(b, e, d);
+	const char *condition = blocks_condition(b, e->ranges, e->range_count, d);
 	struct value branch = blocks_open(b, "if", "body", &outer);
 	value_dict_set(branch, "condition", value_string(condition));
 	fill(b, e->arg[0], d, to);

@@ -62,6 +62,8 @@ void blocks_call(struct blocks *, const char *name, const char *signature, const
 /* The expression's values as an operand; lanes apart are gathered where `dense`. */
 struct operand blocks_value(struct blocks *, const struct expr *, const struct dims *, bool dense);
 void blocks_into(struct blocks *, const struct expr *, const struct dims *, struct operand to);
+/* All of the ranges, as C; what it needs said first stands before. */
+const char *blocks_condition(struct blocks *, const struct range *, int count, const struct dims *);
 /* A load or number where it lies, without a call; false: it needs one. */
 bool blocks_leaf(struct blocks *, const struct expr *, const struct dims *, struct operand *out);
 /* What tiles do to their sums themselves: value is [relu] (root [+ add]); false: something else. */

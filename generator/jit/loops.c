@@ -502,15 +502,8 @@ static void emit_store(struct walking *w, const struct stmt *stmt, const struct 
 
 static void emit_if(struct walking *w, const struct stmt *stmt, const struct dims *d)
 {
-	const char *condition = NULL;
+	const char *condition = blocks_condition(w->b, stmt->ranges, stmt->range_count, d);
 	struct value outer, list;
-	for (int i = 0; i < stmt->range_count; i++) {
-		if ((d->row >= 0 && index_uses(stmt->ranges[i].at, d->row)) || (d->lane >= 0 && index_uses(stmt->ranges[i].at, d->lane)))
-			blocks_cannot(w->b, "a condition depends on the lane");
-		const char *one = printer_range(&w->b->printer, &stmt->ranges[i]);
-		condition = condition ? arena_printf(w->b->arena, "%s && %s", condition, one) : one;
-	}
-	blocks_lets(w->b);
 	struct value branch = blocks_open(w->b, "if", "body", &outer);
 	value_dict_set(branch, "condition", value_string(condition));
 	emit_block(w, &stmt->body, d);

@@ -7,6 +7,7 @@
 #include "definitions/narrow.h"
 
 struct definer;
+struct texts;
 
 /* An attribute that an op's versions [from, to] have; `number` or `string` stands where it is absent, if it has a default. */
 enum { VERSION_LAST = 1 << 20 };
@@ -26,7 +27,10 @@ struct op {
 	const struct attribute_row *attributes;      /* as tables/ops.h says; the last has no name */
 	void (*infer)(struct node *, const struct op *);
 	void (*define)(struct definer *, const struct op *);
-	const char *text;                 /* of an op that is a text: its template; `infer` is NULL then.  Else NULL */
+	/* Of an op that other nodes stand for, as a text or graphs of its own say: puts them in its place, inferred; false where a type or extent that it needs
+	 * is not known: the node stays, and `define` refuses it.  NULL: `infer` and `define` say what it is. */
+	bool (*place)(struct texts *, struct node *, const struct op *);
+	const char *text;                 /* of a text: its template */
 	bool lists;                       /* takes sequences and optionals, not tensors alone */
 	int least, most, outs;            /* of a text: its inputs and outputs; ANY: as many as a node has */
 };
@@ -210,8 +214,12 @@ struct texts {
 	struct environment *environment;  /* made by the first text */
 	size_t copied;                    /* of all texts of a graph */
 	int depth;                        /* texts within texts that are open now */
+	int rounds;                       /* loops that are open now: what folds in them is counted in all */
+	double folded;                    /* terms */
+	size_t folded_bytes;
+	void (*walk)(struct texts *, struct graph *, size_t from);         /* infers the nodes from there on, which may give way to others in turn */
 };
-/* Puts the text of a node in its place: its nodes stand behind those of the node's graph, not yet inferred.  False where a type or extent of its inputs is
+/* Puts the text of a node in its place: its nodes stand behind those of the node's graph.  False where a type or extent of its inputs is
  * not known: the node stays.  EXIT_INVALID and EXIT_UNSUPPORTED where the text refuses the node, EXIT_LIMIT where texts expand without end. */
 bool text_place(struct texts *, struct node *, const struct op *);
 void define_text(struct definer *, const struct op *);                   /* of a node that stayed: refuses it */
@@ -222,6 +230,7 @@ void define_text(struct definer *, const struct op *);                   /* of a
 #define OL(domain, name, since, inferring, defining, ...) \
 	void infer_##inferring(struct node *, const struct op *); \
 	void define_##defining(struct definer *, const struct op *);
+#define G(domain, name, since, family, ...) bool place_##family(struct texts *, struct node *, const struct op *);
 #define O(domain, name, since, family, ...) \
 	void infer_##family(struct node *, const struct op *); \
 	void define_##family(struct definer *, const struct op *);
@@ -230,5 +239,6 @@ void define_text(struct definer *, const struct op *);                   /* of a
 #undef OL
 #undef T
 #undef TL
+#undef G
 
 #endif

@@ -224,7 +224,11 @@ bool text_place(struct texts *texts, struct node *node, const struct op *op)
 	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
 	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
 	struct bytes text = rendered(environment_of(texts, node), rendering, op->text, globals);
+	size_t from = node->graph->nodes.count;
 	function_place(node, arena_printf(arena, "%s: %s", node->where, op->text), text.at, text.count, &texts->copied);
+	texts->depth++;
+	texts->walk(texts, node->graph, from);
+	texts->depth--;
 	return true;
 }
 

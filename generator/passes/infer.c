@@ -1,12 +1,13 @@
 /* infer.c: graph -> graph.  One walk over the nodes in order: types and shapes of each node's outputs, then, where all
  * of its inputs are constant, their values at once, so that arithmetic on shapes is there when the next node asks for
- * it. An op that is a text gives way to its nodes, which are walked in turn. Needs topological order.  Keeps it.  Leaves no node whose outputs are all constant, but for those too large to
- * keep.  Sequences and optionals become lists of tensors on the way, and the outputs of the graph tensors alone. */
+ * it.  An op that is a text, or graphs of its own, gives way to their nodes, which are walked in turn.  Needs topological order.  Keeps it.  Leaves no node
+ * whose outputs are all constant, but for those too large to keep.  Sequences and optionals become lists of tensors on the way, and the outputs of the graph
+ * tensors alone. */
 #include "passes/passes.h"
 #include "ops/ops.h"
 #include <inttypes.h>
 
-enum { FOLD_BYTES = 1 << 20, FOLD_GROWTH = 8 }; /* more than either: left for run time, where it may cost no memory */
+enum { FOLD_BYTES = 1 << 20, FOLD_GROWTH = 8, FOLD_ROUNDS_BYTES = 64 << 20, FOLD_ALWAYS = 256 }; /* more than either: left for run time, where it may cost no memory */
 static const double fold_terms = 1e9;                            /* about a second of the interpreter */
 
 static bool is_worth_folding(const struct node *node)
@@ -41,13 +42,30 @@ static double terms_of(const struct program *program)
 	return terms;
 }
 
-static bool fold(struct node *node, const struct op *op)
+/* What folds again and again, round after round, has an end in all, but for the arithmetic on counts and shapes that says how many rounds there are. */
+static bool counted(struct texts *texts, const struct node *node, double terms)
+{
+	size_t bytes = 0;
+	for (int i = 0; i < node->outs; i++)
+		if (node->out[i])
+			bytes += dtype_bytes(node->out[i]->type, (size_t)tensor_elements(node->graph->build, node->out[i]));
+	if (terms <= FOLD_ALWAYS && bytes <= FOLD_ALWAYS)
+		return true;
+	texts->folded += terms;
+	texts->folded_bytes += bytes;
+	return texts->folded <= fold_terms && texts->folded_bytes <= FOLD_ROUNDS_BYTES;
+}
+
+static bool fold(struct texts *texts, struct node *node, const struct op *op)
 {
 	struct arena *arena = node->graph->build->arena;
 	if (!is_worth_folding(node))
 		return false;
 	const struct program *program = define_node(node, op);
-	if (terms_of(program) > fold_terms)
+	double terms = terms_of(program);
+	if (terms > fold_terms)
+		return false;
+	if (texts->rounds && !counted(texts, node, terms))
 		return false;
 	void **results = new_array(arena, void *, program->outputs.count + 1);
 	for (int i = 0, n = 0; i < node->outs; i++) {
@@ -99,7 +117,7 @@ static const struct op *infer_one(struct node *node)
 		op = op_of(node);
 		if (!op->lists)
 			want_tensors(node);
-		if (op->text)
+		if (op->place)
 			return op;
 		op->infer(node, op);
 	}
@@ -107,9 +125,9 @@ static const struct op *infer_one(struct node *node)
 }
 
 /* Whether it is there without the node: constant, or a list. */
-static bool vanishes(struct node *node, const struct op *op)
+static bool vanishes(struct texts *texts, struct node *node, const struct op *op)
 {
-	if (!is_of_lists(node) && !is_constant(node) && !fold(node, op))
+	if (!is_of_lists(node) && !is_constant(node) && !fold(texts, node, op))
 		return false;
 	for (int i = 0; i < node->outs; i++)
 		if (node->out[i]) {
@@ -121,28 +139,26 @@ static bool vanishes(struct node *node, const struct op *op)
 
 static void infer(struct texts *texts, struct node *node)
 {
-	struct graph *graph = node->graph;
 	const struct op *op = infer_one(node);
-	size_t before = graph->nodes.count;
-	if (op->text ? !text_place(texts, node, op) : !vanishes(node, op)) {
-		push(graph->build->arena, &graph->nodes, node);
-		return;
-	}
-	/* The nodes of its text, each in turn; they may be texts too. */
-	size_t count = graph->nodes.count - before;
+	if (op->place ? !op->place(texts, node, op) : !vanishes(texts, node, op))
+		push(node->graph->build->arena, &node->graph->nodes, node);
+}
+
+/* Nodes that took the place of another, each in turn. */
+static void walk(struct texts *texts, struct graph *graph, size_t from)
+{
+	size_t count = graph->nodes.count - from;
 	struct node **nodes = new_array(graph->build->arena, struct node *, count);
 	if (count)
-		memcpy(nodes, graph->nodes.at + before, count * sizeof *nodes);
-	graph->nodes.count = before;
-	texts->depth++;
+		memcpy(nodes, graph->nodes.at + from, count * sizeof *nodes);
+	graph->nodes.count = from;
 	for (size_t i = 0; i < count; i++)
 		infer(texts, nodes[i]);
-	texts->depth--;
 }
 
 static void walk(struct graph *graph)
 {
-	struct texts texts = { 0 };
+	struct texts texts = { .walk = walk };
 	__typeof__(graph->nodes) nodes = graph->nodes;
 	memset(&graph->nodes, 0, sizeof graph->nodes);
 	for (size_t i = 0; i < nodes.count; i++)

@@ -15,6 +15,10 @@
  *
  * ops, and ops that are texts, that take sequences or optionals.  Of OL infer_INFER says what lists hold; define_list: nothing is left to define.
  *
+ *     G(domain, name, since, family, attributes)
+ *
+ * an op that graphs of its own say: place_FAMILY, in ops/, puts their nodes in its place.
+ *
  *     INT("axis", TO(12), 1) INT("axis", FROM(13), -1)    FLOAT("alpha", ALL, 0.01)    STRING("auto_pad", ALL, "NOTSET")
  *     A(INTS, "pads", ALL)                                of a kind without default: INT FLOAT STRING INTS FLOATS STRINGS TENSOR …
  *     OLD_BROADCAST    OLD_INPLACE                        `broadcast` and `axis` up to opset 6; `consumed_inputs` up to 5, which says nothing
@@ -271,7 +275,14 @@ TL("ingot", "SequenceAt",     1, 2, 2, 1, PLAIN)
 TL("ingot", "SequenceInsert", 1, 3, 3, 1, PLAIN)
 TL("ingot", "SequenceErase",  1, 2, 2, 1, PLAIN)
 
+/* graphs */
+G("", "If",   1, if,   A(GRAPH, "then_branch", ALL) A(GRAPH, "else_branch", ALL))
+G("", "Loop", 1, loop, A(GRAPH, "body", ALL))
+G("", "Scan", 8, scan, A(GRAPH, "body", ALL) A(INT, "num_scan_inputs", ALL) A(INTS, "directions", TO(8)) A(INTS, "scan_input_axes", FROM(9))
+	A(INTS, "scan_input_directions", FROM(9)) A(INTS, "scan_output_axes", FROM(9)) A(INTS, "scan_output_directions", FROM(9)))
+
 /* our own: what simplification makes of several nodes, and texts are made of */
 O("ingot", "Gelu",   1, gelu,   NONE, STRING("approximate", ALL, "none"))
 O("ingot", "MatMul", 1, matmul, NONE, PLAIN)          /* a third input: a bias for each column */
+O("ingot", "Select", 1, select, NONE, PLAIN)          /* input 0 ? input 1 : input 2, both of one shape */
 O("ingot", "Softmax", 1, softmax, NONE, INT("axis", ALL, -1))   /* a row of -inf alone gives 0 */

@@ -1,0 +1,620 @@
+/* control.c: nodes that hold graphs (If, Loop, Scan) -> the nodes of those graphs.  A constant condition leaves one branch; else both are there, joined by
+ * a select on the condition.  A loop becomes its rounds, one after the other, as long as their number has a bound when the graph is cast; each is inferred before
+ * the next begins, so conditions may fold and shapes may change from round to round.  Where the condition or the number of rounds comes at run time, the
+ * rounds behind the end hand on what they were given.  What no round changes is made by the first one alone. */
+#include "ops/ops.h"
+#include "frontends/frontends.h"
+#include <inttypes.h>
+
+enum { ROUNDS_MOST = 4096, STACKED_TOGETHER = 64 };
+
+/* A node that holds graphs, while its nodes are being made. */
+struct holder {
+	struct texts *texts;
+	struct node *node;
+	struct graph *graph;              /* that the node is of */
+	struct arena *arena;
+	struct placing placing;
+};
+
+/* ---- nodes of our own between those of the graphs ---- */
+static struct tensor *fresh(struct holder *h, const char *like) { return graph_tensor_fresh(h->graph, like); }
+
+/* out[0] of a node, inferred; NULL: a fresh tensor. */
+static struct tensor *add_node(struct holder *h, const char *domain, const char *type, int ins, struct tensor *const *in, int64_t axis, struct tensor *out)
+{
+	size_t from = h->graph->nodes.count;
+	struct node *node = graph_node_new(h->graph, domain, type, h->node->name, ins, 1);
+	node->since = *domain ? 1 : NEWEST_OPSET;
+	node->where = h->node->where;
+	memcpy(node->in, in, (size_t)ins * sizeof *in);
+	node->out[0] = out ? out : fresh(h, type);
+	node->out[0]->producer = node;
+	if (axis != INT64_MAX) {
+		node->attributes = new(h->arena, struct attribute);
+		node->attributes[node->attribute_count++] = (struct attribute){ .name = name_is(h->graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
+	}
+	h->texts->walk(h->texts, h->graph, from);
+	return node->out[0];
+}
+
+static struct tensor *add(struct holder *h, const char *domain, const char *type, int ins, struct tensor *const *in)
+{
+	return add_node(h, domain, type, ins, in, INT64_MAX, NULL);
+}
+
+static struct tensor *whole(struct holder *h, int rank, int64_t value)
+{
+	return graph_constant(h->graph, "round", DTYPE_I64, rank, (int64_t[1]){ 1 }, &value);
+}
+
+static struct tensor *truth(struct holder *h, bool value) { return graph_constant(h->graph, "condition", DTYPE_BOOL, 0, NULL, &(uint8_t){ value }); }
+
+static struct tensor *element(struct holder *h, struct tensor *of, int64_t axis, int64_t at)
+{
+	return add_node(h, "", "Gather", 2, (struct tensor *[]){ of, whole(h, 0, at) }, axis, NULL);
+}
+
+/* Tensors side by side along a new axis, in groups first, so that nothing reads more of them than a function should have parameters. */
+static struct tensor *stacked(struct holder *h, int64_t count, struct tensor *const *parts, int64_t axis)
+{
+	struct tensor **now = new_array(h->arena, struct tensor *, (size_t)count);
+	for (int64_t i = 0; i < count; i++)
+		now[i] = add(h, "", "Unsqueeze", 2, (struct tensor *[]){ parts[i], whole(h, 1, axis) });
+	while (count > 1) {
+		int64_t groups = 0;
+		for (int64_t i = 0; i < count; i += STACKED_TOGETHER) {
+			int64_t left = count - i, most = left < STACKED_TOGETHER ? left : STACKED_TOGETHER;
+			now[groups++] = add_node(h, "", "Concat", (int)most, now + i, axis, NULL);
+		}
+		count = groups;
+	}
+	return now[0];
+}
+
+/* A tensor without that axis, of no elements: what a round would be given where there is none. */
+static struct tensor *without(struct holder *h, const struct tensor *of, int64_t axis)
+{
+	struct tensor *tensor = fresh(h, of->name);
+	tensor->type = of->type;
+	tensor->rank = of->rank - 1;
+	for (int d = 0; d < tensor->rank; d++)
+		tensor->dims[d] = of->dims[d < axis ? d : d + 1];
+	return tensor;
+}
+
+static void hand_out(struct holder *h, int k, struct tensor *tensor)
+{
+	if (node_has_out(h->node, k))
+		add_node(h, "", "Identity", 1, &tensor, INT64_MAX, h->node->out[k]);
+}
+
+/* ---- the graphs ---- */
+static struct graph *graph_of(const struct node *node, const char *name)
+{
+	const struct attribute *attribute = node_attribute(node, name);
+	if (!attribute || !attribute->g)
+		node_fail(node, EXIT_INVALID, "%s lacks the attribute \"%s\"", node->type, name);
+	return attribute->g;
+}
+
+static void want_graph(const struct node *node, const char *name, const struct graph *graph, size_t ins, size_t outs, bool more)
+{
+	if (graph->inputs.count != ins)
+		node_fail(node, EXIT_INVALID, "%s has %zu input%s, %zu %s right", name, graph->inputs.count, graph->inputs.count == 1 ? "" : "s", ins, ins == 1 ? "is" : "are");
+	if (more ? graph->outputs.count < outs : graph->outputs.count != outs)
+		node_fail(node, EXIT_INVALID, "%s has %zu output%s, %s%zu %s right", name, graph->outputs.count, graph->outputs.count == 1 ? "" : "s",
+			more ? "at least " : "", outs, outs == 1 ? "is" : "are");
+}
+
+static const char *described(const struct holder *h, const struct tensor *tensor) { return type_of_tensor(h->graph->build, tensor); }
+
+static bool types_differ(const struct tensor *a, const struct tensor *b)
+{
+	return a->type != DTYPE_NONE && b->type != DTYPE_NONE && a->type != b->type;
+}
+
+static bool ranks_differ(const struct tensor *a, const struct tensor *b) { return a->rank >= 0 && b->rank >= 0 && a->rank != b->rank; }
+
+static bool extents_differ(const struct tensor *a, const struct tensor *b)
+{
+	for (int d = 0; a->rank == b->rank && d < a->rank; d++)
+		if (dim_is_known(a->dims[d]) && dim_is_known(b->dims[d]) && a->dims[d].extent != b->dims[d].extent)
+			return true;
+	return false;
+}
+
+/* What comes as input i of a body has the type and rank that the body says. */
+static void want_fit(const struct holder *h, size_t i, const struct tensor *given)
+{
+	const struct tensor *declared = h->placing.body->inputs.at[i];
+	if (given && (types_differ(declared, given) || ranks_differ(declared, given)))
+		node_fail(h->node, EXIT_INVALID, "input %s of the body is %s, but %s comes", declared->name, described(h, declared), described(h, given));
+}
+
+/* The graph's nodes, inferred; its outputs, those that the node has not too. */
+static struct tensor **place_graph(struct holder *h, int ins, struct tensor **in)
+{
+	const struct graph *body = h->placing.body;
+	struct tensor **out = new_array(h->arena, struct tensor *, body->outputs.count + 1);
+	for (size_t k = 0; k < body->outputs.count; k++)
+		out[k] = fresh(h, body->outputs.at[k]->name);
+	size_t from = h->graph->nodes.count;
+	graph_place(&h->placing, ins, in, (int)body->outputs.count, out);
+	h->texts->walk(h->texts, h->graph, from);
+	return out;
+}
+
+static struct holder holder_of(struct texts *texts, struct node *node)
+{
+	return (struct holder){ .texts = texts, .node = node, .graph = node->graph, .arena = node->graph->build->arena,
+		.placing = { .owner = node, .copied = &texts->copied } };
+}
+
+/* ---- what all rounds share: what depends on nothing that a round is given ---- */
+static bool is_random(const struct node *node)
+{
+	const struct op *op = op_find(node->domain, node->type);
+	return op && (op->define == define_random || op->define == define_random_like || op->define == define_bernoulli);
+}
+
+static bool graph_is_steady(const struct graph *, const struct graph *body);
+
+/* `body`: the graph of the rounds; nodes of it that are marked are made once. */
+static bool is_steady(const struct node *node, const struct graph *body)
+{
+	if (is_random(node))
+		return false;
+	for (int i = 0; i < node->ins; i++) {
+		const struct tensor *in = node->in[i];
+		if (in && in->graph == body && !in->data && !(in->producer && in->producer->mark))
+			return false;
+	}
+	for (int i = 0; i < node->attribute_count; i++) {
+		const struct attribute *a = &node->attributes[i];
+		if (a->g && !graph_is_steady(a->g, body))
+			return false;
+		for (size_t k = 0; a->kind == ATTRIBUTE_GRAPHS && k < a->count; k++)
+			if (!graph_is_steady(a->graphs[k], body))
+				return false;
+	}
+	return true;
+}
+
+static bool graph_is_steady(const struct graph *graph, const struct graph *body)
+{
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (!is_steady(graph->nodes.at[i], body))
+			return false;
+	for (size_t i = 0; i < graph->outputs.count; i++) {
+		const struct tensor *out = graph->outputs.at[i];
+		if (out->graph == body && !out->data && !(out->producer && out->producer->mark))
+			return false;
+	}
+	return true;
+}
+
+static void find_steady(struct holder *h)
+{
+	const struct graph *body = h->placing.body;
+	bool *once = new_array(h->arena, bool, body->nodes.count + 1);
+	for (size_t i = 0; i < body->nodes.count; i++)
+		body->nodes.at[i]->mark = once[i] = is_steady(body->nodes.at[i], body);
+	h->placing.once = once;
+}
+
+/* ---- If ---- */
+/* One of the two, by a condition that comes at run time. */
+static struct tensor *select_one(struct holder *h, struct tensor *condition, struct tensor *yes, struct tensor *no)
+{
+	return yes == no ? yes : add(h, "ingot", "Select", 3, (struct tensor *[]){ condition, yes, no });
+}
+
+static void want_truth(const struct node *node, int i)
+{
+	const struct tensor *in = node_in(node, i);
+	if (in && in->type != DTYPE_NONE && in->type != DTYPE_BOOL)
+		node_fail(node, EXIT_INVALID, "%s: the condition is %s, bool is right", node->type, dtypes[in->type].text);
+	infer_scalar(node, i);
+}
+
+bool place_if(struct texts *texts, struct node *node, const struct op *op)
+{
+	static const char *const names[] = { "else_branch", "then_branch" };
+	struct holder h = holder_of(texts, node);
+	struct tensor **out[2];
+	(void)op;
+	infer_counts(node, 1, 1, ANY);
+	want_truth(node, 0);
+	for (int b = 0; b < 2; b++)
+		want_graph(node, names[b], graph_of(node, names[b]), 0, (size_t)node->outs, false);
+	const struct tensor *condition = node->in[0];
+	for (int b = 0; b < 2; b++) {
+		if (condition->data && b != (tensor_int(condition, 0) != 0))
+			continue;
+		h.placing.body = graph_of(node, names[b]);
+		out[b] = place_graph(&h, 0, NULL);
+		if (condition->data)
+			for (int k = 0; k < node->outs; k++)
+				hand_out(&h, k, out[b][k]);
+	}
+	for (int k = 0; !condition->data && k < node->outs; k++) {
+		const struct tensor *yes = out[1][k], *no = out[0][k];
+		if (!node->out[k])
+			continue;
+		if (types_differ(yes, no))
+			node_fail(node, EXIT_INVALID, "output %d (%s) is %s in then_branch and %s in else_branch, one type is right", k, node->out[k]->name,
+				described(&h, yes), described(&h, no));
+		if (ranks_differ(yes, no) || extents_differ(yes, no))
+			node_fail(node, EXIT_UNSUPPORTED, "output %d (%s) is %s in then_branch and %s in else_branch; a shape that the condition decides is not supported "
+				"where that comes at run time", k, node->out[k]->name, described(&h, yes), described(&h, no));
+		hand_out(&h, k, select_one(&h, node->in[0], out[1][k], out[0][k]));
+	}
+	return true;
+}
+
+/* ---- Loop ---- */
+/* An output that the node stacks, where no round says of what shape its parts are: a round that nobody asked for is made and taken back. */
+static struct tensor *stacked_none(struct holder *h, const struct tensor *like, int64_t axis)
+{
+	int64_t extents[MAX_RANK];
+	if (!tensor_is_known(like) || like->rank >= MAX_RANK)
+		node_fail(h->node, EXIT_UNSUPPORTED, "%s of no round, with outputs whose shape depends on data", h->node->type);
+	for (int d = 0; d <= like->rank; d++)
+		extents[d] = d < axis ? like->dims[d].extent : d == axis ? 0 : like->dims[d - 1].extent;
+	return graph_constant(h->graph, like->name, like->type, like->rank + 1, extents, "");
+}
+
+static struct tensor **place_none(struct holder *h, int ins, struct tensor **in)
+{
+	size_t nodes = h->graph->nodes.count, tensors = h->graph->tensors.count;
+	struct tensor **out = place_graph(h, ins, in);
+	h->graph->nodes.count = nodes;
+	h->graph->tensors.count = tensors;
+	graph_reindex(h->graph);
+	return out;
+}
+
+struct loop {
+	struct holder h;
+	size_t carried, scans;            /* tensors handed on, and stacked */
+	struct tensor **now;              /* the body's inputs: the round, the condition, those handed on */
+	struct tensor *alive;             /* whether this round is one, where that comes at run time; NULL: it is */
+	struct tensor ***parts;           /* of each scan, as many as rounds */
+	int64_t rounds, room;
+};
+
+/* The rounds that outputs are declared to have; -1: none is. */
+static int64_t rounds_declared(const struct loop *loop)
+{
+	const struct node *node = loop->h.node;
+	for (size_t k = loop->carried; k < (size_t)node->outs; k++)
+		if (node->out[k] && node->out[k]->rank > 0 && dim_is_known(node->out[k]->dims[0]))
+			return node->out[k]->dims[0].extent;
+	return -1;
+}
+
+/* Those that come at run time have a bound: M, or the declared outputs. */
+static int64_t bound_of(const struct loop *loop, const struct tensor *trips)
+{
+	int64_t bound = trips && trips->data ? tensor_int(trips, 0) : INT64_MAX, declared = rounds_declared(loop);
+	if (declared >= 0 && declared < bound)
+		bound = declared;
+	if (bound > ROUNDS_MOST)
+		node_fail(loop->h.node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and neither a constant M of at most %d nor the declared shape of an "
+			"output bounds them", ROUNDS_MOST);
+	if (loop->scans && declared < 0)
+		node_fail(loop->h.node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and no declared shape says how many an output stacks");
+	return bound;
+}
+
+/* Whether there may be a round `at`; `alive` says it where that comes at run time. */
+static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
+{
+	struct holder *h = &loop->h;
+	struct tensor *go = loop->now[1], *part[2] = { go->data ? NULL : go, NULL };
+	if ((trips && trips->data && at >= tensor_int(trips, 0)) || (go->data && !tensor_int(go, 0)))
+		return false;
+	if ((trips && !trips->data) || !go->data || loop->alive) {
+		if (at >= bound_of(loop, trips))
+			return false;
+		if (trips && !trips->data)
+			part[1] = add(h, "", "Less", 2, (struct tensor *[]){ whole(h, 0, at), trips });
+		for (int i = 0; i < 2; i++)
+			if (part[i])
+				loop->alive = loop->alive ? add(h, "", "And", 2, (struct tensor *[]){ loop->alive, part[i] }) : part[i];
+	}
+	if (at >= ROUNDS_MOST)
+		node_fail(h->node, EXIT_LIMIT, "Loop: more than %d rounds", ROUNDS_MOST);
+	return true;
+}
+
+static void add_parts(struct loop *loop, struct tensor *const *parts)
+{
+	if (loop->rounds == loop->room) {
+		int64_t room = loop->room ? 2 * loop->room : 8;
+		for (size_t k = 0; k < loop->scans; k++) {
+			struct tensor **longer = new_array(loop->h.arena, struct tensor *, (size_t)room);
+			if (loop->room)
+				memcpy(longer, loop->parts[k], (size_t)loop->room * sizeof *longer);
+			loop->parts[k] = longer;
+		}
+		loop->room = room;
+	}
+	for (size_t k = 0; k < loop->scans; k++)
+		loop->parts[k][loop->rounds] = parts[k];
+	loop->rounds++;
+}
+
+/* The number of a round, of the rank that the body says. */
+static struct tensor *number_of_round(struct loop *loop, int64_t at)
+{
+	return whole(&loop->h, loop->h.placing.body->inputs.at[0]->rank == 1, at);
+}
+
+static void play(struct loop *loop, int64_t at)
+{
+	struct holder *h = &loop->h;
+	size_t count = 2 + loop->carried;
+	loop->now[0] = number_of_round(loop, at);
+	for (size_t i = 2; i < count; i++)
+		want_fit(h, i, loop->now[i]);
+	struct tensor **out = place_graph(h, (int)count, loop->now);
+	if (types_differ(out[0], loop->now[1]) || (out[0]->rank >= 0 && !tensor_is_scalar_like(out[0])))
+		node_fail(h->node, EXIT_INVALID, "the condition that the body hands on is %s, bool is right", described(h, out[0]));
+	for (size_t i = 0; i < loop->carried; i++) {
+		struct tensor *before = loop->now[2 + i], *next = out[1 + i];
+		if (types_differ(before, next) || (loop->alive && ranks_differ(before, next)))
+			node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s", h->placing.body->inputs.at[2 + i]->name, described(h, before),
+				described(h, next));
+		if (loop->alive && extents_differ(before, next))
+			node_fail(h->node, EXIT_UNSUPPORTED, "the body is given %s as %s and hands on %s; a shape that the number of rounds decides is not supported where that "
+				"comes at run time", h->placing.body->inputs.at[2 + i]->name, described(h, before), described(h, next));
+		loop->now[2 + i] = loop->alive ? select_one(h, loop->alive, next, before) : next;
+	}
+	loop->now[1] = out[0];
+	add_parts(loop, out + 1 + loop->carried);
+}
+
+bool place_loop(struct texts *texts, struct node *node, const struct op *op)
+{
+	struct loop loop = { .h = holder_of(texts, node) };
+	struct holder *h = &loop.h;
+	struct graph *body = h->placing.body = graph_of(node, "body");
+	(void)op;
+	infer_counts(node, 0, ANY, ANY);
+	if (node->ins < 2)
+		node_fail(node, EXIT_INVALID, "Loop has %d inputs, at least 2 are right", node->ins);
+	struct tensor *trips = node_in(node, 0);
+	if (trips && trips->type != DTYPE_NONE && trips->type != DTYPE_I64)
+		node_fail(node, EXIT_INVALID, "Loop: M is %s, int64 is right", dtypes[trips->type].text);
+	infer_scalar(node, 0);
+	want_truth(node, 1);
+	loop.carried = (size_t)node->ins - 2;
+	want_graph(node, "body", body, (size_t)node->ins, 1 + loop.carried, true);
+	loop.scans = body->outputs.count - 1 - loop.carried;
+	if ((size_t)node->outs > loop.carried + loop.scans)
+		node_fail(node, EXIT_INVALID, "Loop has %d outputs, the body makes %zu", node->outs, loop.carried + loop.scans);
+	loop.now = new_array(h->arena, struct tensor *, (size_t)node->ins);
+	memcpy(loop.now, node->in, (size_t)node->ins * sizeof *loop.now);
+	for (int i = 2; i < node->ins; i++)
+		if (!node->in[i])
+			node_fail(node, EXIT_INVALID, "Loop lacks input %d", i);
+	if (!loop.now[1])
+		loop.now[1] = truth(h, true);
+	loop.parts = new_array(h->arena, struct tensor **, loop.scans + 1);
+	find_steady(h);
+	texts->rounds++;
+	while (begins(&loop, trips, loop.rounds))
+		play(&loop, loop.rounds);
+	struct tensor **none = NULL;
+	if (loop.scans && !loop.rounds) {
+		struct tensor **in = new_array(h->arena, struct tensor *, (size_t)node->ins);
+		memcpy(in, loop.now, (size_t)node->ins * sizeof *in);
+		in[0] = number_of_round(&loop, 0);
+		none = place_none(h, node->ins, in);
+	}
+	for (size_t k = 0; k < loop.carried; k++)
+		hand_out(h, (int)k, loop.now[2 + k]);
+	for (size_t k = 0; k < loop.scans; k++)
+		if (node_has_out(node, (int)(loop.carried + k)))
+			hand_out(h, (int)(loop.carried + k), none ? stacked_none(h, none[1 + loop.carried + k], 0) : stacked(h, loop.rounds, loop.parts[k], 0));
+	texts->rounds--;
+	return true;
+}
+
+/* ---- Scan ---- */
+struct scan {
+	struct holder h;
+	int states, ins, outs;            /* tensors handed on; taken apart; put together */
+	int64_t rounds;
+	int64_t *in_axis;
+	const int64_t *in_back, *out_axis, *out_back;
+};
+
+/* An attribute of `count` numbers, 0 where it is not there. */
+static const int64_t *numbers_of(const struct scan *scan, const char *name, int count)
+{
+	size_t given;
+	const int64_t *at = node_ints(scan->h.node, name, &given);
+	if (!at)
+		return new_array(scan->h.arena, int64_t, (size_t)count + 1);
+	if (given != (size_t)count)
+		node_fail(scan->h.node, EXIT_INVALID, "%s has %zu numbers, %d %s right", name, given, count, count == 1 ? "is" : "are");
+	return at;
+}
+
+static const int64_t *directions_of(const struct scan *scan, const char *name, int count)
+{
+	const int64_t *at = numbers_of(scan, name, count);
+	for (int i = 0; i < count; i++)
+		if (at[i] != 0 && at[i] != 1)
+			node_fail(scan->h.node, EXIT_INVALID, "%s has a %" PRId64 ", 0 (forward) and 1 (backward) are right", name, at[i]);
+	return at;
+}
+
+/* `state` becomes what the last round hands on; the outputs, each round's parts side by side. */
+static struct tensor **scanned(struct scan *scan, struct tensor **state, struct tensor *const *from)
+{
+	struct holder *h = &scan->h;
+	size_t parts = (size_t)(scan->rounds + 1);
+	struct tensor **out = new_array(h->arena, struct tensor *, (size_t)scan->outs + 1), **last = NULL;
+	struct tensor ***part = new_array(h->arena, struct tensor **, (size_t)scan->outs + 1), **now = new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins));
+	for (int k = 0; k < scan->outs; k++)
+		part[k] = new_array(h->arena, struct tensor *, parts);
+	memcpy(now, state, (size_t)scan->states * sizeof *now);
+	for (int64_t t = 0; t < (scan->rounds ? scan->rounds : 1); t++) {
+		for (int i = 0; i < scan->ins; i++) {
+			now[scan->states + i] = scan->rounds ? element(h, from[i], scan->in_axis[i], scan->in_back[i] ? scan->rounds - 1 - t : t) : without(h, from[i], scan->in_axis[i]);
+			want_fit(h, (size_t)(scan->states + i), now[scan->states + i]);
+		}
+		for (int i = 0; i < scan->states; i++)
+			want_fit(h, (size_t)i, now[i]);
+		if (!scan->rounds) {                          /* for its shapes alone */
+			last = place_none(h, scan->states + scan->ins, now);
+			break;
+		}
+		last = place_graph(h, scan->states + scan->ins, now);
+		for (int i = 0; i < scan->states; i++) {
+			if (types_differ(now[i], last[i]) || ranks_differ(now[i], last[i]) || extents_differ(now[i], last[i]))
+				node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s", h->placing.body->inputs.at[i]->name, described(h, now[i]),
+					described(h, last[i]));
+			now[i] = last[i];
+		}
+		for (int k = 0; k < scan->outs; k++)
+			part[k][scan->out_back[k] ? scan->rounds - 1 - t : t] = last[scan->states + k];
+	}
+	for (int k = 0; k < scan->outs; k++) {
+		const struct tensor *one = last[scan->states + k];
+		if (one->rank < 0)
+			node_fail(h->node, EXIT_UNSUPPORTED, "Scan: the shape of output %s of the body depends on data", one->name);
+		int64_t axis = node_axis(h->node, scan->out_axis[k], one->rank + 1);
+		out[k] = scan->rounds ? stacked(h, scan->rounds, part[k], axis) : stacked_none(h, one, axis);
+	}
+	memcpy(state, now, (size_t)scan->states * sizeof *now);
+	return out;
+}
+
+/* Version 8 has batches, axis 0 of all: each is a scan of its own. */
+static void scan_batches(struct scan *scan, struct tensor *const *in)
+{
+	struct holder *h = &scan->h;
+	int64_t batch = in[0]->dims[0].extent;
+	int tensors = scan->states + scan->ins, results = scan->states + scan->outs;
+	struct tensor ***parts = new_array(h->arena, struct tensor **, (size_t)results), **now = new_array(h->arena, struct tensor *, (size_t)tensors);
+	for (int i = 0; i < tensors; i++)
+		if (in[i]->dims[0].extent != batch)
+			node_fail(h->node, EXIT_INVALID, "Scan: %s has %" PRId64 " batches, %s has %" PRId64, in[0]->name, batch, in[i]->name, in[i]->dims[0].extent);
+	if (batch == 0 || batch * (scan->rounds ? scan->rounds : 1) > ROUNDS_MOST)
+		node_fail(h->node, EXIT_LIMIT, "Scan: %" PRId64 " batches of %" PRId64 " rounds, more than 0 and at most %d in all are supported", batch, scan->rounds, ROUNDS_MOST);
+	for (int k = 0; k < results; k++)
+		parts[k] = new_array(h->arena, struct tensor *, (size_t)batch);
+	for (int64_t b = 0; b < batch; b++) {
+		for (int i = 0; i < tensors; i++)
+			now[i] = element(h, in[i], 0, b);
+		struct tensor **outs = scanned(scan, now, now + scan->states);
+		for (int k = 0; k < results; k++)
+			parts[k][b] = k < scan->states ? now[k] : outs[k - scan->states];
+	}
+	for (int k = 0; k < results; k++)
+		if (node_has_out(h->node, k))
+			hand_out(h, k, stacked(h, batch, parts[k], 0));
+}
+
+static bool all_are(const struct tensor *tensor, int64_t value)
+{
+	int64_t count = tensor_elements(tensor->graph->build, tensor);
+	for (int64_t i = 0; i < count; i++)
+		if (infer_constant_at(tensor, i) != value)
+			return false;
+	return true;
+}
+
+bool place_scan(struct texts *texts, struct node *node, const struct op *op)
+{
+	struct scan scan = { .h = holder_of(texts, node) };
+	struct holder *h = &scan.h;
+	struct graph *body = h->placing.body = graph_of(node, "body");
+	int batches = node->since < 9;        /* version 8: axis 0 of all; input 0 says how long each is */
+	(void)op;
+	if (!node_attribute(node, "num_scan_inputs"))
+		node_fail(node, EXIT_INVALID, "Scan lacks the attribute \"num_scan_inputs\"");
+	int64_t ins = node_int(node, "num_scan_inputs", 0);
+	infer_counts(node, 0, ANY, ANY);
+	if (ins < 1 || ins > node->ins - batches)
+		node_fail(node, EXIT_INVALID, "Scan: num_scan_inputs is %" PRId64 " of %d inputs", ins, node->ins - batches);
+	scan.ins = (int)ins;
+	scan.states = node->ins - batches - scan.ins;
+	want_graph(node, "body", body, (size_t)(node->ins - batches), (size_t)scan.states, true);
+	scan.outs = (int)body->outputs.count - scan.states;
+	if (node->outs > scan.states + scan.outs)
+		node_fail(node, EXIT_INVALID, "Scan has %d outputs, the body makes %d", node->outs, scan.states + scan.outs);
+	struct tensor **in = node->in + batches;
+	for (int i = 0; i < scan.states + scan.ins; i++) {
+		if (!in[i])
+			node_fail(node, EXIT_INVALID, "Scan lacks input %d", i + batches);
+		if (in[i]->rank >= 0 && in[i]->rank < batches)
+			node_fail(node, EXIT_INVALID, "Scan: %s has no axis of batches", in[i]->name);
+		if (!tensor_is_known(in[i]))
+			return false;
+	}
+	const int64_t *axes = numbers_of(&scan, "scan_input_axes", scan.ins);
+	scan.in_axis = new_array(h->arena, int64_t, (size_t)scan.ins);
+	scan.in_back = directions_of(&scan, batches ? "directions" : "scan_input_directions", scan.ins);
+	scan.out_axis = numbers_of(&scan, "scan_output_axes", scan.outs);
+	scan.out_back = directions_of(&scan, "scan_output_directions", scan.outs);
+	for (int i = 0; i < scan.ins; i++) {
+		const struct tensor *from = in[scan.states + i];
+		scan.in_axis[i] = node_axis(node, axes[i] + (batches && axes[i] >= 0 ? batches : 0), from->rank);
+		int64_t extent = from->dims[scan.in_axis[i]].extent;
+		if (i && extent != scan.rounds)
+			node_fail(node, EXIT_INVALID, "Scan: %s has %" PRId64 " rounds, %s has %" PRId64, in[scan.states]->name, scan.rounds, from->name, extent);
+		scan.rounds = extent;
+		scan.in_axis[i] -= batches;
+	}
+	if (scan.rounds > ROUNDS_MOST)
+		node_fail(node, EXIT_LIMIT, "Scan: %" PRId64 " rounds, at most %d are supported", scan.rounds, ROUNDS_MOST);
+	find_steady(h);
+	texts->rounds++;
+	if (batches) {
+		const struct tensor *lengths = node->in[0];
+		if (lengths && (!lengths->data || !all_are(lengths, scan.rounds)))
+			node_fail(node, EXIT_UNSUPPORTED, "Scan: sequences of other lengths than the tensor (sequence_lens) are not supported");
+		scan_batches(&scan, in);
+	} else {
+		struct tensor **state = new_array(h->arena, struct tensor *, (size_t)scan.states + 1);
+		memcpy(state, in, (size_t)scan.states * sizeof *state);
+		struct tensor **outs = scanned(&scan, state, in + scan.states);
+		for (int k = 0; k < scan.states + scan.outs; k++)
+			if (node_has_out(node, k))
+				hand_out(h, k, k < scan.states ? state[k] : outs[k - scan.states]);
+	}
+	texts->rounds--;
+	return true;
+}
+
+/* ---- one of two tensors of one shape, by a condition that comes at run time ---- */
+void infer_select(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 3, 3, 1);
+	infer_scalar(node, 0);
+	infer_any_type(node, 1);
+	infer_same_type(node, 2, node->in[1]->type);
+	infer_output_like(node, 0, node->in[1]);
+	infer_output_like(node, 0, node->in[2]);
+}
+
+/* What is inlined of the one that is not chosen is not computed. */
+void define_select(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	int64_t extents[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	const struct expr *condition = expr_cast(arena, DTYPE_I64, definer_load(definer, definer_in(definer, 0), 0, NULL));
+	struct range chosen = { index_value(arena, condition, 0, UINT8_MAX), 1, UINT8_MAX + 1 };      /* a bool of the caller may be any byte */
+	(void)op;
+	definer_out_map(definer, 0, expr_select(arena, &chosen, 1, definer_load(definer, definer_in(definer, 1), rank, at),
+		definer_load(definer, definer_in(definer, 2), rank, at)));
+}
