@@ -226,6 +226,8 @@ T("", "Attention", 23, 3, 7, 4, INT("is_causal", ALL, 0) A(INT, "kv_num_heads", 
 T("ai.onnx.preview", "FlexAttention", 1, 3, 3, 1, A(GRAPH, "score_mod", ALL) A(GRAPH, "prob_mod", ALL) A(FLOAT, "scale", ALL)
 	A(INT, "softmax_precision", ALL))
 T("", "RotaryEmbedding",     23, 3, 4, 1, INT("interleaved", ALL, 0) A(INT, "num_heads", ALL) INT("rotary_embedding_dim", ALL, 0))
+T("", "LinearAttention",     27, 3, 6, 2, STRING("update_rule", ALL, "gated_delta") INT("chunk_size", ALL, 64) A(INT, "kv_num_heads", ALL) A(INT, "q_num_heads", ALL)
+	FLOAT("scale", ALL, 0))
 T("", "CausalConvWithState", 27, 2, 4, 2, STRING("activation", ALL, "none"))
 
 /* texts: elsewhere and otherwise arranged */
