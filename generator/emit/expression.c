@@ -440,7 +440,7 @@ static struct printed print_cast(struct printer *printer, const struct expr *exp
 static const char *print_choice(struct printer *printer, int number)
 {
 	struct printed one = print(printer, number, true);
-	if (printer->lane >= 0 && one.level != LEVEL_PRIMARY)
+	if (printer->lane >= 0 && one.level != LEVEL_PRIMARY && one.level != LEVEL_CHOICE)
 		return arena_printf(printer->arena, "(vec)(%s)", one.text);
 	return wrap(printer, one, LEVEL_AND);
 }

@@ -76,7 +76,7 @@ static void test_branches(void **state)
 	struct printer p = printer_for(16, 2);
 	struct range inside = { index_plus(build.arena, var(1), -1), 0, 16 };
 	const struct expr *guarded = expr_select(build.arena, &inside, 1, row(SCALAR_mul, load(-1), load(-1)), number(0));
-	PRINTS(p, guarded, "j - 1 >= 0 ? vec_load(x + 512 * i + 32 * j + c - 32) * vec_load(x + 512 * i + 32 * j + c - 32) : vec_set(0.f)");
+	PRINTS(p, guarded, "j - 1 >= 0 ? (vec)(vec_load(x + 512 * i + 32 * j + c - 32) * vec_load(x + 512 * i + 32 * j + c - 32)) : vec_set(0.f)");
 	assert_int_equal(p.lets.count, 0);
 	const struct expr *roots[] = { row(SCALAR_add, guarded, load(0)), row(SCALAR_add, guarded, number(1)) };
 	printer_share(&p, roots, 2);                                     /* the select as a whole may be named */
