@@ -111,7 +111,7 @@ static const char *described(const struct holder *h, const struct tensor *tensor
 
 static bool types_differ(const struct tensor *a, const struct tensor *b)
 {
-	return a->type != DTYPE_NONE && b->type != DTYPE_NONE && a->type != b->type;
+	return a->form != b->form || (a->type != DTYPE_NONE && b->type != DTYPE_NONE && a->type != b->type);
 }
 
 static bool ranks_differ(const struct tensor *a, const struct tensor *b) { return a->rank >= 0 && b->rank >= 0 && a->rank != b->rank; }
@@ -128,7 +128,7 @@ static bool extents_differ(const struct tensor *a, const struct tensor *b)
 static void want_fit(const struct holder *h, size_t i, const struct tensor *given)
 {
 	const struct tensor *declared = h->placing.body->inputs.at[i];
-	if (given && (types_differ(declared, given) || ranks_differ(declared, given)))
+	if (given && (types_differ(declared, given) || (!given->form && ranks_differ(declared, given))))
 		node_fail(h->node, EXIT_INVALID, "input %s of the body is %s, but %s comes", declared->name, described(h, declared), described(h, given));
 }
 
@@ -204,10 +204,35 @@ static void find_steady(struct holder *h)
 }
 
 /* ---- If ---- */
-/* One of the two, by a condition that comes at run time. */
+static bool shapes_differ(const struct tensor *a, const struct tensor *b)
+{
+	if (ranks_differ(a, b) || extents_differ(a, b) || !a->list != !b->list)
+		return true;
+	if (a->list && (a->list->nothing != b->list->nothing || a->list->count != b->list->count))
+		return true;
+	for (size_t i = 0; a->list && i < a->list->count; i++)
+		if (shapes_differ(a->list->at[i], b->list->at[i]))
+			return true;
+	return false;
+}
+
+/* One of two of one shape, by a condition that comes at run time; of two lists, element by element. */
 static struct tensor *select_one(struct holder *h, struct tensor *condition, struct tensor *yes, struct tensor *no)
 {
-	return yes == no ? yes : add(h, "ingot", "Select", 3, (struct tensor *[]){ condition, yes, no });
+	if (yes == no)
+		return yes;
+	if (!yes->form)
+		return add(h, "ingot", "Select", 3, (struct tensor *[]){ condition, yes, no });
+	struct tensor *made = fresh(h, yes->name);
+	struct list *list = new(h->arena, struct list);
+	*list = *yes->list;
+	list->at = new_array(h->arena, struct tensor *, list->count + 1);
+	for (size_t i = 0; i < list->count; i++)
+		list->at[i] = select_one(h, condition, yes->list->at[i], no->list->at[i]);
+	made->form = yes->form;
+	made->type = yes->type;
+	made->list = list;
+	return made;
 }
 
 static void want_truth(const struct node *node, int i)
@@ -245,7 +270,7 @@ bool place_if(struct texts *texts, struct node *node, const struct op *op)
 		if (types_differ(yes, no))
 			node_fail(node, EXIT_INVALID, "output %d (%s) is %s in then_branch and %s in else_branch, one type is right", k, node->out[k]->name,
 				described(&h, yes), described(&h, no));
-		if (ranks_differ(yes, no) || extents_differ(yes, no))
+		if (shapes_differ(yes, no) || (yes->form && !yes->list))
 			node_fail(node, EXIT_UNSUPPORTED, "output %d (%s) is %s in then_branch and %s in else_branch; a shape that the condition decides is not supported "
 				"where that comes at run time", k, node->out[k]->name, described(&h, yes), described(&h, no));
 		hand_out(&h, k, select_one(&h, node->in[0], out[1][k], out[0][k]));
@@ -364,10 +389,10 @@ static void play(struct loop *loop, int64_t at)
 		node_fail(h->node, EXIT_INVALID, "the condition that the body hands on is %s, bool is right", described(h, out[0]));
 	for (size_t i = 0; i < loop->carried; i++) {
 		struct tensor *before = loop->now[2 + i], *next = out[1 + i];
-		if (types_differ(before, next) || (loop->alive && ranks_differ(before, next)))
+		if (types_differ(before, next) || (loop->alive && !next->form && ranks_differ(before, next)))
 			node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s", h->placing.body->inputs.at[2 + i]->name, described(h, before),
 				described(h, next));
-		if (loop->alive && extents_differ(before, next))
+		if (loop->alive && (shapes_differ(before, next) || (next->form && !next->list)))
 			node_fail(h->node, EXIT_UNSUPPORTED, "the body is given %s as %s and hands on %s; a shape that the number of rounds decides is not supported where that "
 				"comes at run time", h->placing.body->inputs.at[2 + i]->name, described(h, before), described(h, next));
 		loop->now[2 + i] = loop->alive ? select_one(h, loop->alive, next, before) : next;
