@@ -156,7 +156,7 @@ static void walk(struct texts *texts, struct graph *graph, size_t from)
 		infer(texts, nodes[i]);
 }
 
-static void walk(struct graph *graph)
+static void walk_all(struct graph *graph)
 {
 	struct texts texts = { .walk = walk };
 	__typeof__(graph->nodes) nodes = graph->nodes;
@@ -192,7 +192,7 @@ static bool infer_backward(struct graph *graph)
 
 void pass_infer(struct graph *graph)
 {
-	walk(graph);
+	walk_all(graph);
 	if (infer_backward(graph))
-		walk(graph);
+		walk_all(graph);
 }
