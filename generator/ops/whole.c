@@ -95,3 +95,31 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 	}
 	return count == 1 ? each[0] : definer_map(definer, definer_name(definer, "chosen"), first->rank, first->extents, body);
 }
+
+/* ---- ingot.Asked: how a text asks that an operand be what it has made its nodes for ---- */
+void infer_asked(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 3, 3, 1);
+	for (int i = 1; i < 3; i++)
+		if (node->in[i]->type != DTYPE_NONE && dtypes[node->in[i]->type].class != CLASS_INT)
+			node_fail(node, EXIT_INVALID, "%s: input %d is %s, int64 or int32 is right", node->type, i, dtypes[node->in[i]->type].text);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_asked(struct definer *definer, const struct op *op)
+{
+	const struct node *node = definer->node;
+	const struct expr *right = integer(definer, 1);
+	const char *what = attribute_string(node, "what"), *numbers = "";
+	(void)op;
+	for (int64_t i = 0; i < definer_elements(definer, 2); i++) {
+		int64_t number;
+		if (!definer_number(definer, definer_element(definer, 2, i), &number) || i >= definer_elements(definer, 1))
+			node_fail(node, EXIT_INVALID, "%s: what is asked for is no constant, or longer than the operand", node->type);
+		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, i), number));
+		numbers = arena_printf(definer->arena, "%s%s%lld", numbers, i ? ", " : "", (long long)number);
+	}
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(definer->arena, DTYPE_BOOL, right), "%s [%s], as declared, is right", what, numbers);
+	definer_out(definer, 0, definer_in_stored(definer, 0));
+}
