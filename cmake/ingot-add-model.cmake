@@ -1,4 +1,4 @@
-# ingot_add_model(TARGET name MODEL file [CPU cpu] [DIM N=1...] [PROFILE bare|managed] [THREADS n] [DEPENDS file...])
+# ingot_add_model(TARGET name MODEL file [CPU cpu] [DIM N=1...] [ELEMENTS x=3...] [PROFILE bare|managed] [THREADS n] [DEPENDS file...])
 #
 # Casts a model into sources and adds them as a static library, `name`, compiled with the project's own compiler and toolchain file; who links it
 # finds name.h.  No such model, an unknown CPU, a model that is not supported: an error when CMake configures, in ingot's words.
@@ -10,9 +10,9 @@
 # CPU: as `ingot build --cpu`; without it what CMAKE_SYSTEM_PROCESSOR says: x86-64-v3, armv8-a, or generic.
 # INGOT_COMPILER names another ingot than the package's.
 function(ingot_add_model)
-  cmake_parse_arguments(PARSE_ARGV 0 add "" "TARGET;MODEL;CPU;PROFILE;THREADS" "DIM;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 0 add "" "TARGET;MODEL;CPU;PROFILE;THREADS" "DIM;ELEMENTS;DEPENDS")
   if(add_UNPARSED_ARGUMENTS OR add_KEYWORDS_MISSING_VALUES)
-    message(FATAL_ERROR "ingot_add_model: what is \"${add_UNPARSED_ARGUMENTS}${add_KEYWORDS_MISSING_VALUES}\"?  It takes TARGET, MODEL, CPU, DIM, PROFILE, THREADS and DEPENDS, each with its value")
+    message(FATAL_ERROR "ingot_add_model: what is \"${add_UNPARSED_ARGUMENTS}${add_KEYWORDS_MISSING_VALUES}\"?  It takes TARGET, MODEL, CPU, DIM, ELEMENTS, PROFILE, THREADS and DEPENDS, each with its value")
   endif()
   if(NOT add_TARGET OR NOT add_MODEL)
     message(FATAL_ERROR "ingot_add_model: needs TARGET and MODEL")
@@ -41,6 +41,9 @@ function(ingot_add_model)
   endforeach()
   foreach(dim ${add_DIM})
     list(APPEND words --dim ${dim})
+  endforeach()
+  foreach(elements ${add_ELEMENTS})
+    list(APPEND words --elements ${elements})
   endforeach()
 
   # Made beside its place; a file that is as it was keeps its time.

@@ -128,6 +128,19 @@ enum ingot_model_status ingot_set_dim(struct ingot_model *m, const char *name, i
 	return (enum ingot_model_status)m->build.code;
 }
 
+enum ingot_model_status ingot_set_elements(struct ingot_model *m, const char *name, const char *holds)
+{
+	if (m->stage != STAGE_OPEN)
+		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "elements are said before ingot_compile");
+	begin(m);
+	if (BUILD_TRY(&m->build)) {
+		struct holding holding = holding_parse(&m->build, arena_printf(m->build.arena, "%s=%s", name, holds));
+		pass_holdings(m->model->graph, &holding, 1, false);
+		describe(m);
+	}
+	return (enum ingot_model_status)m->build.code;
+}
+
 enum ingot_model_status ingot_set_algorithms(struct ingot_model *m, enum ingot_algorithms algorithms)
 {
 	if (m->stage != STAGE_OPEN)
@@ -155,6 +168,7 @@ enum ingot_model_status ingot_compile(struct ingot_model *m, enum ingot_engine e
 			m->stage = STAGE_CLOSED;              /* a pass that stops half-way leaves nothing to go on from */
 			model_prepare(m->model);
 			model_define(m->model);
+			describe(m);                          /* outputs that were lists are what they hold now */
 			fix_ports(m);
 			m->stage = STAGE_DEFINED;
 		}

@@ -133,12 +133,14 @@ def graph(g, folder, main=False):
     constants = {t.name for t in g.initializer} | {s.values.name for s in g.sparse_initializer}
     inputs = [v for v in g.input if not (main and v.name in constants)]
     made = {x for n in g.node for x in n.output} | {v.name for v in g.input}
-    def out(v):
-        if v.name in constants:
-            return latin(v.name)
+    def declared(v):
+        if v.type.WhichOneof("value") in ("sequence_type", "optional_type"):
+            return {"name": latin(v.name), "list": type_text(v.type)}
         return {"name": latin(v.name), "type": v.type.tensor_type.elem_type, "dims": dims_of(v.type)}
+    def out(v):
+        return latin(v.name) if v.name in constants else declared(v)
     return {"name": latin(g.name),
-            "inputs": [{"name": latin(v.name), "type": v.type.tensor_type.elem_type, "dims": dims_of(v.type)} for v in inputs],
+            "inputs": [declared(v) for v in inputs],
             "outputs": [out(v) if v.name in made or v.name in constants else latin(v.name) for v in g.output],
             "constants": [tensor(t, folder) for t in g.initializer] + [sparse(s, folder) for s in g.sparse_initializer],
             "nodes": [node(n, folder, OPSETS) for n in g.node]}

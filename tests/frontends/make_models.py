@@ -144,6 +144,13 @@ def graphs():
     yield "default", model([H.make_node("Add", ["x", "w"], ["y"])], inputs=("x", "w"), constants=[both], ir=3)
     yield "names", model([H.make_node("Re lu", ["x y"], ["float"], name="seq"), H.make_node("Op.2", ["float"], ["1:0"], domain="com.my-x.9")],
                          inputs=("x y",), outputs=("1:0",), opsets=(("", 17), ("com.my-x.9", 1)))
+    of_floats, of_any = H.make_tensor_type_proto(T.FLOAT, ["N", 3, None]), H.make_tensor_type_proto(T.INT64, None)
+    lists = H.make_graph([H.make_node("SequenceAt", ["x", "p"], ["y"]), H.make_node("OptionalGetElement", ["o"], ["z"]), H.make_node("Identity", ["s"], ["w"])], "lists",
+                         [H.make_value_info("x", H.make_sequence_type_proto(of_floats)), H.make_value_info("o", H.make_optional_type_proto(H.make_sequence_type_proto(of_any))),
+                          H.make_value_info("s", H.make_optional_type_proto(of_floats)), H.make_tensor_value_info("p", T.INT64, [])],
+                         [H.make_tensor_value_info("y", T.FLOAT, None), H.make_value_info("z", H.make_sequence_type_proto(of_any)),
+                          H.make_value_info("w", H.make_optional_type_proto(of_floats))])
+    yield "lists", H.make_model(lists, ir_version=8, opset_imports=[H.make_opsetid("", 17)])
     yield "metadata", model([H.make_node("Relu", ["x"], ["y"], doc_string="doc")], doc_string="graph doc",
                             value_info=[H.make_tensor_value_info("nobody", T.FLOAT, [3])])
 

@@ -68,6 +68,12 @@ static void json_tensor(struct text *out, const struct tensor *tensor)
 {
 	text_adds(out, "{\"name\":");
 	json_name(out, tensor->name);
+	if (tensor->form) {
+		text_adds(out, ",\"list\":");
+		json_name(out, type_of_tensor(tensor->graph->build, tensor));
+		text_adds(out, "}");
+		return;
+	}
 	text_printf(out, ",\"type\":%d,\"dims\":", (int)tensor->type);
 	text_adds(out, tensor->rank < 0 ? "null" : "[");
 	for (int i = 0; i < tensor->rank; i++) {

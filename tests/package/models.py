@@ -132,6 +132,17 @@ def external(folder, tree):
         expect("external data: nothing to do", code == 0 and "no work to do" in text, text)
 
 
+def lists(folder, tree):
+    """A sequence that comes in: its elements are members."""
+    project(folder, "ELEMENTS x=1")
+    text = (MODEL % ("4", "4", "4", "1, 1, 1, 1")).replace("(float[N,4] x)", "(seq(float[N,4]) x)").replace("y = Add (x, w)", "z = ConcatFromSequence <axis = 0> (x)  y = Add (z, w)")
+    write(folder + "/net.onnxtxt", text)
+    write(folder + "/main.c", (MAIN % "1").replace(".x = x", ".x_0 = x"))
+    code, text = configure(folder, tree)
+    code, text = call("cmake", "--build", folder + "/build") if code == 0 else (code, text)
+    expect("a sequence of one: builds and runs", code == 0 and call(folder + "/build/program")[0] == 0, text)
+
+
 def wrong(folder, tree):
     for i, (name, arguments, part) in enumerate((("unknown CPU", "CPU z80", "z80"), ("unknown word", "PROFILE bare CPUS generic", "ingot_add_model: what is \"CPUS;generic\"?"),
                                                  ("no number of threads", "THREADS many", "many"))):
@@ -172,6 +183,7 @@ def main():
             if shutil.which(compiler):
                 here(os.path.join(folder, compiler), tree, compiler)
         external(os.path.join(folder, "external"), tree)
+        lists(os.path.join(folder, "lists"), tree)
         wrong(os.path.join(folder, "wrong"), tree)
         board(os.path.join(folder, "board"), tree)
     return failures > 0

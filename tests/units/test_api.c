@@ -155,6 +155,8 @@ static void refusals(void **state)
 	assert_int_equal(ingot_set_dim(model, "N", -1), INGOT_MODEL_USAGE);
 	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_USAGE);       /* N is not bound */
 	assert_non_null(strstr(ingot_model_message(model), "N"));
+	assert_int_equal(ingot_set_elements(model, "x", "1"), INGOT_MODEL_USAGE);
+	assert_non_null(strstr(ingot_model_message(model), "no input of that name is a sequence"));
 	assert_int_equal(ingot_set_dim(model, "N", 1), INGOT_MODEL_OK);
 	assert_int_equal(ingot_compile(model, (enum ingot_engine)7), INGOT_MODEL_USAGE);
 	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_OK);
@@ -164,6 +166,37 @@ static void refusals(void **state)
 	assert_null(ingot_result(model, 5));
 	ingot_close(model);
 	ingot_close(NULL);
+}
+
+/* A sequence is what it holds, once somebody says it. */
+static void sequences(void **state)
+{
+	(void)state;
+	struct ingot_model *model;
+	static const float a[2] = { 1, 2 }, b[3] = { 3, 4, 5 };
+	const char *text = "<ir_version: 8, opset_import: [\"\" : 17]>\nlists (seq(float[N]) x) => (float[M] y, seq(float[N]) same)\n"
+		"{ y = ConcatFromSequence <axis = 0> (x)  same = Identity (x) }";
+	assert_int_equal(ingot_open_memory(&model, text, strlen(text), "lists"), INGOT_MODEL_OK);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_USAGE);
+	assert_non_null(strstr(ingot_model_message(model), "input x is seq(float[N]): say how many tensors it holds"));
+	assert_int_equal(ingot_set_elements(model, "x", "two"), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_set_elements(model, "x", "none"), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_set_elements(model, "x", "[2],[3]"), INGOT_MODEL_OK);
+	assert_int_equal(ingot_set_elements(model, "x", "1"), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_input_count(model), 2);
+	assert_string_equal(ingot_input(model, 1)->name, "x_1");
+	assert_int_equal(ingot_input(model, 1)->dims[0], 3);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_OK);
+	assert_int_equal(ingot_output_count(model), 3);
+	assert_string_equal(ingot_output(model, 2)->name, "same_1");
+	assert_int_equal(ingot_set_elements(model, "x", "1"), INGOT_MODEL_USAGE);
+	ingot_set_input(model, 0, a);
+	ingot_set_input(model, 1, b);
+	assert_int_equal(ingot_run(model), INGOT_MODEL_OK);
+	static const float joined[5] = { 1, 2, 3, 4, 5 };
+	assert_memory_equal(ingot_result(model, 0), joined, sizeof joined);
+	assert_memory_equal(ingot_result(model, 2), b, sizeof b);
+	ingot_close(model);
 }
 
 /* ---- several at once ---- */
@@ -296,7 +329,7 @@ static void memory_is_flat(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(engines_agree), cmocka_unit_test(numbers), cmocka_unit_test(refusals), cmocka_unit_test(threads), cmocka_unit_test(hardened_process),
+		cmocka_unit_test(engines_agree), cmocka_unit_test(numbers), cmocka_unit_test(refusals), cmocka_unit_test(sequences), cmocka_unit_test(threads), cmocka_unit_test(hardened_process),
 		cmocka_unit_test(no_file_opened), cmocka_unit_test(memory_is_flat),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

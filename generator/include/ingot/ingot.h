@@ -68,6 +68,10 @@ enum ingot_model_status ingot_open_memory(struct ingot_model **model, const void
 /* Binds a symbolic dim, or one without a name as INPUT:AXIS.  Before ingot_compile; INGOT_MODEL_USAGE where no input has such a dim. */
 enum ingot_model_status ingot_set_dim(struct ingot_model *, const char *name, int64_t extent);
 
+/* Says what an input holds that is a sequence: how many tensors, as "3", or their shapes, as "[2,3],[4]"; of an optional "1" or "none".  They take its place
+ * among the inputs.  Before ingot_compile; INGOT_MODEL_USAGE where no input of that name is one, or the text is none of these. */
+enum ingot_model_status ingot_set_elements(struct ingot_model *, const char *name, const char *holds);
+
 /* A numeric option, by default INGOT_FAST: 3x3 convolutions by Winograd's, where that is less work, or every sum as it is defined (what libraries
  * for microcontrollers compute).  Before ingot_compile.  It is the only one that bits depend on. */
 enum ingot_algorithms { INGOT_FAST, INGOT_DIRECT };
@@ -81,7 +85,8 @@ const char *ingot_model_numbers(const struct ingot_model *);
 enum ingot_model_status ingot_compile(struct ingot_model *, enum ingot_engine);
 
 /* Inputs and outputs in the order of the graph; NULL where i is out of range, or the model could not be opened.  What they point
- * to stays until ingot_close; extents that depend on bound dims are there after ingot_compile. */
+ * to stays until ingot_close; extents that depend on bound dims are there after ingot_compile,
+ * and outputs that are sequences or optionals are the tensors that they hold. */
 size_t ingot_input_count(const struct ingot_model *);
 size_t ingot_output_count(const struct ingot_model *);
 const struct ingot_tensor *ingot_input(const struct ingot_model *, size_t i);
