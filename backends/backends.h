@@ -34,6 +34,7 @@ void cc_run(struct build *, const char *directory, const char *const *arguments)
 
 /* ---- cuda/nvrtc.c: NVIDIA's runtime compiler ---- */
 struct nvrtc;
+#define NVRTC_LACKS "there is no NVRTC: pip install nvidia-cuda-nvrtc and set VIRTUAL_ENV"
 enum { IMAGES_MOST = 16 };
 struct image {
 	const char *arch;                 /* "sm_90" */
@@ -46,8 +47,30 @@ struct image {
 struct nvrtc *nvrtc_find(struct build *, const char *named);
 void          nvrtc_release(struct nvrtc *);
 const char   *nvrtc_text(struct build *, const struct nvrtc *);                 /* its path and version */
+/* The newest architecture that it can compile for and that runs on that capability: a cubin's where *ptx is false, else PTX, which the driver compiles. */
+const char   *nvrtc_arch(struct build *, const struct nvrtc *, int capability, bool *ptx);
 void          nvrtc_check(struct build *, const struct nvrtc *, const char *arch);        /* EXIT_USAGE where it cannot compile for that */
 /* Fills the images, IMAGES_MOST at most, `jobs` processes at once; those that were made before are read from $INGOT_CACHE (empty: none is kept), else
  * $XDG_CACHE_HOME/ingot or ~/.cache/ingot, which holds 512 MiB at most.  EXIT_ENVIRONMENT with the compiler's first message where it refuses. */
 void          nvrtc_compile(struct build *, const struct nvrtc *, const char *text, const char *name, struct image *, int count, int jobs);
+
+/* ---- cuda/driver.c: a GPU through NVIDIA's driver ---- */
+struct driver_function { const char *name, *arguments; };
+extern const struct driver_function driver_functions[];                       /* that are called, ended by one without a name: cuda/driver.h */
+struct cuda;
+/* The GPU of that ordinal.  EXIT_ENVIRONMENT, as from all below (EXIT_LIMIT: the device has too little memory), with the call and what the driver says. */
+struct cuda *cuda_open(struct build *, int ordinal);
+int          cuda_capability(const struct cuda *);                            /* 90: 9.0 */
+/* Around all that follows; closing leaves too. */
+void         cuda_enter(struct cuda *);
+void         cuda_leave(struct cuda *);
+void         cuda_load(struct cuda *, const char *image);                     /* a cubin, or PTX that ends in a 0 */
+void        *cuda_kernel(struct cuda *, const char *symbol);                  /* of what was loaded */
+uint64_t     cuda_memory(struct cuda *, size_t bytes);                        /* until it is closed */
+/* In the device's one stream.  `from` is the caller's again when cuda_upload returns, `to` is filled when cuda_sync does. */
+void         cuda_upload(struct cuda *, uint64_t to, const void *from, size_t bytes);
+void         cuda_download(struct cuda *, void *to, uint64_t from, size_t bytes);
+void         cuda_launch(struct cuda *, void *kernel, const char *name, unsigned blocks, unsigned warps, void **arguments);
+void         cuda_sync(struct cuda *);
+void         cuda_close(struct cuda *);                                       /* NULL is fine */
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const struct engine_kind *const kinds[] = { &engine_interpreter, &engine_c, &engine_jit, &engine_cuda_emulated };
+static const struct engine_kind *const kinds[] = { &engine_interpreter, &engine_c, &engine_jit, &engine_cuda, &engine_cuda_emulated };
 
 const struct engine_kind *engine_at(int i) { return i >= 0 && i < (int)COUNT(kinds) ? kinds[i] : NULL; }
 

@@ -1,4 +1,4 @@
-/* engine.h: what can run a model: the interpreter, a library made and loaded at once, the JIT, the CUDA emulator. */
+/* engine.h: what can run a model: the interpreter, a library made and loaded at once, the JIT, a GPU, the CUDA emulator. */
 #ifndef ENGINE_H
 #define ENGINE_H
 #include "pipeline.h"
@@ -25,7 +25,7 @@ struct engine_kind {
 	void *(*limit)(struct engine *, const char *name);
 	const char *(*form)(struct engine *, const struct kernel *);       /* what runs a kernel, in a word or two; NULL: its own code */
 };
-extern const struct engine_kind engine_interpreter, engine_c, engine_jit, engine_cuda_emulated;
+extern const struct engine_kind engine_interpreter, engine_c, engine_jit, engine_cuda, engine_cuda_emulated;
 
 const struct engine_kind *engine_find(const char *name);          /* NULL: no such kind */
 const struct engine_kind *engine_at(int);                         /* NULL after the last */

@@ -1,113 +1,155 @@
-/* engine_cuda.c: CUDA sources on the CPU: the .cu text of `build --target cuda`, compiled with the emulator by the
- * system's C++ compiler and loaded. */
+/* engine_cuda.c: a model on a GPU: its .cu text through NVRTC, in memory, and NVIDIA's driver.  No C compiler, no folder, and never another engine in its stead. */
 #include "engine.h"
-#include "emit/emit.h"
+#include "emit/package.h"
 #include "backends/backends.h"
-#include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-struct emulated {
-	char *folder;
-	void *handle, *workspace, *weights;
-	int (*run)(const void *const *inputs, void *const *outputs, void *workspace, const void *weights);
-	const char *(*message)(void);
+enum { ARGUMENTS_MOST = 256 };
+struct gpu {
+	struct cuda *cuda;
+	struct cuda_unit unit;
+	void **kernels;
+	uint64_t weights, workspace, *inputs, *outputs;
+	uint8_t *held;                    /* of each check */
 };
 
-static void emulated_close(struct engine *engine)
+static void gpu_close(struct engine *engine)
 {
-	struct emulated *emulated = engine->state;
-	if (!emulated)
-		return;
-	if (emulated->handle)
-		dlclose(emulated->handle);
-	free(emulated->workspace);
-	free(emulated->weights);
-	engine_remove_folder(emulated->folder);
+	struct gpu *gpu = engine->state;
+	if (gpu)
+		cuda_close(gpu->cuda);
 	engine->state = NULL;
 }
 
-static void *memory_of(struct engine *engine, int64_t bytes)
+/* For this GPU's own architecture; where NVRTC does not know that yet, PTX. */
+static const char *image_of(struct engine *engine)
 {
-	void *memory = aligned_alloc(256, ((size_t)bytes + 256) & ~(size_t)255);
-	if (!memory)
-		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "out of memory: %lld bytes", (long long)bytes);
-	return memory;
+	struct build *build = engine->model->build;
+	struct gpu *gpu = engine->state;
+	struct nvrtc *nvrtc = nvrtc_find(build, NULL);
+	struct image image = { 0 };
+	if (!nvrtc)
+		fail(build, EXIT_ENVIRONMENT, NULL, NVRTC_LACKS);
+	image.arch = nvrtc_arch(build, nvrtc, cuda_capability(gpu->cuda), &image.ptx);
+	nvrtc_compile(build, nvrtc, gpu->unit.text, arena_printf(build->arena, "%s.cu", engine->model->name), &image, 1, 1);
+	return image.bytes;
 }
 
-static void *symbol_of(struct engine *engine, const char *name)
-{
-	struct emulated *emulated = engine->state;
-	void *symbol = dlsym(emulated->handle, name);
-	if (!symbol)
-		fail(engine->model->build, EXIT_ENVIRONMENT, engine->model->name, "the compiled emulator lacks %s", name);
-	return symbol;
-}
-
-static void emulated_load(struct engine *engine)
+static void upload_weights(struct engine *engine)
 {
 	struct model *model = engine->model;
-	struct build *build = model->build;
-	struct lowered *lowered = model->lowered;
-	struct emulated *emulated = engine->state;
-	struct emit emit = { .build = build, .arena = build->arena, .target = lowered->target, .templates = model_templates(model), .name = model->name };
+	struct gpu *gpu = engine->state;
+	gpu->weights = cuda_memory(gpu->cuda, (size_t)model->lowered->weights_bytes);
+	for (size_t i = 0; i < model->lowered->constants.count; i++) {
+		const struct constant_item *item = &model->lowered->constants.at[i];
+		uint64_t at = gpu->weights + (uint64_t)placed(item->of)->offset;
+		size_t bytes;
+		for (int64_t piece = 0; (bytes = item->fill(item, piece, NULL)); piece++, at += bytes) {
+			void *made = calloc(1, bytes);
+			if (!made)
+				fail(model->build, EXIT_LIMIT, model->name, "out of memory: %zu bytes of weights", bytes);
+			item->fill(item, piece, made);
+			cuda_upload(gpu->cuda, at, made, bytes);
+			free(made);
+		}
+	}
+}
+
+static uint64_t *arrays_of(struct gpu *gpu, struct model *model, struct definition *const *all, size_t count)
+{
+	uint64_t *at = new_array(model->build->arena, uint64_t, count + 1);
+	for (size_t i = 0; i < count; i++)
+		at[i] = cuda_memory(gpu->cuda, (size_t)placed(all[i])->bytes);
+	return at;
+}
+
+static void gpu_load(struct engine *engine)
+{
+	struct model *model = engine->model;
+	struct gpu *gpu = engine->state;
+	struct emit emit = { .build = model->build, .arena = model->build->arena, .target = model->lowered->target, .templates = model_templates(model), .name = model->name };
 	struct part part = model_part(model);
-	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = 1, .options = "loaded", .shared = true };
-	package_write(&emit, &package, emulated->folder);
-	const char *library = arena_printf(build->arena, "lib%s.so", model->name), *fma = NULL;
-#if defined(__x86_64__)
-	__builtin_cpu_init();
-	fma = __builtin_cpu_supports("fma") ? "-mfma" : NULL;         /* else the C library's fmaf: as exact, slower */
-#endif
-	/* More flags, for a look from inside: "-g -fsanitize=address -fsanitize-sections=emulated_shared". */
-	char *more = getenv("INGOT_EMULATOR_FLAGS"), *rest;
-	const char *compile[32] = { cxx_find(build), "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
-		arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp", "-o", library, fma };
-	int count = 0;
-	while (compile[count])
-		count++;
-	more = more ? arena_copy(build->arena, more, strlen(more)) : NULL;
-	for (char *word = more ? strtok_r(more, " ", &rest) : NULL; word && count < 30; word = strtok_r(NULL, " ", &rest))
-		compile[count++] = word;
-	cc_run(build, emulated->folder, compile);
-	emulated->handle = dlopen(arena_printf(build->arena, "%s/%s", emulated->folder, library), RTLD_NOW | RTLD_LOCAL);
-	if (!emulated->handle)
-		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled emulator cannot be loaded: %s", dlerror());
-	*(void **)&emulated->run = symbol_of(engine, arena_printf(build->arena, "%s_emulate", model->name));
-	*(void **)&emulated->message = symbol_of(engine, "emulator_message");
-	emulated->workspace = memory_of(engine, lowered->workspace_bytes);
-	emulated->weights = memory_of(engine, lowered->weights_bytes);
-	memset(emulated->workspace, 0xff, (size_t)lowered->workspace_bytes);
-	for (size_t i = 0; i < lowered->constants.count; i++)
-		constant_fill(&lowered->constants.at[i], (char *)emulated->weights + placed(lowered->constants.at[i].of)->offset);
+	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = 1, .options = "loaded" };
+	const struct program *program = model->lowered->program;
+	gpu->unit = package_cuda_unit(&emit, &package);
+	gpu->kernels = new_array(model->build->arena, void *, (size_t)gpu->unit.count + 1);
+	const char *image = image_of(engine);
+	cuda_enter(gpu->cuda);
+	cuda_load(gpu->cuda, image);
+	for (int k = 0; k < gpu->unit.count; k++)
+		gpu->kernels[k] = cuda_kernel(gpu->cuda, gpu->unit.launches[k].symbol);
+	upload_weights(engine);
+	gpu->workspace = cuda_memory(gpu->cuda, (size_t)model->lowered->workspace_bytes);
+	gpu->inputs = arrays_of(gpu, model, program->inputs.at, program->inputs.count);
+	gpu->outputs = arrays_of(gpu, model, program->outputs.at, program->outputs.count);
+	gpu->held = new_array(model->build->arena, uint8_t, program->checks.count + 1);
+	cuda_sync(gpu->cuda);
+	cuda_leave(gpu->cuda);
 }
 
-static void emulated_open(struct engine *engine)
+static void gpu_open(struct engine *engine)
 {
 	struct model *model = engine->model;
 	struct build *build = model->build;
-	struct emulated *emulated = new(build->arena, struct emulated);
+	struct gpu *gpu = new(build->arena, struct gpu);
 	jmp_buf *out = build->out, mine;
-	model->lowered = lower(model->program, &target_cuda, model->options->optimise, NULL);
-	emulated->folder = folder_temporary(build, build->arena);
-	engine->state = emulated;
+	gpu->cuda = cuda_open(build, 0);
+	engine->state = gpu;
 	build->out = &mine;
-	if (setjmp(mine) == 0)
-		emulated_load(engine);
+	if (setjmp(mine) == 0) {
+		model->lowered = lower(model->program, &target_cuda, model->options->optimise, NULL);
+		gpu_load(engine);
+	}
 	build->out = out;
 	if (build->code) {
-		emulated_close(engine);
+		gpu_close(engine);
 		longjmp(*out, 1);
 	}
 }
 
-static void emulated_run(struct engine *engine, const void *const *inputs, void *const *outputs)
+static uint64_t address(const struct gpu *gpu, struct place place)
 {
-	struct emulated *emulated = engine->state;
-	int status = emulated->run(inputs, outputs, emulated->workspace, emulated->weights);
-	engine_look(engine, status);
-	if (status)
-		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "the emulator: %s", emulated->message());
+	switch (place.kind) {
+	case PLACE_WEIGHTS: return gpu->weights + (uint64_t)place.at;
+	case PLACE_WORKSPACE: return gpu->workspace + (uint64_t)place.at;
+	case PLACE_INPUT: return gpu->inputs[place.at];
+	default: return gpu->outputs[place.at];
+	}
 }
 
-const struct engine_kind engine_cuda_emulated = { .name = "cuda-emulated", .open = emulated_open, .run = emulated_run, .close = emulated_close };
+static void launch(struct engine *engine, int k)
+{
+	struct gpu *gpu = engine->state;
+	const struct cuda_launch *one = &gpu->unit.launches[k];
+	uint64_t values[ARGUMENTS_MOST];
+	void *pointers[ARGUMENTS_MOST];
+	if (one->count > ARGUMENTS_MOST)
+		fail(engine->model->build, EXIT_LIMIT, one->symbol, "%d arguments, %d at most", one->count, ARGUMENTS_MOST);
+	for (int i = 0; i < one->count; i++) {
+		values[i] = address(gpu, one->arguments[i]);
+		pointers[i] = &values[i];
+	}
+	cuda_launch(gpu->cuda, gpu->kernels[k], one->symbol, one->blocks, one->warps, pointers);
+}
+
+static void gpu_run(struct engine *engine, const void *const *inputs, void *const *outputs)
+{
+	struct gpu *gpu = engine->state;
+	const struct program *program = engine->model->lowered->program;
+	cuda_enter(gpu->cuda);
+	for (size_t i = 0; i < program->inputs.count; i++)
+		cuda_upload(gpu->cuda, gpu->inputs[i], inputs[i], (size_t)placed(program->inputs.at[i])->bytes);
+	for (int k = 0; k < gpu->unit.count; k++)
+		launch(engine, k);
+	for (size_t i = 0; i < program->outputs.count; i++)
+		cuda_download(gpu->cuda, outputs[i], gpu->outputs[i], (size_t)placed(program->outputs.at[i])->bytes);
+	for (size_t i = 0; i < program->checks.count; i++)
+		cuda_download(gpu->cuda, gpu->held + i, gpu->workspace + (uint64_t)placed(program->checks.at[i])->offset, 1);
+	cuda_sync(gpu->cuda);
+	cuda_leave(gpu->cuda);
+	for (size_t i = 0; i < program->checks.count; i++)
+		if (!gpu->held[i])
+			check_fail(program, program->checks.at[i], NULL);
+}
+
+const struct engine_kind engine_cuda = { .name = "cuda", .open = gpu_open, .run = gpu_run, .close = gpu_close };

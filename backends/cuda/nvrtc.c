@@ -87,6 +87,18 @@ void nvrtc_release(struct nvrtc *n) { dlclose(n->library); }
 
 const char *nvrtc_text(struct build *build, const struct nvrtc *n) { return arena_printf(build->arena, "%s, version %d.%d", n->path, n->major, n->minor); }
 
+const char *nvrtc_arch(struct build *build, const struct nvrtc *n, int capability, bool *ptx)
+{
+	int best = 0;
+	for (int i = 0; i < n->count; i++)
+		if (n->architectures[i] <= capability && n->architectures[i] > best)
+			best = n->architectures[i];
+	if (!best)
+		fail(build, EXIT_ENVIRONMENT, n->path, "compiles for no GPU of capability %d.%d", capability / 10, capability % 10);
+	*ptx = best / 10 != capability / 10;
+	return arena_printf(build->arena, "sm_%d", best);
+}
+
 /* "sm_90", "sm_90a", "sm_100f": a number that it lists, and for some of them one letter. */
 void nvrtc_check(struct build *build, const struct nvrtc *n, const char *arch)
 {

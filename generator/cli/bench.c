@@ -202,5 +202,5 @@ static void run(struct cli *cli)
 
 const struct command command_bench = { "bench", "MODEL", "time each kernel beside the machine's limits",
 	"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.\n"
-	"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold.  Never another target in its stead.",
+	"--target interpreter, cuda or cuda-emulated: whole calls only, as many as two seconds hold.  Never another target in its stead.",
 	IN_BENCH, 1, 1, run };

@@ -117,8 +117,7 @@ static void add_images(struct cli *cli, struct package *package)
 	if (!package->nvrtc && cli->nvrtc)
 		fail(build, EXIT_ENVIRONMENT, cli->nvrtc, "is no NVRTC that can be opened");
 	if (!package->nvrtc)
-		fail(build, EXIT_ENVIRONMENT, NULL, "there is no NVRTC: pip install nvidia-cuda-nvrtc and set VIRTUAL_ENV, or name it by --nvrtc FILE; "
-			"--no-compile writes sources alone");
+		fail(build, EXIT_ENVIRONMENT, NULL, NVRTC_LACKS ", or name it by --nvrtc FILE; --no-compile writes sources alone");
 	for (int i = 0; i < package->arch_count; i++)
 		nvrtc_check(build, package->nvrtc, package->archs[i]);
 }

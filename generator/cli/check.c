@@ -89,7 +89,7 @@ static void run(struct cli *cli)
 }
 
 const struct command command_check = { "check", "MODEL DATA_DIR", "run a model and compare with reference outputs",
-	"--target interpreter, c (default), jit or cuda-emulated: just that one, no other in its stead.\n"
+	"--target interpreter, c (default), jit, cuda or cuda-emulated: just that one, no other in its stead.\n"
 	"DATA_DIR holds io.json with in_I.npy and out_I.npy, or ONNX's test_data_set_N; or it is an .npz file with inputs and outputs by their names.\n"
 	"A sequence is a folder of 0.npy, 1.npy, ..., and an optional without a value null, in io.json.",
 	IN_CHECK, 2, 2, run };

@@ -267,6 +267,6 @@ static void run(struct cli *cli)
 }
 
 const struct command command_run = { "run", "MODEL", "run a model at once on .npy or .npz files",
-	"--target interpreter, c (default), jit or cuda-emulated: just that one, no other in its stead.\n"
+	"--target interpreter, c (default), jit, cuda or cuda-emulated: just that one, no other in its stead.\n"
 	"A sequence is a folder of 0.npy, 1.npy, ... (in an archive: x_0, x_1, ...), read and written; an optional that is not given is none.",
 	IN_RUN, 1, 1, run };

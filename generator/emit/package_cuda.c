@@ -75,11 +75,9 @@ static void add_blocks(struct writing *w, json_t *manifest)
 	}
 }
 
-/* NAME.cu; its text. */
-static const char *add_unit(struct writing *w)
+static const char *unit_text(struct writing *w)
 {
 	struct text kernels, prelude, unit;
-	const char *file = arena_printf(w->emit->arena, "%s.cu", w->package->name);
 	text_init(&kernels, w->emit->build);
 	text_init(&prelude, w->emit->build);
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
@@ -91,7 +89,6 @@ static const char *add_unit(struct writing *w)
 	value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
 	text_init(&unit, w->emit->build);
 	template_render(w->emit->templates, "cuda/unit.jinja", w->globals, &unit);
-	file_set_add(w->files, file, unit.at, unit.count);
 	const char *text = arena_copy(w->emit->arena, unit.at, unit.count);
 	text_release(&kernels);
 	text_release(&prelude);
@@ -193,9 +190,22 @@ static struct value host_arrays(struct writing *w, bool inputs, int64_t *end)
 	return list;
 }
 
+static struct value driver_value(struct arena *arena)
+{
+	struct value list = value_list(arena);
+	for (const struct driver_function *one = driver_functions; one->name; one++) {
+		struct value value = value_dict(arena);
+		value_dict_set(value, "name", value_string(one->name));
+		value_dict_set(value, "arguments", value_string(one->arguments));
+		value_list_add(list, value);
+	}
+	return list;
+}
+
 static void add_host(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
+	value_dict_set(w->globals, "driver", driver_value(arena));
 	const char *name = w->package->name, *host = arena_printf(arena, "%s.c", name), *images = arena_printf(arena, "%s_images.S", name);
 	int64_t end = 0;
 	value_dict_set(w->globals, "host_inputs", host_arrays(w, true, &end));
@@ -216,7 +226,8 @@ void package_cuda(struct writing *w)
 	const struct package *package = w->package;
 	struct image images[IMAGES_MOST];
 	int count = 0;
-	const char *text = add_unit(w);
+	const char *text = unit_text(w);
+	file_set_add(w->files, arena_printf(w->emit->arena, "%s.cu", package->name), text, strlen(text));
 	add_launches(w);
 	if (package->shared) {                                /* for ingot itself, on the CPU */
 		package_add_blob(w);
@@ -243,4 +254,20 @@ void package_cuda(struct writing *w)
 	json_object_set_new(manifest, "flags", json_string("-fmad=false"));
 	json_object_set_new(manifest, "images", images_json(w, images, count));
 	package_add_manifest(w, manifest);
+}
+
+struct cuda_unit package_cuda_unit(struct emit *emit, const struct package *package)
+{
+	struct arena *arena = emit->arena;
+	struct writing w = { .emit = emit, .package = package };
+	package_begin(&w);
+	struct cuda_unit unit = { unit_text(&w), new_array(arena, struct cuda_launch, w.lowered->kernels.count), (int)w.lowered->kernels.count };
+	for (int k = 0; k < unit.count; k++) {
+		const struct kernel *kernel = w.lowered->kernels.at[k];
+		struct place *arguments = new_array(arena, struct place, kernel->params.count);
+		for (size_t i = 0; i < kernel->params.count; i++)
+			arguments[i] = package_place(&w, kernel->params.at[i].of);
+		unit.launches[k] = (struct cuda_launch){ emit_symbol(emit, kernel), (unsigned)blocks_of(&w, kernel), (unsigned)warps_of(kernel), (int)kernel->params.count, arguments };
+	}
+	return unit;
 }

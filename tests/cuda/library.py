@@ -155,6 +155,22 @@ def refusals(ingot, model, folder):
     expect("sources alone", "digits.cu" in os.listdir(out) and not any(file.endswith((".cubin", ".ptx", ".a")) for file in os.listdir(out)), os.listdir(out))
 
 
+def engine(ingot, library, model, folder):
+    """ingot itself on the same driver: run, check and bench, and where it cannot."""
+    words = [ingot, "check", model, library.data, "--target", "cuda"]
+    there = {**os.environ, "LD_LIBRARY_PATH": os.path.join(folder, "driver"), "STANDIN_KERNELS": library.kernels}
+    for what, command, more, code, text in (
+            ("check", words, {}, 0, "ok scores"), ("capability 8.6", words, {"STANDIN_CAPABILITY": "86"}, 0, "ok scores"),
+            ("newer than NVRTC knows", words, {"STANDIN_CAPABILITY": "990", "STANDIN_VERSION": "13090"}, 0, "ok scores"),
+            ("older", words, {"STANDIN_CAPABILITY": "35"}, 5, "compiles for no GPU of capability 3.5"),
+            ("bench", [ingot, "bench", model, "--target", "cuda"], {}, 0, "cuda"),
+            ("no GPU", words, {"STANDIN_INIT": "100"}, 5, "cuInit: no CUDA-capable device is detected (100)"),
+            ("little memory", words, {"STANDIN_MEMORY": "4096"}, 6, "cuMemAlloc_v2: out of memory (2)"),
+            ("no driver", words, {"LD_LIBRARY_PATH": folder}, 5, "there is no libcuda.so.1, which NVIDIA's driver brings; cuda-emulated runs the same kernels on the CPU")):
+        done = subprocess.run(command, capture_output=True, text=True, env={**there, **more})
+        expect("engine, %s" % what, done.returncode == code and text in done.stdout + done.stderr and "stand-in:" not in done.stderr, (done.returncode, done.stdout, done.stderr))
+
+
 def places(library, driver, lacking, folder):
     """Where it runs, and where it says why not."""
     for capability, ptx, status, words in (
@@ -245,6 +261,7 @@ def main():
         manifest(first)
         by_cmake(first)
         cached(ingot, os.path.join(digits, "digits.onnx"), folder)
+        engine(ingot, first, os.path.join(digits, "digits.onnx"), folder)
         refusals(ingot, os.path.join(digits, "digits.onnx"), folder)
         places(first, driver, lacking, folder)
         failing(first, driver, folder)

@@ -71,7 +71,7 @@ def rows_of(name, engines, long):
         return [("c", "native", "gcc"), ("jit", "native", None)]
     rows = [("interpreter", None, None)]
     rows += [("c", cpu, cc) for cpu in cpus() for cc in (("gcc", "clang") if long or name == "transformer" or cpu == "native" else ("gcc",))]
-    rows += [(engine, cpu, None) for engine in engines if engine not in ("c", "interpreter") for cpu in (cpus() if engine == "jit" else ["native"])]
+    rows += [(engine, cpu, None) for engine in engines if engine not in ("c", "interpreter", "cuda") for cpu in (cpus() if engine == "jit" else ["native"])]
     return rows
 
 

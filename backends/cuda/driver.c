@@ -1,0 +1,134 @@
+/* driver.c: a GPU through NVIDIA's driver, opened when it is asked for.  For ingot itself; the libraries that it makes have code of their own. */
+#include "backends/backends.h"
+#include "backends/cuda/driver.h"
+#include <dlfcn.h>
+#include <stdio.h>
+
+#define MEMBER(name, arguments) int (*name) arguments;
+struct functions { CUDA_DRIVER(MEMBER) };
+#define ROW(name, arguments) { #name, #arguments },
+const struct driver_function driver_functions[] = { CUDA_DRIVER(ROW) { 0 } };
+
+struct cuda {
+	struct build *build;
+	struct functions call;
+	int device, capability, version;
+	void *primary, *module, *stream;
+	VECTOR(unsigned long long) memory;
+	bool current;
+};
+
+static void check(struct cuda *cuda, int code, const char *name)
+{
+	const char *text = NULL;
+	if (!code)
+		return;
+	cuda->call.cuGetErrorString(code, &text);
+	fail(cuda->build, code == CUDA_OUT_OF_MEMORY ? EXIT_LIMIT : EXIT_ENVIRONMENT, NULL, "%s: %s (%d)", name, text ? text : "the driver failed", code);
+}
+#define CALL(cuda, name, ...) check(cuda, (cuda)->call.name(__VA_ARGS__), #name)
+
+static void open_driver(struct cuda *cuda)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);              /* it stays: a driver is opened once for all */
+	void **to = (void **)&cuda->call;
+	if (!library)
+		fail(cuda->build, EXIT_ENVIRONMENT, NULL, "there is no libcuda.so.1, which NVIDIA's driver brings; cuda-emulated runs the same kernels on the CPU");
+	for (const struct driver_function *one = driver_functions; one->name; one++)
+		if (!(*to++ = dlsym(library, one->name)))
+			fail(cuda->build, EXIT_ENVIRONMENT, NULL, "NVIDIA's driver lacks %s: it is too old", one->name);
+}
+
+struct cuda *cuda_open(struct build *build, int ordinal)
+{
+	struct cuda *cuda = new(build->arena, struct cuda);
+	int count = 0, major = 0, minor = 0;
+	cuda->build = build;
+	open_driver(cuda);
+	CALL(cuda, cuInit, 0);
+	CALL(cuda, cuDriverGetVersion, &cuda->version);
+	CALL(cuda, cuDeviceGetCount, &count);
+	if (ordinal >= count)
+		fail(build, EXIT_ENVIRONMENT, NULL, "there is no GPU %d: the driver has %d", ordinal, count);
+	CALL(cuda, cuDeviceGet, &cuda->device, ordinal);
+	CALL(cuda, cuDeviceGetAttribute, &major, CUDA_CAPABILITY_MAJOR, cuda->device);
+	CALL(cuda, cuDeviceGetAttribute, &minor, CUDA_CAPABILITY_MINOR, cuda->device);
+	cuda->capability = 10 * major + minor;
+	CALL(cuda, cuDevicePrimaryCtxRetain, &cuda->primary, cuda->device);
+	return cuda;
+}
+
+int cuda_capability(const struct cuda *cuda) { return cuda->capability; }
+
+void cuda_enter(struct cuda *cuda)
+{
+	CALL(cuda, cuCtxPushCurrent_v2, cuda->primary);
+	cuda->current = true;
+	if (!cuda->stream)
+		CALL(cuda, cuStreamCreate, &cuda->stream, CUDA_NON_BLOCKING);
+}
+
+void cuda_leave(struct cuda *cuda)
+{
+	void *left;
+	if (cuda->current)
+		cuda->call.cuCtxPopCurrent_v2(&left);
+	cuda->current = false;
+}
+
+void cuda_load(struct cuda *cuda, const char *image) { CALL(cuda, cuModuleLoadDataEx, &cuda->module, image, 0, NULL, NULL); }
+
+void *cuda_kernel(struct cuda *cuda, const char *symbol)
+{
+	void *kernel = NULL;
+	check(cuda, cuda->call.cuModuleGetFunction(&kernel, cuda->module, symbol), symbol);
+	return kernel;
+}
+
+uint64_t cuda_memory(struct cuda *cuda, size_t bytes)
+{
+	unsigned long long at = 0;
+	CALL(cuda, cuMemAlloc_v2, &at, bytes ? bytes : 1);
+	push(cuda->build->arena, &cuda->memory, at);
+	return at;
+}
+
+void cuda_upload(struct cuda *cuda, uint64_t to, const void *from, size_t bytes)
+{
+	if (bytes)
+		CALL(cuda, cuMemcpyHtoDAsync_v2, to, from, bytes, cuda->stream);
+}
+
+void cuda_download(struct cuda *cuda, void *to, uint64_t from, size_t bytes)
+{
+	if (bytes)
+		CALL(cuda, cuMemcpyDtoHAsync_v2, to, from, bytes, cuda->stream);
+}
+
+void cuda_launch(struct cuda *cuda, void *kernel, const char *name, unsigned blocks, unsigned warps, void **arguments)
+{
+	check(cuda, cuda->call.cuLaunchKernel(kernel, blocks, 1, 1, 32, warps, 1, 0, cuda->stream, arguments, NULL), name);
+}
+
+void cuda_sync(struct cuda *cuda) { CALL(cuda, cuStreamSynchronize, cuda->stream); }
+
+void cuda_close(struct cuda *cuda)
+{
+	void *left;
+	if (!cuda || !cuda->primary)
+		return;
+	cuda_leave(cuda);
+	if (!cuda->call.cuCtxPushCurrent_v2(cuda->primary)) {
+		if (cuda->stream) {
+			cuda->call.cuStreamSynchronize(cuda->stream);
+			cuda->call.cuStreamDestroy_v2(cuda->stream);
+		}
+		for (size_t i = 0; i < cuda->memory.count; i++)
+			cuda->call.cuMemFree_v2(cuda->memory.at[i]);
+		if (cuda->module)
+			cuda->call.cuModuleUnload(cuda->module);
+		cuda->call.cuCtxPopCurrent_v2(&left);
+	}
+	cuda->call.cuDevicePrimaryCtxRelease_v2(cuda->device);
+	cuda->primary = NULL;
+}

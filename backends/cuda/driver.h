@@ -1,0 +1,43 @@
+/* driver.h: the functions of NVIDIA's driver that are called here and in the libraries that ingot makes (templates/cuda/host.jinja prints this table): name
+ * and arguments, as cuda.h has them with plain types.  Handles are void *, device memory unsigned long long. */
+#ifndef BACKENDS_CUDA_DRIVER_H
+#define BACKENDS_CUDA_DRIVER_H
+#include <stddef.h>
+
+#define CUDA_DRIVER(X) \
+	X(cuInit, (unsigned)) \
+	X(cuDriverGetVersion, (int *)) \
+	X(cuDeviceGetCount, (int *)) \
+	X(cuDeviceGet, (int *, int)) \
+	X(cuDeviceGetAttribute, (int *, int, int)) \
+	X(cuDevicePrimaryCtxRetain, (void **, int)) \
+	X(cuDevicePrimaryCtxRelease_v2, (int)) \
+	X(cuCtxPushCurrent_v2, (void *)) \
+	X(cuCtxPopCurrent_v2, (void **)) \
+	X(cuModuleLoadDataEx, (void **, const void *, unsigned, int *, void **)) \
+	X(cuModuleUnload, (void *)) \
+	X(cuModuleGetFunction, (void **, void *, const char *)) \
+	X(cuMemAlloc_v2, (unsigned long long *, size_t)) \
+	X(cuMemFree_v2, (unsigned long long)) \
+	X(cuMemcpyHtoD_v2, (unsigned long long, const void *, size_t)) \
+	X(cuMemcpyHtoDAsync_v2, (unsigned long long, const void *, size_t, void *)) \
+	X(cuMemcpyDtoHAsync_v2, (void *, unsigned long long, size_t, void *)) \
+	X(cuStreamCreate, (void **, unsigned)) \
+	X(cuStreamDestroy_v2, (void *)) \
+	X(cuStreamSynchronize, (void *)) \
+	X(cuStreamBeginCapture_v2, (void *, int)) \
+	X(cuStreamEndCapture, (void *, void **)) \
+	X(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
+	X(cuGraphDestroy, (void *)) \
+	X(cuGraphLaunch, (void *, void *)) \
+	X(cuGraphExecDestroy, (void *)) \
+	X(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **)) \
+	X(cuGetErrorName, (int, const char **)) \
+	X(cuGetErrorString, (int, const char **))
+
+/* What they answer, and what they are asked for. */
+enum {
+	CUDA_OUT_OF_MEMORY = 2, CUDA_STUB = 34, CUDA_NO_DEVICE = 100,
+	CUDA_CAPABILITY_MAJOR = 75, CUDA_CAPABILITY_MINOR = 76, CUDA_NON_BLOCKING = 1,
+};
+#endif

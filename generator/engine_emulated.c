@@ -1,0 +1,113 @@
+/* engine_emulated.c: CUDA sources on the CPU: the .cu text of `build --target cuda`, compiled with the emulator by the
+ * system's C++ compiler and loaded. */
+#include "engine.h"
+#include "emit/emit.h"
+#include "backends/backends.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct emulated {
+	char *folder;
+	void *handle, *workspace, *weights;
+	int (*run)(const void *const *inputs, void *const *outputs, void *workspace, const void *weights);
+	const char *(*message)(void);
+};
+
+static void emulated_close(struct engine *engine)
+{
+	struct emulated *emulated = engine->state;
+	if (!emulated)
+		return;
+	if (emulated->handle)
+		dlclose(emulated->handle);
+	free(emulated->workspace);
+	free(emulated->weights);
+	engine_remove_folder(emulated->folder);
+	engine->state = NULL;
+}
+
+static void *memory_of(struct engine *engine, int64_t bytes)
+{
+	void *memory = aligned_alloc(256, ((size_t)bytes + 256) & ~(size_t)255);
+	if (!memory)
+		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "out of memory: %lld bytes", (long long)bytes);
+	return memory;
+}
+
+static void *symbol_of(struct engine *engine, const char *name)
+{
+	struct emulated *emulated = engine->state;
+	void *symbol = dlsym(emulated->handle, name);
+	if (!symbol)
+		fail(engine->model->build, EXIT_ENVIRONMENT, engine->model->name, "the compiled emulator lacks %s", name);
+	return symbol;
+}
+
+static void emulated_load(struct engine *engine)
+{
+	struct model *model = engine->model;
+	struct build *build = model->build;
+	struct lowered *lowered = model->lowered;
+	struct emulated *emulated = engine->state;
+	struct emit emit = { .build = build, .arena = build->arena, .target = lowered->target, .templates = model_templates(model), .name = model->name };
+	struct part part = model_part(model);
+	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = 1, .options = "loaded", .shared = true };
+	package_write(&emit, &package, emulated->folder);
+	const char *library = arena_printf(build->arena, "lib%s.so", model->name), *fma = NULL;
+#if defined(__x86_64__)
+	__builtin_cpu_init();
+	fma = __builtin_cpu_supports("fma") ? "-mfma" : NULL;         /* else the C library's fmaf: as exact, slower */
+#endif
+	/* More flags, for a look from inside: "-g -fsanitize=address -fsanitize-sections=emulated_shared". */
+	char *more = getenv("INGOT_EMULATOR_FLAGS"), *rest;
+	const char *compile[32] = { cxx_find(build), "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
+		arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp", "-o", library, fma };
+	int count = 0;
+	while (compile[count])
+		count++;
+	more = more ? arena_copy(build->arena, more, strlen(more)) : NULL;
+	for (char *word = more ? strtok_r(more, " ", &rest) : NULL; word && count < 30; word = strtok_r(NULL, " ", &rest))
+		compile[count++] = word;
+	cc_run(build, emulated->folder, compile);
+	emulated->handle = dlopen(arena_printf(build->arena, "%s/%s", emulated->folder, library), RTLD_NOW | RTLD_LOCAL);
+	if (!emulated->handle)
+		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled emulator cannot be loaded: %s", dlerror());
+	*(void **)&emulated->run = symbol_of(engine, arena_printf(build->arena, "%s_emulate", model->name));
+	*(void **)&emulated->message = symbol_of(engine, "emulator_message");
+	emulated->workspace = memory_of(engine, lowered->workspace_bytes);
+	emulated->weights = memory_of(engine, lowered->weights_bytes);
+	memset(emulated->workspace, 0xff, (size_t)lowered->workspace_bytes);
+	for (size_t i = 0; i < lowered->constants.count; i++)
+		constant_fill(&lowered->constants.at[i], (char *)emulated->weights + placed(lowered->constants.at[i].of)->offset);
+}
+
+static void emulated_open(struct engine *engine)
+{
+	struct model *model = engine->model;
+	struct build *build = model->build;
+	struct emulated *emulated = new(build->arena, struct emulated);
+	jmp_buf *out = build->out, mine;
+	model->lowered = lower(model->program, &target_cuda, model->options->optimise, NULL);
+	emulated->folder = folder_temporary(build, build->arena);
+	engine->state = emulated;
+	build->out = &mine;
+	if (setjmp(mine) == 0)
+		emulated_load(engine);
+	build->out = out;
+	if (build->code) {
+		emulated_close(engine);
+		longjmp(*out, 1);
+	}
+}
+
+static void emulated_run(struct engine *engine, const void *const *inputs, void *const *outputs)
+{
+	struct emulated *emulated = engine->state;
+	int status = emulated->run(inputs, outputs, emulated->workspace, emulated->weights);
+	engine_look(engine, status);
+	if (status)
+		fail(engine->model->build, EXIT_LIMIT, engine->model->name, "the emulator: %s", emulated->message());
+}
+
+const struct engine_kind engine_cuda_emulated = { .name = "cuda-emulated", .open = emulated_open, .run = emulated_run, .close = emulated_close };
