@@ -199,6 +199,7 @@ struct node *graph_node_new(struct graph *graph, const char *domain, const char 
 	        *name ? arena_printf(build->arena, "%s: node %.100s (%.60s)", graph->file, name, type)
 	              : arena_printf(build->arena, "%s: node #%zu (%.60s)", graph->file, graph->nodes.count, type);
 	node->graph = graph;
+	node->guard = graph->guard;
 	node->in = new_array(build->arena, struct tensor *, (size_t)ins);
 	node->out = new_array(build->arena, struct tensor *, (size_t)outs);
 	node->ins = ins;

@@ -72,11 +72,15 @@ struct attribute {
 	struct graph **graphs;
 };
 
+/* What a node computes is needed where the condition, a bool that comes at run time, is true, or is not, and the outer ones hold too: a branch, or a round of a loop. */
+struct guard { struct tensor *condition; bool yes; const struct guard *outer; };
+
 struct node {
 	const char *type, *domain;        /* interned; domain "" is ONNX's own (also written ai.onnx) */
 	const char *name;                 /* interned; "" where it has none */
 	const char *where;                /* "file: node NAME (Type)" or "file: node #3 (Type)": the first part of messages */
 	struct graph *graph;
+	const struct guard *guard;        /* NULL: always */
 	struct tensor **in, **out;        /* NULL: an optional one that is absent */
 	int ins, outs;
 	struct attribute *attributes;
@@ -113,6 +117,7 @@ struct graph {
 	VECTOR(struct use) uses;          /* while the graph is read: names without a tensor yet */
 	struct tensor_index *index;       /* name -> tensor; of `tensors` alone */
 	int depth;                        /* 0: the main graph */
+	const struct guard *guard;        /* of the nodes that are added now */
 	const char *templates;            /* of the main graph: folder whose texts of operators come before those in the program; NULL: none */
 };
 

@@ -20,8 +20,9 @@ struct holder {
 /* ---- nodes of our own between those of the graphs ---- */
 static struct tensor *fresh(struct holder *h, const char *like) { return graph_tensor_fresh(h->graph, like); }
 
-/* out[0] of a node, inferred; NULL: a fresh tensor. */
-static struct tensor *add_node(struct holder *h, const char *domain, const char *type, int ins, struct tensor *const *in, int64_t axis, struct tensor *out)
+/* out[0] of a node with one attribute or none (NULL), inferred; out NULL: a fresh tensor. */
+static struct tensor *add_node(struct holder *h, const char *domain, const char *type, int ins, struct tensor *const *in, const char *attribute, int64_t value,
+                               struct tensor *out)
 {
 	size_t from = h->graph->nodes.count;
 	struct node *node = graph_node_new(h->graph, domain, type, h->node->name, ins, 1);
@@ -30,9 +31,9 @@ static struct tensor *add_node(struct holder *h, const char *domain, const char 
 	memcpy(node->in, in, (size_t)ins * sizeof *in);
 	node->out[0] = out ? out : fresh(h, type);
 	node->out[0]->producer = node;
-	if (axis != INT64_MAX) {
+	if (attribute) {
 		node->attributes = new(h->arena, struct attribute);
-		node->attributes[node->attribute_count++] = (struct attribute){ .name = name_is(h->graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
+		node->attributes[node->attribute_count++] = (struct attribute){ .name = name_is(h->graph->build->names, attribute), .kind = ATTRIBUTE_INT, .i = value };
 	}
 	h->texts->walk(h->texts, h->graph, from);
 	return node->out[0];
@@ -40,7 +41,7 @@ static struct tensor *add_node(struct holder *h, const char *domain, const char 
 
 static struct tensor *add(struct holder *h, const char *domain, const char *type, int ins, struct tensor *const *in)
 {
-	return add_node(h, domain, type, ins, in, INT64_MAX, NULL);
+	return add_node(h, domain, type, ins, in, NULL, 0, NULL);
 }
 
 static struct tensor *whole(struct holder *h, int rank, int64_t value)
@@ -52,7 +53,7 @@ static struct tensor *truth(struct holder *h, bool value) { return graph_constan
 
 static struct tensor *element(struct holder *h, struct tensor *of, int64_t axis, int64_t at)
 {
-	return add_node(h, "", "Gather", 2, (struct tensor *[]){ of, whole(h, 0, at) }, axis, NULL);
+	return add_node(h, "", "Gather", 2, (struct tensor *[]){ of, whole(h, 0, at) }, "axis", axis, NULL);
 }
 
 /* Tensors side by side along a new axis, in groups first, so that nothing reads more of them than a function should have parameters. */
@@ -65,7 +66,7 @@ static struct tensor *stacked(struct holder *h, int64_t count, struct tensor *co
 		int64_t groups = 0;
 		for (int64_t i = 0; i < count; i += STACKED_TOGETHER) {
 			int64_t left = count - i, most = left < STACKED_TOGETHER ? left : STACKED_TOGETHER;
-			now[groups++] = add_node(h, "", "Concat", (int)most, now + i, axis, NULL);
+			now[groups++] = add_node(h, "", "Concat", (int)most, now + i, "axis", axis, NULL);
 		}
 		count = groups;
 	}
@@ -86,7 +87,7 @@ static struct tensor *without(struct holder *h, const struct tensor *of, int64_t
 static void hand_out(struct holder *h, int k, struct tensor *tensor)
 {
 	if (node_has_out(h->node, k))
-		add_node(h, "", "Identity", 1, &tensor, INT64_MAX, h->node->out[k]);
+		add_node(h, "", "Identity", 1, &tensor, NULL, 0, h->node->out[k]);
 }
 
 /* ---- the graphs ---- */
@@ -132,9 +133,14 @@ static void want_fit(const struct holder *h, size_t i, const struct tensor *give
 		node_fail(h->node, EXIT_INVALID, "input %s of the body is %s, but %s comes", declared->name, described(h, declared), described(h, given));
 }
 
-/* The graph's nodes, inferred; its outputs, those that the node has not too. */
-static struct tensor **place_graph(struct holder *h, int ins, struct tensor **in)
+/* The graph's nodes, inferred; its outputs, those that the node has not too.  condition: they are needed where it is `yes`; NULL: always. */
+static struct tensor **place_graph(struct holder *h, int ins, struct tensor **in, struct tensor *condition, bool yes)
 {
+	const struct guard *outer = h->graph->guard;
+	struct guard *guard = new(h->arena, struct guard);
+	*guard = (struct guard){ condition, yes, outer };
+	if (condition)
+		h->graph->guard = guard;
 	const struct graph *body = h->placing.body;
 	struct tensor **out = new_array(h->arena, struct tensor *, body->outputs.count + 1);
 	for (size_t k = 0; k < body->outputs.count; k++)
@@ -142,6 +148,7 @@ static struct tensor **place_graph(struct holder *h, int ins, struct tensor **in
 	size_t from = h->graph->nodes.count;
 	graph_place(&h->placing, ins, in, (int)body->outputs.count, out);
 	h->texts->walk(h->texts, h->graph, from);
+	h->graph->guard = outer;
 	return out;
 }
 
@@ -258,7 +265,7 @@ bool place_if(struct texts *texts, struct node *node, const struct op *op)
 		if (condition->data && b != (tensor_int(condition, 0) != 0))
 			continue;
 		h.placing.body = graph_of(node, names[b]);
-		out[b] = place_graph(&h, 0, NULL);
+		out[b] = place_graph(&h, 0, NULL, condition->data ? NULL : node->in[0], b);
 		if (condition->data)
 			for (int k = 0; k < node->outs; k++)
 				hand_out(&h, k, out[b][k]);
@@ -290,13 +297,18 @@ static struct tensor *stacked_none(struct holder *h, const struct tensor *like, 
 	return graph_constant(h->graph, like->name, like->type, like->rank + 1, extents, "");
 }
 
-static struct tensor **place_none(struct holder *h, int ins, struct tensor **in)
+static void take_back(struct holder *h, size_t nodes, size_t tensors)
 {
-	size_t nodes = h->graph->nodes.count, tensors = h->graph->tensors.count;
-	struct tensor **out = place_graph(h, ins, in);
 	h->graph->nodes.count = nodes;
 	h->graph->tensors.count = tensors;
 	graph_reindex(h->graph);
+}
+
+static struct tensor **place_none(struct holder *h, int ins, struct tensor **in)
+{
+	size_t nodes = h->graph->nodes.count, tensors = h->graph->tensors.count;
+	struct tensor **out = place_graph(h, ins, in, NULL, true);
+	take_back(h, nodes, tensors);
 	return out;
 }
 
@@ -307,6 +319,7 @@ struct loop {
 	struct tensor *alive;             /* whether this round is one, where that comes at run time; NULL: it is */
 	struct tensor ***parts;           /* of each scan, as many as rounds */
 	int64_t rounds, room;
+	bool unbounded;                   /* nothing says how many rounds there may be */
 };
 
 /* The rounds that outputs are declared to have; -1: none is. */
@@ -319,39 +332,60 @@ static int64_t rounds_declared(const struct loop *loop)
 	return -1;
 }
 
-/* Those that come at run time have a bound: M, or the declared outputs. */
+/* Those that come at run time have a bound: M, or the declared outputs.  -1: nothing bounds them. */
 static int64_t bound_of(const struct loop *loop, const struct tensor *trips)
 {
 	int64_t bound = trips && trips->data ? tensor_int(trips, 0) : INT64_MAX, declared = rounds_declared(loop);
 	if (declared >= 0 && declared < bound)
 		bound = declared;
-	if (bound > ROUNDS_MOST)
-		node_fail(loop->h.node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and neither a constant M of at most %d nor the declared shape of an "
-			"output bounds them", ROUNDS_MOST);
-	if (loop->scans && declared < 0)
-		node_fail(loop->h.node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and no declared shape says how many an output stacks");
-	return bound;
+	return bound > ROUNDS_MOST || (loop->scans && declared < 0) ? -1 : bound;
+}
+
+static struct tensor *both(struct holder *h, struct tensor *a, struct tensor *b)
+{
+	return !a ? b : !b ? a : add(h, "", "And", 2, (struct tensor *[]){ a, b });
+}
+
+/* What M and the condition say at run time of a round `at`; NULL: nothing that is not known. */
+static struct tensor *says(struct loop *loop, struct tensor *trips, int64_t at)
+{
+	struct tensor *go = loop->now[1]->data ? NULL : loop->now[1];
+	return both(&loop->h, go, trips && !trips->data ? add(&loop->h, "", "Less", 2, (struct tensor *[]){ whole(&loop->h, 0, at), trips }) : NULL);
+}
+
+static bool ends(const struct loop *loop, const struct tensor *trips, int64_t at)
+{
+	return (trips && trips->data && at >= tensor_int(trips, 0)) || (loop->now[1]->data && !tensor_int(loop->now[1], 0));
 }
 
 /* Whether there may be a round `at`; `alive` says it where that comes at run time. */
 static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
 {
 	struct holder *h = &loop->h;
-	struct tensor *go = loop->now[1], *part[2] = { go->data ? NULL : go, NULL };
-	if ((trips && trips->data && at >= tensor_int(trips, 0)) || (go->data && !tensor_int(go, 0)))
+	if (ends(loop, trips, at))
 		return false;
-	if ((trips && !trips->data) || !go->data || loop->alive) {
-		if (at >= bound_of(loop, trips))
+	if ((trips && !trips->data) || !loop->now[1]->data || loop->alive) {
+		int64_t bound = bound_of(loop, trips);
+		loop->unbounded = bound < 0;
+		if (at >= bound)
 			return false;
-		if (trips && !trips->data)
-			part[1] = add(h, "", "Less", 2, (struct tensor *[]){ whole(h, 0, at), trips });
-		for (int i = 0; i < 2; i++)
-			if (part[i])
-				loop->alive = loop->alive ? add(h, "", "And", 2, (struct tensor *[]){ loop->alive, part[i] }) : part[i];
+		loop->alive = both(h, loop->alive, says(loop, trips, at));
 	}
 	if (at >= ROUNDS_MOST)
 		node_fail(h->node, EXIT_LIMIT, "Loop: more than %d rounds", ROUNDS_MOST);
 	return true;
+}
+
+/* What is stacked, where as many rounds as there are parts come at run time: their last one is one, and none would follow. */
+static struct tensor *assured(struct loop *loop, struct tensor *trips, struct tensor *stack)
+{
+	struct holder *h = &loop->h;
+	struct tensor *holds = loop->rounds ? loop->alive : NULL;
+	if (!ends(loop, trips, loop->rounds)) {
+		struct tensor *more = says(loop, trips, loop->rounds);
+		holds = both(h, holds, more ? add(h, "", "Not", 1, &more) : truth(h, false));
+	}
+	return holds ? add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ stack, holds }, "rounds", loop->rounds, NULL) : stack;
 }
 
 static void add_parts(struct loop *loop, struct tensor *const *parts)
@@ -384,7 +418,7 @@ static void play(struct loop *loop, int64_t at)
 	loop->now[0] = number_of_round(loop, at);
 	for (size_t i = 2; i < count; i++)
 		want_fit(h, i, loop->now[i]);
-	struct tensor **out = place_graph(h, (int)count, loop->now);
+	struct tensor **out = place_graph(h, (int)count, loop->now, loop->alive, true);
 	if (types_differ(out[0], loop->now[1]) || (out[0]->rank >= 0 && !tensor_is_scalar_like(out[0])))
 		node_fail(h->node, EXIT_INVALID, "the condition that the body hands on is %s, bool is right", described(h, out[0]));
 	for (size_t i = 0; i < loop->carried; i++) {
@@ -401,11 +435,21 @@ static void play(struct loop *loop, int64_t at)
 	add_parts(loop, out + 1 + loop->carried);
 }
 
+NORETURN static void refuse_unbounded(const struct node *node)
+{
+	const struct tensor *trips = node_in(node, 0);
+	if (trips && trips->data && tensor_int(trips, 0) <= ROUNDS_MOST)
+		node_fail(node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and no declared shape says how many an output stacks");
+	node_fail(node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and neither a constant M of at most %d nor the declared shape of an "
+		"output bounds them", ROUNDS_MOST);
+}
+
 bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 {
 	struct loop loop = { .h = holder_of(texts, node) };
 	struct holder *h = &loop.h;
 	struct graph *body = h->placing.body = graph_of(node, "body");
+	size_t nodes = h->graph->nodes.count, tensors = h->graph->tensors.count;
 	(void)op;
 	infer_counts(node, 0, ANY, ANY);
 	if (node->ins < 2)
@@ -432,6 +476,14 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 	texts->rounds++;
 	while (begins(&loop, trips, loop.rounds))
 		play(&loop, loop.rounds);
+	for (size_t k = 0; loop.unbounded && k < loop.carried; k++)
+		if (node->in[2 + k]->form)                    /* a list that nobody comes to know */
+			refuse_unbounded(node);
+	if (loop.unbounded) {
+		take_back(h, nodes, tensors);
+		texts->rounds--;
+		return false;
+	}
 	struct tensor **none = NULL;
 	if (loop.scans && !loop.rounds) {
 		struct tensor **in = new_array(h->arena, struct tensor *, (size_t)node->ins);
@@ -443,7 +495,7 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 		hand_out(h, (int)k, loop.now[2 + k]);
 	for (size_t k = 0; k < loop.scans; k++)
 		if (node_has_out(node, (int)(loop.carried + k)))
-			hand_out(h, (int)(loop.carried + k), none ? stacked_none(h, none[1 + loop.carried + k], 0) : stacked(h, loop.rounds, loop.parts[k], 0));
+			hand_out(h, (int)(loop.carried + k), assured(&loop, trips, none ? stacked_none(h, none[1 + loop.carried + k], 0) : stacked(h, loop.rounds, loop.parts[k], 0)));
 	texts->rounds--;
 	return true;
 }
@@ -499,7 +551,7 @@ static struct tensor **scanned(struct scan *scan, struct tensor **state, struct 
 			last = place_none(h, scan->states + scan->ins, now);
 			break;
 		}
-		last = place_graph(h, scan->states + scan->ins, now);
+		last = place_graph(h, scan->states + scan->ins, now, NULL, true);
 		for (int i = 0; i < scan->states; i++) {
 			if (types_differ(now[i], last[i]) || ranks_differ(now[i], last[i]) || extents_differ(now[i], last[i]))
 				node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s", h->placing.body->inputs.at[i]->name, described(h, now[i]),
@@ -642,4 +694,29 @@ void define_select(struct definer *definer, const struct op *op)
 	(void)op;
 	definer_out_map(definer, 0, expr_select(arena, &chosen, 1, definer_load(definer, definer_in(definer, 1), rank, at),
 		definer_load(definer, definer_in(definer, 2), rank, at)));
+}
+
+/* ---- what a loop stacked, where it had as many rounds as declared ---- */
+void infer_rounds(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	infer_scalar(node, 1);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_rounds(struct definer *definer, const struct op *op)
+{
+	int64_t rounds = node_int(definer->node, "rounds", 0);
+	(void)op;
+	const struct expr *holds = expr_cast(definer->arena, DTYPE_BOOL, definer_load(definer, definer_in(definer, 1), 0, NULL));
+	definer_require(definer, EXIT_INVALID, 0, NULL, holds, "the rounds at run time are not %" PRId64 ", as an output is declared to stack", rounds);
+	definer_out(definer, 0, definer_in(definer, 0));
+}
+
+void define_graphs(struct definer *definer, const struct op *op)
+{
+	if (op->place == place_loop)
+		refuse_unbounded(definer->node);
+	define_text(definer, op);
 }

@@ -25,7 +25,7 @@ const struct op ops[] = {
 #define T(domain, name, since, ...) TEXT(domain, name, since, false, __VA_ARGS__)
 #define TL(domain, name, since, ...) TEXT(domain, name, since, true, __VA_ARGS__)
 #define G(domain, name, since, family, ...) \
-	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, NULL, define_text, place_##family, NULL, true, 0, 0, 0 },
+	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, NULL, define_graphs, place_##family, NULL, true, 0, 0, 0 },
 #include "tables/ops.h"
 #undef O
 #undef OL

@@ -141,6 +141,7 @@ const struct index *definer_index(struct definer *, const struct expr *, int64_t
 bool definer_number(struct definer *, const struct expr *, int64_t *number);
 const struct expr *expr_both(struct definer *, const struct expr *a, const struct expr *b);      /* of two BOOLs; one that is NULL does not count */
 const struct expr *expr_either(struct definer *, const struct expr *a, const struct expr *b);
+const struct expr *definer_skipped(struct definer *);
 const struct expr *expr_is(struct definer *, const struct expr *a, int64_t number);              /* a == number, a BOOL, of an I64 */
 const char *definer_shape_text(struct definer *, int rank, const int64_t *extents);              /* "[2, 3]" */
 /* `holds`, a BOOL over output variables 0 … rank-1 of these extents, is true of all of them.  Constant operands decide at once: nothing is left, or the node fails.
@@ -223,6 +224,9 @@ struct texts {
  * not known: the node stays.  EXIT_INVALID and EXIT_UNSUPPORTED where the text refuses the node, EXIT_LIMIT where texts expand without end. */
 bool text_place(struct texts *, struct node *, const struct op *);
 void define_text(struct definer *, const struct op *);                   /* of a node that stayed: refuses it */
+
+/* ---- control.c: of a node that holds graphs and stayed: refuses it ---- */
+void define_graphs(struct definer *, const struct op *);
 
 /* ---- the families ---- */
 #define T(...)

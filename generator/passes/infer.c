@@ -145,7 +145,7 @@ static void infer(struct texts *texts, struct node *node)
 }
 
 /* Nodes that took the place of another, each in turn. */
-static void walk(struct texts *texts, struct graph *graph, size_t from)
+static void walk_from(struct texts *texts, struct graph *graph, size_t from)
 {
 	size_t count = graph->nodes.count - from;
 	struct node **nodes = new_array(graph->build->arena, struct node *, count);
@@ -158,7 +158,7 @@ static void walk(struct texts *texts, struct graph *graph, size_t from)
 
 static void walk_all(struct graph *graph)
 {
-	struct texts texts = { .walk = walk };
+	struct texts texts = { .walk = walk_from };
 	__typeof__(graph->nodes) nodes = graph->nodes;
 	memset(&graph->nodes, 0, sizeof graph->nodes);
 	for (size_t i = 0; i < nodes.count; i++)

@@ -68,6 +68,11 @@ CASES = [
     Case("ReduceSum (x, o)", [3, 2, 4], [2], [1, 2, 1], [[0, 2], [-1, 0], [2, -3]], [[0, 1], [0, 0], [0, 3], [1, 2]], "do not make [1, 2, 1]"),
     Case("ReduceL2 <keepdims = 0> (x, o)", [3, 3, 2], [1], [3, 2], [[0], [1], [-2], [-3]], [[2], [3], [-1], [-4]], "do not make [3, 2]"),
     Case("ReduceLogSumExp <keepdims = 0> (x, o)", [2, 1, 2, 3, 1], [2], [2, 3, 1], [[0, 1], [1, 2], [-3, 1]], [[0, 2], [0, 4], [1, 1]], "do not make [2, 3, 1]"),
+    Case("Loop <body = b (int64 i, bool c) => (c, float[2] s) { f = Cast <to = 1> (i) s = Add (x, f) }> (o, )", [2], [], [3, 2], [[3]], [[0], [2], [4], [-1], [BIG]],
+         "the rounds at run time are not 3"),
+    # what a branch asks counts where the branch is taken
+    Case("If (low) <then_branch = t () => (r) { r = Gather (x, o) }, else_branch = e () => (r) { r = Gather (x, zero) }>\nlow = Less (o, ten)\n"
+         "ten = Constant <value = int64 {10}> ()\nzero = Constant <value = int64 {0}> ()", [4], [], [], [[3], [-4], [10], [BIG]], [[4], [9], [-5], [-BIG]], "is not in [-4, 3]"),
     Case("ReduceMean <keepdims = 1> (x, o)", [70, 1, 2], [2], [1, 1, 2], [[0, 1], [0, 0], [1, -3]], [[1, 1], [0, 2]], "do not make [1, 1, 2]"),
 ]
 
