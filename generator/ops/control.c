@@ -316,6 +316,7 @@ struct loop {
 	struct holder h;
 	size_t carried, scans;            /* tensors handed on, and stacked */
 	struct tensor **now;              /* the body's inputs: the round, the condition, those handed on */
+	struct tensor *going;             /* whether all conditions so far were true, of those that come at run time; NULL: they are */
 	struct tensor *alive;             /* whether this round is one, where that comes at run time; NULL: it is */
 	struct tensor ***parts;           /* of each scan, as many as rounds */
 	int64_t rounds, room;
@@ -346,12 +347,15 @@ static struct tensor *both(struct holder *h, struct tensor *a, struct tensor *b)
 	return !a ? b : !b ? a : add(h, "", "And", 2, (struct tensor *[]){ a, b });
 }
 
-/* What M and the condition say at run time of a round `at`; NULL: nothing that is not known. */
-static struct tensor *says(struct loop *loop, struct tensor *trips, int64_t at)
+static bool comes(const struct tensor *tensor) { return tensor && !tensor->data; }
+
+/* A round `at`, where M comes at run time; NULL: it does not. */
+static struct tensor *is_below(struct loop *loop, struct tensor *trips, int64_t at)
 {
-	struct tensor *go = loop->now[1]->data ? NULL : loop->now[1];
-	return both(&loop->h, go, trips && !trips->data ? add(&loop->h, "", "Less", 2, (struct tensor *[]){ whole(&loop->h, 0, at), trips }) : NULL);
+	return comes(trips) ? add(&loop->h, "", "Less", 2, (struct tensor *[]){ whole(&loop->h, 0, at), trips }) : NULL;
 }
+
+static struct tensor *goes_on(const struct loop *loop) { return comes(loop->now[1]) ? loop->now[1] : NULL; }
 
 static bool ends(const struct loop *loop, const struct tensor *trips, int64_t at)
 {
@@ -364,12 +368,13 @@ static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
 	struct holder *h = &loop->h;
 	if (ends(loop, trips, at))
 		return false;
-	if ((trips && !trips->data) || !loop->now[1]->data || loop->alive) {
+	if (comes(trips) || comes(loop->now[1]) || loop->going) {
 		int64_t bound = bound_of(loop, trips);
 		loop->unbounded = bound < 0;
 		if (at >= bound)
 			return false;
-		loop->alive = both(h, loop->alive, says(loop, trips, at));
+		loop->going = both(h, loop->going, goes_on(loop));
+		loop->alive = both(h, loop->going, is_below(loop, trips, at));
 	}
 	if (at >= ROUNDS_MOST)
 		node_fail(h->node, EXIT_LIMIT, "Loop: more than %d rounds", ROUNDS_MOST);
@@ -381,8 +386,10 @@ static struct tensor *assured(struct loop *loop, struct tensor *trips, struct te
 {
 	struct holder *h = &loop->h;
 	struct tensor *holds = loop->rounds ? loop->alive : NULL;
-	if (!ends(loop, trips, loop->rounds)) {
-		struct tensor *more = says(loop, trips, loop->rounds);
+	if (comes(trips) && !loop->going && !comes(loop->now[1]))              /* M alone says it */
+		holds = trips;
+	else if (!ends(loop, trips, loop->rounds)) {
+		struct tensor *more = both(h, goes_on(loop), is_below(loop, trips, loop->rounds));
 		holds = both(h, holds, more ? add(h, "", "Not", 1, &more) : truth(h, false));
 	}
 	return holds ? add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ stack, holds }, "rounds", loop->rounds, NULL) : stack;
@@ -452,19 +459,17 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 	size_t nodes = h->graph->nodes.count, tensors = h->graph->tensors.count;
 	(void)op;
 	infer_counts(node, 0, ANY, ANY);
-	if (node->ins < 2)
-		node_fail(node, EXIT_INVALID, "Loop has %d inputs, at least 2 are right", node->ins);
 	struct tensor *trips = node_in(node, 0);
 	if (trips && trips->type != DTYPE_NONE && trips->type != DTYPE_I64)
 		node_fail(node, EXIT_INVALID, "Loop: M is %s, int64 is right", dtypes[trips->type].text);
 	infer_scalar(node, 0);
 	want_truth(node, 1);
-	loop.carried = (size_t)node->ins - 2;
-	want_graph(node, "body", body, (size_t)node->ins, 1 + loop.carried, true);
+	loop.carried = node->ins > 2 ? (size_t)node->ins - 2 : 0;
+	want_graph(node, "body", body, 2 + loop.carried, 1 + loop.carried, true);
 	loop.scans = body->outputs.count - 1 - loop.carried;
 	if ((size_t)node->outs > loop.carried + loop.scans)
 		node_fail(node, EXIT_INVALID, "Loop has %d outputs, the body makes %zu", node->outs, loop.carried + loop.scans);
-	loop.now = new_array(h->arena, struct tensor *, (size_t)node->ins);
+	loop.now = new_array(h->arena, struct tensor *, 2 + loop.carried);
 	memcpy(loop.now, node->in, (size_t)node->ins * sizeof *loop.now);
 	for (int i = 2; i < node->ins; i++)
 		if (!node->in[i])
@@ -486,10 +491,8 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 	}
 	struct tensor **none = NULL;
 	if (loop.scans && !loop.rounds) {
-		struct tensor **in = new_array(h->arena, struct tensor *, (size_t)node->ins);
-		memcpy(in, loop.now, (size_t)node->ins * sizeof *in);
-		in[0] = number_of_round(&loop, 0);
-		none = place_none(h, node->ins, in);
+		loop.now[0] = number_of_round(&loop, 0);
+		none = place_none(h, 2 + (int)loop.carried, loop.now);
 	}
 	for (size_t k = 0; k < loop.carried; k++)
 		hand_out(h, (int)k, loop.now[2 + k]);
@@ -709,7 +712,8 @@ void define_rounds(struct definer *definer, const struct op *op)
 {
 	int64_t rounds = node_int(definer->node, "rounds", 0);
 	(void)op;
-	const struct expr *holds = expr_cast(definer->arena, DTYPE_BOOL, definer_load(definer, definer_in(definer, 1), 0, NULL));
+	const struct expr *holds = definer_load(definer, definer_in(definer, 1), 0, NULL);
+	holds = holds->type == DTYPE_BOOL ? holds : expr_is(definer, holds, rounds);
 	definer_require(definer, EXIT_INVALID, 0, NULL, holds, "the rounds at run time are not %" PRId64 ", as an output is declared to stack", rounds);
 	definer_out(definer, 0, definer_in(definer, 0));
 }

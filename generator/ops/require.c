@@ -70,7 +70,7 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 		if (extents[d] == 0)
 			return;
 	vsnprintf(text, sizeof text, format, args);
-	holds = expr_either(definer, definer_skipped(definer), holds);
+	holds = expr_either(definer, holds, definer_skipped(definer));
 	if (definer_number(definer, holds, &number)) {
 		if (!number)
 			node_fail(definer->node, code, "%s: %s", definer->node->type, text);
