@@ -285,11 +285,13 @@ const struct expr *expr3(struct definer *definer, enum scalar row, const struct 
 	return expr_scalar(definer->arena, row, a, b, c);
 }
 
-/* A bool where what the node computes is not needed, whatever its operands are; NULL: it always is. */
+/* A bool where what the node computes is not needed, whatever its operands are; NULL: it always is, or it is being folded. */
 const struct expr *definer_skipped(struct definer *definer)
 {
 	const struct expr *skipped = NULL;
 	for (const struct guard *guard = definer->node->guard; guard; guard = guard->outer) {
+		if (!guard->condition->data && !recall(definer, guard->condition))
+			return NULL;
 		struct definition *condition = definition_of(definer, guard->condition, definer->node->where);
 		const struct expr *is_not = expr_is(definer, expr_cast(definer->arena, DTYPE_I64, definer_load(definer, condition, 0, NULL)), 0);
 		skipped = expr_either(definer, skipped, guard->yes ? is_not : expr_is(definer, expr_cast(definer->arena, DTYPE_I64, is_not), 0));

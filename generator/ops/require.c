@@ -70,8 +70,13 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 		if (extents[d] == 0)
 			return;
 	vsnprintf(text, sizeof text, format, args);
-	holds = expr_either(definer, holds, definer_skipped(definer));
-	if (definer_number(definer, holds, &number)) {
+	bool known = definer_number(definer, holds, &number);
+	const struct expr *skipped = known && number ? NULL : definer_skipped(definer);
+	if (skipped && !(definer_number(definer, skipped, &number) && !number)) {
+		known = false;
+		holds = expr_either(definer, holds, skipped);
+	}
+	if (known) {
 		if (!number)
 			node_fail(definer->node, code, "%s: %s", definer->node->type, text);
 		return;
