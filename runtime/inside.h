@@ -539,7 +539,7 @@ enum ingot_status submit_copy(struct stream *, const char *name, struct slab *to
                               uint64_t from_offset, uint64_t bytes, const struct access *, uint32_t,
                               struct ingot_command **);
 
-enum ingot_status code_ended(int code, char *text);                    /* what a kernel or a host step returned */
+enum ingot_status code_ended(const struct ingot_module *, int code, char *text); /* what its code returned; NULL: no words */
 enum ingot_status launch_shape(const struct device *, const uint32_t groups[3], const uint32_t *threads,
                                uint32_t chosen[3]);
 

@@ -556,13 +556,14 @@ static enum ingot_status launch_run(struct ingot_command *command, char *text)
 
 static enum ingot_status launch_ended(struct ingot_command *command, char *text)
 {
-	return code_ended(((struct launch *)command->payload)->code, text);
+	return code_ended(NULL, ((struct launch *)command->payload)->code, text);
 }
 
-enum ingot_status code_ended(int code, char *text)
+enum ingot_status code_ended(const struct ingot_module *module, int code, char *text)
 {
+	const char *words = code && module && module->message ? module->message(code) : NULL;
 	if (code)
-		snprintf(text, TEXT_ROOM, "answered %d", code);
+		snprintf(text, TEXT_ROOM, words ? "answered %d: %s" : "answered %d", code, words);
 	return code ? INGOT_FAILED : INGOT_OK;
 }
 

@@ -260,11 +260,7 @@ static enum ingot_status run_call(struct ingot_command *command, char *text)
 static enum ingot_status run_ended(struct ingot_command *command, char *text)
 {
 	const struct run *run = command->payload;
-	if (!run->code)
-		return INGOT_OK;
-	const char *(*message)(int) = run->routine->library->module->message, *words = message ? message(run->code) : NULL;
-	snprintf(text, TEXT_ROOM, words ? "answered %d: %s" : "answered %d", run->code, words);
-	return INGOT_FAILED;
+	return code_ended(run->routine->library->module, run->code, text);
 }
 
 #define FEW_ARGUMENTS 24          /* more than that take memory for each run */

@@ -50,7 +50,8 @@ static enum ingot_status step_run(struct ingot_command *command, char *text)
 
 static enum ingot_status step_ended(struct ingot_command *command, char *text)
 {
-	return code_ended(((struct step *)command->payload)->code, text);
+	const struct step *step = command->payload;
+	return code_ended(step->routine->library->module, step->code, text);
 }
 
 struct scheduling {
@@ -127,7 +128,7 @@ static enum ingot_status whole_ended(struct ingot_command *command, char *text)
 	const struct whole *whole = command->payload;
 	for (uint32_t i = 0; i < whole->routine->descriptor->step_count; i++)
 		if (whole->codes[i])
-			return code_ended(whole->codes[i], text);
+			return code_ended(whole->routine->library->module, whole->codes[i], text);
 	return INGOT_OK;
 }
 

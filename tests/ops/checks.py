@@ -3,6 +3,7 @@
 
     checks.py INGOT codes           each wrong operand: exit 3 and why, by the interpreter, the JIT and the emulator; the code of the header, by gcc and clang, nothing read outside
     checks.py INGOT sweep SEED N    drawn operands, at run time and constant: equal bits, by the interpreter and the JIT, some by C and the emulator
+    checks.py INGOT libraries       codes of libraries for several CPUs, of several graphs, with a state; of routines in the runtime, called and step by step
 Ends with 77 where NumPy is not there."""
 import os, random, shutil, subprocess, sys, tempfile
 
@@ -225,4 +226,132 @@ def sweep(ingot, seed, count):
     return bad
 
 
-sys.exit(codes(sys.argv[1]) if sys.argv[2] == "codes" else sweep(sys.argv[1], int(sys.argv[3]), int(sys.argv[4])))
+FIRST = 'first (float[4,6] x, int64[2] shape, float[3,8] h) => (float[3,8] y, float[3,8] n) {\n\ty = Reshape (x, shape)\n\tn = Add (h, y)\n}\n'
+SECOND = 'second (float[3,8] y, int64[2] at) => (float[2,8] z) { z = Gather (y, at) }\n'
+
+BARE = """#include "both.h"
+#include <stdio.h>
+#include <string.h>
+static unsigned char workspace[1 << 12] __attribute__((aligned(64))), state[1 << 10] __attribute__((aligned(64)));
+int main(void)
+{
+	static float x[24], y[24], z[16];
+	static const long long right[] = { 3, 8 }, wrong[] = { 2, 12 }, at[] = { 2, -3 }, outside[] = { 0, 3 };
+	struct both_first_inputs in = { 0 };
+	struct both_first_outputs out = { 0 };
+	struct both_first_context context = { 0 };
+	struct both_second_inputs in2 = { 0 };
+	struct both_second_outputs out2 = { 0 };
+	struct both_second_context context2 = { 0 };
+	unsigned char before[sizeof state];
+	for (int i = 0; i < 24; i++)
+		x[i] = (float)i + 1;
+	in.x = x, in.shape = right, out.y = y;
+	in2.y = y, in2.at = at, out2.z = z;
+	context.workspace = context2.workspace = workspace;
+	context.state = state;
+	int codes[5] = { both_first_reset(&context), both_first_run(&in, &out, &context) };
+	memcpy(before, state, sizeof state);
+	in.shape = wrong;
+	codes[2] = both_first_run(&in, &out, &context);
+	int kept = !memcmp(before, state, sizeof state) && *(float *)(void *)state == 1;
+	codes[3] = both_second_run(&in2, &out2, &context2);
+	in2.at = outside;
+	codes[4] = both_second_run(&in2, &out2, &context2);
+	printf("%d %d %d %d %d, kept %d, apart %d\\n", codes[0], codes[1], codes[2] == BOTH_FIRST_BAD_OPERAND, codes[3], codes[4] == BOTH_SECOND_BAD_OPERAND, kept,
+		BOTH_FIRST_BAD_OPERAND != BOTH_SECOND_BAD_OPERAND);
+	return 0;
+}
+"""
+
+MANAGED = """#include "both.h"
+#include "ingot/context.h"
+#include <stdio.h>
+#include <string.h>
+static const float x[24] = { 1, 2, 3 };
+static struct ingot_node node(struct ingot_library library, const char *name)
+{
+	struct ingot_node found;
+	if (ingot_library_node(library, name, &found))
+		printf("no %s\\n", name);
+	return found;
+}
+static void try(const char *backend, const long long *shape)
+{
+	struct ingot_runtime *runtime;
+	struct ingot_device device;
+	struct ingot_library library;
+	struct ingot_stream stream;
+	struct ingot_context base, linked;
+	struct ingot_routine routine;
+	struct ingot_event done;
+	float n[24] = { 0 };
+	if (ingot_runtime_open(&runtime, 0) || ingot_backend_init(runtime, backend, 0) || ingot_device_get(runtime, backend, 0, &device)
+		|| ingot_library_load(runtime, &both_module, 0, &library) || ingot_stream_open(device, &stream) || ingot_context_new(stream, &base)
+		|| ingot_link(base, library, "first", &routine) || ingot_routine_context(routine, &linked)
+		|| ingot_write(linked, node(library, "x"), x, sizeof x, 0) || ingot_write(linked, node(library, "shape"), shape, 16, 0)) {
+		printf("%s\\n", ingot_message());
+		return;
+	}
+	enum ingot_status status = ingot_routine_run(routine, 0);
+	if (!status)
+		status = ingot_stream_await(stream);
+	printf("%s %s: %s\\n", backend, ingot_status_name(status), status ? ingot_message() : "");
+	if (status)
+		ingot_stream_restart(stream);
+	if (!ingot_read(linked, node(library, "h"), n, sizeof n, &done) && !ingot_event_sync(done))
+		printf("state %g\\n", (double)n[0]);
+	else
+		printf("state 0\\n");                           /* it is not there: what would have written it failed */
+	ingot_runtime_close(runtime);
+}
+int main(void)
+{
+	static const long long right[] = { 3, 8 }, wrong[] = { 2, 12 };
+	try("sync", right);
+	try("sync", wrong);
+	try("multicore", right);
+	try("multicore", wrong);
+	return 0;
+}
+"""
+
+
+def libraries(ingot):
+    bad = 0
+    with tempfile.TemporaryDirectory() as folder:
+        head = '<ir_version: 9, opset_import: ["" : 18]>\n'
+        paths = [write(folder, "first", head + FIRST), write(folder, "second", head + SECOND)]
+        def built(name, *options):
+            done = subprocess.run([ingot, "build", *options, "-o", os.path.join(folder, name)], capture_output=True, text=True)
+            if done.returncode:
+                sys.exit(f"build {' '.join(options)}: {done.stderr}")
+            return os.path.join(folder, name)
+        def said(name, main, *more):
+            with open(os.path.join(folder, name, "main.c"), "w") as file:
+                file.write(main)
+            made = subprocess.run(["gcc", "-Wall", "-Wextra", "-o", "main", "main.c", *more], cwd=os.path.join(folder, name), capture_output=True, text=True)
+            return made.stderr if made.returncode else subprocess.run(["./main"], cwd=os.path.join(folder, name), capture_output=True, text=True).stdout
+        both = [*paths, "--name", "both", "--state", "h=n", "--cpu", "generic"]
+        built("bare", *both)
+        text = said("bare", BARE, "libboth.a", "-lm")
+        if text != "0 0 1 0 1, kept 1, apart 1\n":
+            print(f"bare: {text}")
+            bad = 1
+        for schedule in "call", "steps":
+            built(schedule, *both, "--profile", "managed", "--schedule", schedule)
+            text = said(schedule, MANAGED, "-Iruntime/include", "libboth.a", "libingot_runtime.a", "-lm", "-pthread")
+            lines = text.splitlines()
+            if len(lines) != 8 or any("the shape at run time is not [3, 8]" not in lines[n] for n in (2, 6)) or [lines[n] for n in (1, 3, 5, 7)] != ["state 1", "state 0"] * 2:
+                print(f"managed, {schedule}: {text}")
+                bad = 1
+        out = built("cpus", paths[0], "--cpu", "x86-64-v3,generic", "--name", "first", "--no-compile")
+        with open(os.path.join(out, "first.json")) as file:
+            manifest = file.read()
+        if manifest.count('"code": 16') != 3 or "the shape at run time" not in open(os.path.join(out, "first.h")).read():
+            print(f"for several CPUs: {manifest}")
+            bad = 1
+    return bad
+
+
+sys.exit(codes(sys.argv[1]) if sys.argv[2] == "codes" else libraries(sys.argv[1]) if sys.argv[2] == "libraries" else sweep(sys.argv[1], int(sys.argv[3]), int(sys.argv[4])))
