@@ -259,6 +259,10 @@ void definition_fold(const struct program *, struct definition *);     /* all th
 const struct expr *expr_fold(const struct program *, const struct expr *);
 /* Of checks that became constants: one that holds is dropped, one that does not fails (its code). */
 void program_settle_checks(struct program *);
+/* ---- guard.c ---- */
+/* A check whose node's results are chosen by scalar conditions (the branches of an If) is asked only where they are.  Before checks move. */
+void program_guard_checks(struct program *);
+
 /* Each check goes to where the last of what it reads is computed. */
 void program_hoist_checks(struct program *);
 NORETURN void check_fail(const struct program *, const struct definition *check, const char *found);     /* `found`: besides, or NULL */

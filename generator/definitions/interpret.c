@@ -15,6 +15,7 @@ struct run {
 	int *dying, *next_dying;          /* by number of the reader: a list of what it reads last, ended by -1 */
 	int reader;                       /* while readers are counted */
 	struct text found;                /* by a check that does not hold */
+	VECTOR(const struct definition *) told;
 };
 
 static const struct definition *meaning(const struct definition *definition, enum math math)
@@ -116,8 +117,12 @@ static void describe(void *user, const struct expr *load)
 	struct run *run = user;
 	struct memory memory = run->memories.at[load->of->number];
 	int64_t values[16], n = definition_elements(load->of);
-	if (dtypes[load->of->type].class == CLASS_FLOAT || n > (int64_t)COUNT(values) || (run->found.count && strstr(run->found.at, load->of->name)))
+	for (size_t i = 0; i < run->told.count; i++)
+		if (run->told.at[i] == load->of)
+			return;
+	if (dtypes[load->of->type].class == CLASS_FLOAT || n > (int64_t)COUNT(values))
 		return;
+	push(&run->arena, &run->told, load->of);
 	values_load(SYSTEM_INTEGER, values, memory.at, memory.stored, 0, (int)n);
 	text_printf(&run->found, "%s%s is %s", run->found.count ? ", " : "", load->of->name, load->of->rank ? "[" : "");
 	for (int64_t i = 0; i < n; i++)

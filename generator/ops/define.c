@@ -382,6 +382,7 @@ struct program *define_graph(struct graph *graph)
 	program_remove_dead(definer.program);
 	program_fold(definer.program);
 	program_settle_checks(definer.program);
+	program_guard_checks(definer.program);
 	program_hoist_checks(definer.program);
 	return definer.program;
 }

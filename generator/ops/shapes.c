@@ -75,13 +75,15 @@ void define_dropout(struct definer *definer, const struct op *op)
 }
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze: equal row-major offsets ---- */
+/* With an operand that comes at run time it is a map of its own, however little that does: its check belongs to it. */
 static void define_same_offsets(struct definer *definer)
 {
 	struct definition *x = definer_in(definer, 0);
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	bool same = rank == x->rank;
+	const struct tensor *operand = node_in(definer->node, 1);
+	bool same = rank == x->rank && (!operand || operand->data);
 	for (int d = 0; same && d < rank; d++)
 		same = extents[d] == x->extents[d];
 	if (same) {

@@ -65,8 +65,8 @@ class Library:
              os.path.join(HERE, "driver", "kernels.cpp"), os.path.join(EMULATOR, "emulator.cpp"), "-o", self.kernels)
         fields = {side: " ".join("X(%s, %d)" % (one["field"], one["bytes"]) for one in self.manifest[side]) for side in ("inputs", "outputs")}
         call("gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-I", self.folder, "-DNAME=" + name, '-DHEADER="%s.h"' % name, "-DWORKSPACE=%s_WORKSPACE_BYTES" % name.upper(),
-             "-DINPUTS=" + fields["inputs"], "-DOUTPUTS=" + fields["outputs"], os.path.join(HERE, "driver", "program.c"), os.path.join(self.folder, self.manifest["library"]),
-             "-ldl", "-o", os.path.join(self.folder, "program"))
+             "-DINPUTS=" + fields["inputs"], "-DOUTPUTS=" + fields["outputs"], *["-DCHECKED"] * ("checks" in self.manifest), os.path.join(HERE, "driver", "program.c"),
+             os.path.join(self.folder, self.manifest["library"]), "-ldl", "-o", os.path.join(self.folder, "program"))
 
     def run(self, driver, behaviour="host", ordinal=0, **environment):
         """(status, message, what was said on standard error, outputs)"""
@@ -108,6 +108,31 @@ def manifest(library):
     except ImportError as missing:
         return print("the manifest is not held against its schema: %s" % missing)
     jsonschema.validate(library.manifest, json.load(open(os.path.join(ROOT, "docs", "manifest.schema.json"))))
+
+
+def checks(ingot, driver, folder):
+    """An operand that is not what the graph declares: a status of run_host, and of checked behind run."""
+    import numpy as np
+    data = os.path.join(folder, "checks_case")
+    os.makedirs(data)
+    model = os.path.join(data, "model.onnxtxt")
+    with open(model, "w") as file:
+        file.write('<ir_version: 9, opset_import: ["" : 18]>\nm (float[4,6] x, int64[2] shape, int64[2] at) => (float[3,8] y, float[2,8] z)\n{\n\ty = Reshape (x, shape)\n\tz = Gather (y, at)\n}\n')
+    values = {"x": np.arange(24, dtype="f4").reshape(4, 6), "shape": [3, 8], "at": [2, -3]}
+    def give(**more):
+        for name, value in {**values, **more}.items():
+            np.save(os.path.join(data, name + ".npy"), np.array(value, None if name == "x" else "i8"))
+    give()
+    with open(os.path.join(data, "io.json"), "w") as file:
+        json.dump({"inputs": [{"name": name, "file": name + ".npy"} for name in values], "outputs": []}, file)
+    library = Library(ingot, model, data, "checks", folder)
+    manifest(library)
+    want = [values["x"].tobytes(), values["x"].reshape(3, 8)[[2, 0]].tobytes()]
+    for more, status, words in ({}, 0, ""), ({"shape": [2, 12]}, 16, "the shape at run time is not [3, 8]"), ({"at": [0, 3]}, 17, "an index at run time is not in [-3, 2]"), ({}, 0, ""):
+        give(**more)
+        for behaviour in "host", "device":
+            got = library.run(driver, behaviour)
+            expect("checks by %s, %s" % (behaviour, more), got[0] == status and words in got[1] and not got[2] and (status or got[3] == want), got)
 
 
 def cached(ingot, model, folder):
@@ -259,6 +284,7 @@ def main():
         first = Library(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", folder)
         same_bits(ingot, first, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder)
         manifest(first)
+        checks(ingot, driver, folder)
         by_cmake(first)
         cached(ingot, os.path.join(digits, "digits.onnx"), folder)
         engine(ingot, first, os.path.join(digits, "digits.onnx"), folder)

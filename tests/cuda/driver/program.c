@@ -1,4 +1,5 @@
 /* program.c: a CUDA library as a user calls it.  NAME, and from the manifest INPUTS, OUTPUTS: X(field, bytes) of each.
+  CHECKED where the model has checks.
  *
  *     program ORDINAL BEHAVIOUR in_0 … out_0 …         BEHAVIOUR: host (three calls of run_host), device (run, in streams of its own), or open
  *
@@ -82,6 +83,9 @@ static int with_device_memory(struct OF(_device) *device, const struct OF(_input
 			play(executable, streams[s]);
 		}
 		status = status ? status : OF(_sync)(&here);
+#ifdef CHECKED
+		status = status ? status : OF(_checked)(&here);
+#endif
 #define X(field, bytes) { unsigned long long address; memcpy(&address, &to.field, 8); char *got = malloc(bytes + 1); down(got, address, bytes, streams[s]); \
 			if (s == 0) memcpy((void *)(uintptr_t)out->field, got, bytes); else if (memcmp(out->field, got, bytes)) status = 98; free(got); }
 		OUTPUTS
