@@ -403,6 +403,132 @@ static void terms_that_have_places(void **state)
 	build_release(&f.build);
 }
 
+static const struct expr *below(struct fixture *f, const struct expr *value, int64_t number)
+{
+	return expr_cast(f->arena, DTYPE_BOOL, expr_scalar(f->arena, SCALAR_less, value, expr_integer(f->arena, DTYPE_I64, number), NULL));
+}
+
+/* Stands behind what it reads, is needed though nobody reads it, and tells what it saw. */
+static void a_check_ends_a_run(void **state)
+{
+	static const struct check operand = { EXIT_INVALID, "below 5 is right" }, bound = { EXIT_LIMIT, "9 at most" };
+	static const int64_t right[] = { 1, 4, 2 }, wrong[] = { 1, 7, 2 };
+	(void)state;
+	for (volatile int limit = 0; limit < 2; limit++) {
+		struct fixture f;
+		float x[2] = { 1, 2 }, got[2] = { 0 };
+		begin(&f);
+		struct definition *o = define_input(f.program, "o", DTYPE_I64, 1, (int64_t[]){ 3 });
+		struct definition *in = define_input(f.program, "x", DTYPE_F32, 1, (int64_t[]){ 2 });
+		struct definition *y = define_map(f.program, "y", 1, (int64_t[]){ 2 }, load(&f, in, var(&f, 0, 2), NULL));
+		struct definition *check = define_check(f.program, "holds", limit ? &bound : &operand, 1, (int64_t[]){ 3 }, below(&f, load(&f, o, var(&f, 0, 3), NULL), 5));
+		output(&f, y);
+		program_remove_dead(f.program);
+		program_fold(f.program);
+		program_settle_checks(f.program);
+		program_hoist_checks(f.program);
+		program_check(f.program);
+		assert_true(f.program->checks.count == 1 && check->number == 1 && y->number == 3);
+		if (BUILD_TRY(&f.build))
+			interpret(f.program, MATH_STRICT, (const void *[]){ right, x }, (void *[]){ got });
+		assert_true(f.build.code == 0 && got[1] == 2);
+		if (BUILD_TRY(&f.build))
+			interpret(f.program, MATH_STRICT, (const void *[]){ wrong, x }, (void *[]){ got });
+		assert_int_equal(f.build.code, limit ? EXIT_LIMIT : EXIT_INVALID);
+		assert_non_null(strstr(f.build.message, limit ? "9 at most (o is [1, 7, 2])" : "below 5 is right (o is [1, 7, 2])"));
+		build_release(&f.build);
+	}
+}
+
+static void checks_of_constants_are_settled(void **state)
+{
+	static const struct check operand = { EXIT_INVALID, "below 5 is right" };
+	static const int64_t numbers[] = { 1, 7 };
+	(void)state;
+	for (volatile int at = 0; at < 2; at++) {
+		struct fixture f;
+		begin(&f);
+		struct definition *c = define_constant(f.program, "c", DTYPE_I64, 1, (int64_t[]){ 2 }, numbers);
+		const struct expr *sum = expr_scalar(f.arena, SCALAR_add, load(&f, c, index_constant(f.arena, at), NULL), expr_integer(f.arena, DTYPE_I64, 3), NULL);
+		const struct expr *folded = expr_fold(f.program, sum);
+		assert_true(folded->kind == EXPR_NUMBER && folded->integer == numbers[at] + 3);
+		define_check(f.program, "holds", &operand, 0, NULL, below(&f, sum, 5));
+		program_fold(f.program);
+		if (BUILD_TRY(&f.build))
+			program_settle_checks(f.program);
+		assert_true(at ? f.build.code == EXIT_INVALID : f.build.code == 0 && !f.program->checks.count);
+		build_release(&f.build);
+	}
+}
+
+/* Of two branches by c, each with a check of its own, one is asked; what both read is. */
+static void a_check_of_a_branch_asks_there(void **state)
+{
+	static const struct check operand = { EXIT_INVALID, "below 5 is right" };
+	struct fixture f;
+	struct node nodes[3] = { 0 };
+	int64_t o[3] = { 1, 1, 1 }, got;
+	uint8_t c;
+	(void)state;
+	begin(&f);
+	struct definition *condition = define_input(f.program, "c", DTYPE_BOOL, 0, NULL), *in = define_input(f.program, "o", DTYPE_I64, 1, (int64_t[]){ 3 }), *part[3];
+	for (int i = 2; i >= 0; i--) {
+		const struct expr *number = load(&f, in, index_constant(f.arena, i), NULL);
+		nodes[i].where = "node";
+		define_check(f.program, "holds", &operand, 0, NULL, below(&f, number, 5))->node = &nodes[i];
+		part[i] = define_map(f.program, "part", 0, NULL, i < 2 ? expr_scalar(f.arena, SCALAR_add, number, load(&f, part[2], NULL, NULL), NULL) : number);
+		part[i]->node = &nodes[i];
+	}
+	const struct range chosen = { index_value(f.arena, expr_cast(f.arena, DTYPE_I64, load(&f, condition, NULL, NULL)), 0, UINT8_MAX), 1, UINT8_MAX + 1 };
+	output(&f, define_map(f.program, "y", 0, NULL, expr_select(f.arena, &chosen, 1, load(&f, part[0], NULL, NULL), load(&f, part[1], NULL, NULL))));
+	program_guard_checks(f.program);
+	program_hoist_checks(f.program);
+	program_check(f.program);
+	for (volatile int wrong = 0; wrong < 3; wrong++)
+		for (c = 0; c < 2; c++) {
+			f.build.code = EXIT_RIGHT;
+			o[0] = o[1] = o[2] = 1;
+			o[wrong] = 9;
+			if (BUILD_TRY(&f.build))
+				interpret(f.program, MATH_STRICT, (const void *[]){ &c, o }, (void *[]){ &got });
+			assert_int_equal(f.build.code, wrong == 2 || wrong == !c ? EXIT_INVALID : 0);
+		}
+	build_release(&f.build);
+}
+
+static void assert_bounds(const struct expr *expr, int64_t low, int64_t high)
+{
+	int64_t got[2];
+	expr_bounds(expr, &got[0], &got[1]);
+	assert_true(got[0] == low && got[1] == high);
+}
+
+static void bounds_of_integers(void **state)
+{
+	static const int64_t numbers[] = { 3, -2, 8 };
+	struct fixture f;
+	(void)state;
+	begin(&f);
+	struct definition *o = define_input(f.program, "o", DTYPE_I64, 1, (int64_t[]){ 3 }), *n = define_input(f.program, "n", DTYPE_I8, 1, (int64_t[]){ 3 });
+	struct definition *c = define_constant(f.program, "c", DTYPE_I64, 1, (int64_t[]){ 3 }, numbers);
+	struct definition *order = define_order(f.program, "sorted", 1, (int64_t[]){ 2 }, true, 3, load(&f, o, var(&f, 1, 3), NULL));
+	const struct expr *any = load(&f, o, var(&f, 0, 3), NULL), *of_c = load(&f, c, var(&f, 0, 3), NULL), *five = expr_integer(f.arena, DTYPE_I64, 5);
+	struct definition *first = define_reduction(f.program, "first", 0, NULL, REDUCE_MIN, 1, (int64_t[]){ 3 }, NULL,
+		expr_scalar(f.arena, SCALAR_where, below(&f, any, 5), five, five)->arg[0]);
+	assert_bounds(any, INT64_MIN, INT64_MAX);
+	assert_bounds(load(&f, n, var(&f, 0, 3), NULL), -128, 127);
+	assert_bounds(expr_cast(f.arena, DTYPE_I64, load(&f, n, var(&f, 0, 3), NULL)), -128, 127);
+	assert_bounds(of_c, -2, 8);
+	assert_bounds(expr_scalar(f.arena, SCALAR_add, of_c, five, NULL), 3, 13);
+	assert_bounds(expr_scalar(f.arena, SCALAR_add, any, five, NULL), INT64_MIN, INT64_MAX);          /* it may wrap around */
+	assert_bounds(expr_scalar(f.arena, SCALAR_min, expr_scalar(f.arena, SCALAR_max, any, of_c, NULL), five, NULL), -2, 5);
+	assert_bounds(expr_scalar(f.arena, SCALAR_where, any, of_c, expr_integer(f.arena, DTYPE_I64, 20)), -2, 20);
+	assert_bounds(load(&f, order, var(&f, 0, 2), NULL), 0, 2);
+	assert_bounds(load(&f, first, NULL, NULL), 0, 1);
+	assert_bounds(expr_index(f.arena, index_plus(f.arena, index_scale(f.arena, var(&f, 0, 3), -2), 1)), -3, 1);
+	build_release(&f.build);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,6 +537,8 @@ int main(void)
 		cmocka_unit_test(values_as_indices),       cmocka_unit_test(chain_in_double),
 		cmocka_unit_test(folds_what_is_constant),  cmocka_unit_test(every_failed_allocation_is_survived),
 		cmocka_unit_test(prints_as_read),          cmocka_unit_test(terms_that_have_places),
+		cmocka_unit_test(a_check_ends_a_run),      cmocka_unit_test(checks_of_constants_are_settled),
+		cmocka_unit_test(bounds_of_integers),      cmocka_unit_test(a_check_of_a_branch_asks_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
