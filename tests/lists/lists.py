@@ -32,6 +32,17 @@ lists (seq(float[N]) x, optional(float[2]) o) => (seq(float[N]) twice, seq(float
 ANY = """<ir_version: 8, opset_import: ["" : 18]>
 any (seq(float[]) x) => (float[] y) { i = Constant <value_int = 1> ()  y = SequenceAt (x, i) }
 """
+AT = """<ir_version: 8, opset_import: ["" : 17]>
+at (float[2] a, float[2] b, float[3] d, int64 p, int64 q, int64 r, int64 s) => (float[2] y, float[2] z, seq(float[2]) longer, seq(float[2]) shorter)
+{
+	pair = SequenceConstruct (a, b)
+	y = SequenceAt (pair, p)
+	mixed = SequenceConstruct (d, a)
+	z = SequenceAt (mixed, q)
+	longer = SequenceInsert (pair, a, r)
+	shorter = SequenceErase (pair, s)
+}
+"""
 failures = 0
 
 
@@ -87,6 +98,20 @@ with tempfile.TemporaryDirectory(prefix="test-lists.") as folder:
     code, out, message = run("run", "lists.onnxtxt", "--input", "all.npz", "--output", "out.npz", "--target", "interpreter")
     with np.load("out.npz") as made:
         expect("archives", code == 0 and sorted(made) == ["count", "has", "twice_0", "twice_1", "twice_2"] and np.array_equal(made["twice_2"], 2 * x[2]), message)
+
+    # positions at run time: those outside, and those of an element that cannot be meant, are refused on every target
+    open("at.onnxtxt", "w").write(AT)
+    for target in ("interpreter", "c", "jit"):
+        wrong = []
+        for name, values, node in (("p", (2, -3, 2**40), "#1 (SequenceAt)"), ("q", (0, 2, -3), "#3 (SequenceAt)"), ("r", (3, -3, -100), "#4 (SequenceInsert)"),
+                                   ("s", (2, -3), "#5 (SequenceErase)"), ("r", (2, -2), None)):
+            for value in values:
+                positions = {"p": 0, "q": 1, "r": 0, "s": 0, name: value}
+                np.savez("at.npz", a=o, b=o + 2, d=np.zeros(3, np.float32), **{k: np.array(v) for k, v in positions.items()})
+                code, out, message = run("run", "at.onnxtxt", "--input", "at.npz", "--target", target)
+                if (code, "node %s" % node in message) != ((3, True) if node else (0, False)):
+                    wrong.append("%s = %d: exit %d: %s" % (name, value, code, message))
+        expect("positions outside by " + target, not wrong, "; ".join(wrong))
 
     # check: io.json, where a sequence is a folder and an optional without a value null
     def check(name, right, part, twice, same="same.npy", given="o.npy"):
