@@ -163,7 +163,6 @@ static void walk_all(struct graph *graph)
 	memset(&graph->nodes, 0, sizeof graph->nodes);
 	for (size_t i = 0; i < nodes.count; i++)
 		infer(&texts, nodes.at[i]);
-	pass_whole_outputs(graph);
 }
 
 /* A shape that only what is made of a tensor has, one for one, is that of the tensor.  False: there was none. */
@@ -195,4 +194,5 @@ void pass_infer(struct graph *graph)
 	walk_all(graph);
 	if (infer_backward(graph))
 		walk_all(graph);
+	pass_whole_outputs(graph);
 }
