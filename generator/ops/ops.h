@@ -209,6 +209,9 @@ const struct expr *expr1(struct definer *, enum scalar, const struct expr *);
 const struct expr *expr2(struct definer *, enum scalar, const struct expr *, const struct expr *);
 const struct expr *expr3(struct definer *, enum scalar, const struct expr *, const struct expr *, const struct expr *);
 
+/* ---- random.c ---- */
+bool dropout_trains(const struct node *);                                /* or may, by what comes at run time: more than its data goes out */
+
 /* ---- text.c: ops that are texts ---- */
 struct environment;
 struct texts {

@@ -1,4 +1,4 @@
-/* random.c: RandomUniform, RandomNormal, those like an input, and Bernoulli.  A number is a function of the seed and the element's
+/* random.c: RandomUniform, RandomNormal, those like an input, Bernoulli, Multinomial and Dropout.  A number is a function of the seed and the element's
  * place alone, so every target, any number of threads and every run have the same; a node without seed has one of its own, from its output's name. */
 #include "ops/ops.h"
 #include <inttypes.h>
@@ -66,11 +66,12 @@ static const struct expr *uniform(struct definer *definer, enum dtype type, int6
 	const struct node *node = definer->node;
 	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at), kept = type == DTYPE_F64 ? 53 : 24;
-	float seed = node_float(node, "seed", 0);
-	uint32_t bits;
-	memcpy(&bits, &seed, sizeof bits);
-	uint64_t key = node_attribute(node, "seed") ? bits : hash_bytes(node->out[0]->name, strlen(node->out[0]->name), 0);
+	int out = !node_has_out(node, 0), rank = definer_shape(definer, out, extents, at), kept = type == DTYPE_F64 ? 53 : 24;
+	const struct attribute *given = node_attribute(node, "seed");
+	uint32_t bits = 0;
+	if (given && given->kind == ATTRIBUTE_FLOAT)
+		memcpy(&bits, &given->f, sizeof bits);
+	uint64_t key = !given ? hash_bytes(node->out[out]->name, strlen(node->out[out]->name), 0) : given->kind == ATTRIBUTE_INT ? (uint64_t)given->i : bits;
 	const struct index *place = index_plus(arena, index_scale(arena, index_flatten(arena, rank, at, extents), each), which);
 	const struct expr *number = expr2(definer, SCALAR_random, expr_integer(arena, DTYPE_U64, (int64_t)key), expr_cast(arena, DTYPE_U64, expr_index(arena, place)));
 	number = expr2(definer, SCALAR_shr, number, expr_integer(arena, DTYPE_U64, 64 - kept));
@@ -110,4 +111,115 @@ void define_bernoulli(struct definer *definer, const struct op *op)
 	definer_shape(definer, 0, extents, at);
 	const struct expr *hit = expr2(definer, SCALAR_less, uniform(definer, x->type, 1, 0), expr_load(definer->arena, x, at));
 	definer_out_map(definer, 0, expr_of_type(definer, definer->node->out[0]->type, 0, hit));
+}
+
+/* ---- Multinomial: of each row as many classes as asked, each with the probability whose logarithm (up to a constant) the row has ---- */
+enum { CLASSES_MOST = 1 << 20 };
+void infer_multinomial(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	infer_float_type(node, 0);
+	const struct tensor *x = node->in[0];
+	int64_t asked = attribute_int(node, "dtype"), samples = attribute_int(node, "sample_size");
+	if (asked != DTYPE_I32 && asked != DTYPE_I64)
+		node_fail(node, EXIT_INVALID, "%s: dtype is %" PRId64 ", int32 or int64 is right", node->type, asked);
+	if (samples < 1)
+		node_fail(node, EXIT_INVALID, "%s: sample_size is %" PRId64 ", at least 1 is right", node->type, samples);
+	if (x->rank >= 0 && (x->rank != 2 || x->dims[1].extent == 0 || x->dims[1].extent > CLASSES_MOST))
+		node_fail(node, EXIT_INVALID, "%s: data has %d dimensions and %" PRId64 " classes; 2, and 1 to %d are right", node->type, x->rank,
+			x->rank == 2 ? x->dims[1].extent : 0, CLASSES_MOST);
+	struct dim dims[2] = { x->rank == 2 ? x->dims[0] : dim_unknown, dim_of(samples) };
+	infer_output(node, 0, (enum dtype)asked, 2, dims);
+}
+
+/* The first class whose share, with all before it, is above a number in [0, all): how many are not. */
+void define_multinomial(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	int64_t extents[2], classes = x->extents[1];
+	const struct index *at[2];
+	(void)op;
+	definer_shape(definer, 0, extents, at);
+	if (extents[0] == 0) {
+		definer_out_map(definer, 0, expr_integer(arena, definer->node->out[0]->type, 0));
+		return;
+	}
+	const struct index *all[2] = { at[0], index_var(arena, 1, classes) }, *term[2] = { at[0], index_var(arena, 2, classes) }, *last[2] = { at[0], index_constant(arena, classes - 1) };
+	const struct index *row_term[2] = { at[0], index_var(arena, 1, classes) };
+	struct definition *most = definer_reduction(definer, definer_name(definer, "most"), 1, extents, REDUCE_MAX, 1, &classes, NULL, expr_load(arena, x, row_term));
+	struct definition *share = definer_map(definer, definer_name(definer, "shares"), 2, x->extents, expr1(definer, SCALAR_exp,
+		expr2(definer, SCALAR_sub, expr_load(arena, x, all), expr_load(arena, most, at))));
+	const struct expr *to[2] = { NULL, expr_index(arena, term[1]) };
+	struct definition *below = definer_places(definer, definer_name(definer, "below"), 2, x->extents, REDUCE_SUM, true, to, 1, &classes, NULL, expr_load(arena, share, term));
+	struct definition *drawn = definer_map(definer, definer_name(definer, "drawn"), 2, extents, expr2(definer, SCALAR_mul, uniform(definer, x->type, 1, 0), expr_load(arena, below, last)));
+	const struct expr *passed = expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_less_equal, expr_load(arena, below, term), expr_load(arena, drawn, at)));
+	struct definition *count = definer_reduction(definer, definer_name(definer, "count"), 2, extents, REDUCE_SUM, 1, &classes, NULL, passed);
+	definer_out_map(definer, 0, expr_cast(arena, definer->node->out[0]->type, expr2(definer, SCALAR_min, expr_load(arena, count, at),
+		expr_integer(arena, DTYPE_I64, classes - 1))));
+}
+
+/* ---- Dropout: the data, or in training what is not drawn away, over the part that stays ---- */
+enum { TRAINING_IS_INPUT = 12 };
+
+static bool is_zero(const struct tensor *tensor)
+{
+	return tensor && tensor->data && (tensor->type == DTYPE_F32 || tensor->type == DTYPE_F64) && tensor_is_scalar_like(tensor) && tensor_float(tensor, 0) == 0;
+}
+
+bool dropout_trains(const struct node *node)
+{
+	const struct tensor *told = node->since >= TRAINING_IS_INPUT ? node_in(node, 2) : NULL;
+	if (node->since < TRAINING_IS_INPUT)
+		return node->since < 7 && !attribute_int(node, "is_test");
+	return told && (!told->data || *(const uint8_t *)told->data) && !is_zero(node_in(node, 1));
+}
+
+void infer_dropout(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, node->since < TRAINING_IS_INPUT ? 1 : 3, 2);
+	infer_float_type(node, 0);
+	infer_scalar(node, 1);
+	infer_scalar(node, 2);
+	infer_same_type(node, 2, DTYPE_BOOL);
+	infer_float_type(node, 1);
+	infer_output_like(node, 0, node->in[0]);
+	enum dtype mask = node->since < 10 ? node->in[0]->type : DTYPE_BOOL;
+	if (node->in[0]->rank < 0)
+		infer_output_unknown(node, 1, mask);
+	else
+		infer_output(node, 1, mask, node->in[0]->rank, node->in[0]->dims);
+}
+
+void define_dropout(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
+	struct definition *x = definer_in(definer, 0), *given = node->since < TRAINING_IS_INPUT ? NULL : definer_in(definer, 1);
+	const struct index *at[MAX_RANK];
+	bool training = dropout_trains(node);
+	(void)op;
+	const struct expr *ratio = given ? expr_cast(arena, x->type, definer_element(definer, 1, 0))
+		: expr_number(arena, x->type, node->since < TRAINING_IS_INPUT ? (double)attribute_float(node, "ratio") : 0.5);
+	const struct expr *none = expr_number(arena, x->type, 0), *one = expr_number(arena, x->type, 1), *kept = NULL, *value, *asked = NULL;
+	for (int d = 0; d < x->rank; d++)
+		at[d] = index_var(arena, d, x->extents[d]);
+	value = expr_load(arena, x, at);
+	if (training) {
+		const struct expr *right = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, ratio), expr2(definer, SCALAR_less, ratio, one));
+		asked = node->since < TRAINING_IS_INPUT ? one : expr_cast(arena, x->type, definer_element(definer, 2, 0));
+		right = expr3(definer, SCALAR_where, asked, right, one);
+		definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, right), "a ratio in [0, 1) is right");
+		kept = expr3(definer, SCALAR_where, asked, expr2(definer, SCALAR_less_equal, ratio, uniform(definer, x->type, 1, 0)), one);
+		const struct expr *more = expr2(definer, SCALAR_mul, value, expr2(definer, SCALAR_div, one, expr2(definer, SCALAR_sub, one, ratio)));
+		value = expr3(definer, SCALAR_where, asked, expr3(definer, SCALAR_where, kept, more, none), value);
+	}
+	if (kept)
+		definer_out_map(definer, 0, value);
+	else
+		definer_out(definer, 0, x);
+	if (node_has_out(node, 1))
+		definer_out_map(definer, 1, expr_of_type(definer, node->out[1]->type, 0, kept ? kept : one));
 }

@@ -52,7 +52,6 @@ void define_running(struct definer *definer, const struct op *op)
 		definer_out(definer, 0, run_along(definer, name, axis ? (int)node_axis(definer->node, *axis, rank) : 0, reduce));
 		return;
 	}
-	definer_require_within(definer, EXIT_INVALID, 0, NULL, definer_element(definer, 1, 0), -rank, rank - 1, "an axis in [%d, %d) is right", -rank, rank);
 	struct definition *told = definer_in(definer, 1);
 	const struct expr *value = expr_cast(arena, DTYPE_I64, definer_load(definer, told, 0, NULL)), *zero = expr_integer(arena, DTYPE_I64, 0), *body = NULL;
 	value = expr2(definer, SCALAR_add, value, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, value, zero), expr_integer(arena, DTYPE_I64, rank)));

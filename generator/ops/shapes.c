@@ -1,9 +1,9 @@
-/* shapes.c: the same elements elsewhere: Identity, Dropout, Reshape, Flatten, Squeeze, Unsqueeze, Transpose,
+/* shapes.c: the same elements elsewhere: Identity, Reshape, Flatten, Squeeze, Unsqueeze, Transpose,
  * Expand (parts of tensors: slices.c).  Each is a map whose body is one load; all that differs is the index. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
-/* ---- Identity, Dropout: the same definition under another name ---- */
+/* ---- Identity: the same definition under another name ---- */
 void infer_identity(struct node *node, const struct op *op)
 {
 	(void)op;
@@ -29,49 +29,6 @@ void define_identity(struct definer *definer, const struct op *op)
 {
 	(void)op;
 	definer_out(definer, 0, definer_in(definer, 0));
-}
-
-static bool constant_bool(const struct tensor *tensor)
-{
-	return tensor && tensor->data && tensor->type == DTYPE_BOOL && tensor_is_scalar_like(tensor) &&
-	       *(const uint8_t *)tensor->data;
-}
-
-static bool ratio_is_zero(const struct tensor *tensor)
-{
-	float ratio = 0.5f;
-	if (tensor && tensor->data && tensor->type == DTYPE_F32 && tensor_is_scalar_like(tensor))
-		memcpy(&ratio, tensor->data, sizeof ratio);
-	return ratio == 0;
-}
-
-void infer_dropout(struct node *node, const struct op *op)
-{
-	(void)op;
-	infer_counts(node, 1, node->since < 12 ? 1 : 3, 2);
-	infer_float_type(node, 0);
-	bool training = node->since < 7 ? !attribute_int(node, "is_test") : node->since >= 12 && node_in(node, 2)
-		&& (!node->in[2]->data || constant_bool(node->in[2]));
-	if (training && !(node->since >= 12 && ratio_is_zero(node_in(node, 1))))
-		node_fail(node, EXIT_UNSUPPORTED, "Dropout in training is random and not supported");
-	infer_output_like(node, 0, node->in[0]);
-	enum dtype mask = node->since < 10 ? node->in[0]->type : DTYPE_BOOL;
-	if (node->in[0]->rank < 0)
-		infer_output_unknown(node, 1, mask);
-	else
-		infer_output(node, 1, mask, node->in[0]->rank, node->in[0]->dims);
-}
-
-void define_dropout(struct definer *definer, const struct op *op)
-{
-	(void)op;
-	definer_out(definer, 0, definer_in(definer, 0));
-	if (node_has_out(definer->node, 1)) {                             /* nothing is dropped */
-		enum dtype type = definer->node->out[1]->type;
-		definer_out_map(definer, 1,
-		                type == DTYPE_BOOL ? expr_integer(definer->arena, type, 1)
-		                                   : expr_number(definer->arena, type, 1));
-	}
 }
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze: equal row-major offsets ---- */

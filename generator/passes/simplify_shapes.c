@@ -1,6 +1,7 @@
 /* simplify_shapes.c: two steps that only move elements become one, or none.  What turns out to do nothing becomes an
  * Identity. */
 #include "passes/simplify.h"
+#include "ops/ops.h"
 
 static bool same_shape(const struct tensor *a, const struct tensor *b)
 {
@@ -101,5 +102,5 @@ bool join_reshapes(struct node *node)
 /* In inference the mask alone is more than the data. */
 bool drop_dropout(struct node *node)
 {
-	return (node->outs == 1 || !node->out[1]) && node->out[0] && become_identity(node, node->in[0]);
+	return (node->outs == 1 || !node->out[1]) && node->out[0] && !dropout_trains(node) && become_identity(node, node->in[0]);
 }

@@ -96,6 +96,7 @@ O("", "RandomUniform", 1, random, NONE, A(INT, "dtype", ALL) A(INTS, "shape", AL
 O("", "RandomNormal",  1, random, NONE, A(INT, "dtype", ALL) A(INTS, "shape", ALL) A(FLOAT, "seed", ALL) FLOAT("mean", ALL, 0) FLOAT("scale", ALL, 1))
 O("", "RandomUniformLike", 1, random_like, NONE, A(INT, "dtype", ALL) A(FLOAT, "seed", ALL) FLOAT("low", ALL, 0) FLOAT("high", ALL, 1))
 O("", "RandomNormalLike",  1, random_like, NONE, A(INT, "dtype", ALL) A(FLOAT, "seed", ALL) FLOAT("mean", ALL, 0) FLOAT("scale", ALL, 1))
+O("", "Multinomial",   7, multinomial, NONE, INT("dtype", ALL, 6) A(FLOAT, "seed", ALL) INT("sample_size", ALL, 1))
 O("", "Bernoulli",    15, bernoulli, NONE, A(INT, "dtype", ALL) A(FLOAT, "seed", ALL))
 O("", "Where",     9, where, where, PLAIN)
 O("", "Clip",      1, clip, NONE, FLOAT("min", TO(10), -3.402823466385288598e38) FLOAT("max", TO(10), 3.402823466385288598e38) OLD_INPLACE)

@@ -258,7 +258,7 @@ def check(ingot, case, order, targets, folder, states):
                 case.operands = kept
             if finite and run(ingot, paths["constant"], case.data, case.outs, folder, "interpreter")[0] == 0:
                 continue
-            for target in ("interpreter",):
+            for target in ("interpreter", *targets):
                 code, message, _ = run(ingot, paths["told"], case.data | given, case.outs, folder, target)
                 if code != INVALID or case.op not in message:
                     return f"{target} with {wrong} ends with {code}, {INVALID} is right: {message}\n{text}"
