@@ -199,6 +199,10 @@ O("", "CumSum",    11, running,   add, INT("exclusive", ALL, 0) INT("reverse", A
 O("", "CumProd",   26, running,   mul, INT("exclusive", ALL, 0) INT("reverse", ALL, 0))
 O("", "TopK",       1, top_k,     NONE, A(INT, "k", TO(9)) INT("axis", ALL, -1) INT("largest", FROM(11), 1) INT("sorted", FROM(11), 1))
 
+O("", "Compress",   9, compress,  NONE, A(INT, "axis", ALL))
+O("", "NonZero",    9, non_zero,  NONE, PLAIN)
+O("", "Unique",    11, unique,    NONE, A(INT, "axis", ALL) INT("sorted", ALL, 1))
+
 /* numbers out of nothing */
 O("", "Constant",   1, constant_node, NONE, A(TENSOR, "value", ALL) A(SPARSE_TENSOR, "sparse_value", FROM(11))
 	A(FLOAT, "value_float", FROM(12)) A(FLOATS, "value_floats", FROM(12)) A(INT, "value_int", FROM(12)) A(INTS, "value_ints", FROM(12))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Operands that come at run time: drawn nodes whose starts, pads, scales … are inputs have the bits of those with the same numbers as constants, on each
-target; operands that contradict the declared shape are refused.
+target; operands that contradict the declared shape are refused.  Compress, NonZero and Unique, whose data say how many elements there are: as NumPy has them.
 
     operands.py INGOT SEED COUNT [TARGET...]
 
@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from same import same
 
 INVALID, UNSUPPORTED, ENVIRONMENT, SKIPPED = 3, 4, 5, 77
-WORDS = {"f4": "float", "f8": "double", "f2": "float16", "i8": "int64", "i4": "int32", "i2": "int16", "?": "bool", "u1": "uint8"}
+WORDS = {"f4": "float", "f8": "double", "f2": "float16", "i8": "int64", "i4": "int32", "i2": "int16", "b1": "bool", "u1": "uint8"}
 
 
 def ints(*values):
@@ -195,7 +195,72 @@ def resize(draw):
     return Case("Resize", 19, {"x": data(draw, dims, draw.choice(["f4", "f4", "f8", "f2"]))}, operands, wrong=wrong, **attributes), order
 
 
-CASES = [slice_, pad, tile, split, trilu, range_, one_hot, col2im, dft, top_k, cum_sum, resize]
+def crop(draw):
+    dims = dims_of(draw)
+    axes = draw.sample(range(len(dims)), draw.randint(1, len(dims)))
+    shape = [draw.randint(1, 9) for _ in axes]
+    return Case("CenterCropPad", 18, {"x": data(draw, dims)}, {"shape": ints(*shape)}, wrong=[{"shape": ints(*[n + 1 for n in shape])}], axes=axes), ["x", "shape"]
+
+
+# ---- as many elements as data say, against NumPy ----
+def compress(draw):
+    x, axis = data(draw, dims_of(draw)), None
+    if draw.random() < 0.7:
+        axis = draw.randrange(-x.ndim, x.ndim)
+    n = x.size if axis is None else x.shape[axis]
+    condition = numpy.array([draw.random() < 0.5 for _ in range(draw.randint(1, n))])
+    return "Compress", {} if axis is None else {"axis": axis}, {"x": x, "c": condition}, [numpy.compress(condition, x, axis)], axis or 0
+
+
+def non_zero(draw):
+    x = data(draw, dims_of(draw), draw.choice(["f4", "i4"]))
+    x[x < 0] = 0
+    return "NonZero", {}, {"x": x}, [numpy.array(numpy.nonzero(x), dtype="i8")], 1
+
+
+def unique(draw):
+    x = numpy.array(numpy.random.default_rng(draw.randrange(1 << 30)).integers(-2, 3, dims_of(draw, 1, 3)), dtype=draw.choice(["f4", "i8"]))
+    axis = draw.randrange(-x.ndim, x.ndim) if draw.random() < 0.6 else None
+    y, first, back, count = numpy.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=axis)
+    sorted, back = draw.randint(0, 1), back.reshape(-1)
+    if not sorted:
+        order = numpy.argsort(first)
+        y, first, count, back = numpy.take(y, order, axis or 0), first[order], count[order], numpy.argsort(order)[back]
+    return "Unique", {"sorted": sorted} | ({} if axis is None else {"axis": axis}), {"x": x}, [y, *(a.astype("i8") for a in (first, back, count))], axis or 0
+
+
+CHOSEN = [compress, non_zero, unique]
+
+
+def check_chosen(ingot, make, draw, targets, folder, states):
+    """Why data that choose are not right, or None; one more than they choose is refused."""
+    op, attributes, inputs, right, axis = make(draw)
+    for more in 0, 1:
+        told = []
+        for i, a in enumerate(right):
+            dims = list(a.shape)
+            dims[axis if i == 0 else 0] += more and i != 2
+            told.append(f"{WORDS[a.dtype.str[1:]]}[{','.join(map(str, dims))}] y{i}")
+        said = ", ".join(f"{k} = {v}" for k, v in attributes.items())
+        text = (f'<ir_version: 8, opset_import: ["" : 13]>\ng ({", ".join(f"{declared(a)} {n}" for n, a in inputs.items())}) => ({", ".join(told)})\n'
+                f"{{\n\t{', '.join(f'y{i}' for i in range(len(right)))} = {op}{f' <{said}>' if said else ''} ({', '.join(inputs)})\n}}\n")
+        path = os.path.join(folder, "chosen.onnxtxt")
+        with open(path, "w") as file:
+            file.write(text)
+        for target in ("interpreter", *targets):
+            code, message, got = run(ingot, path, inputs, len(right), folder, target)
+            if more and (code != INVALID or op not in message):
+                return f"{target}: one element too many ends with {code}, {INVALID} is right: {message}\n{text}"
+            if not more and code:
+                return f"{target} ends with {code}: {message}\n{text}"
+            for i in range(0 if more else len(right)):
+                if not same(right[i], got[i]):
+                    return f"{target}, y{i}: {got[i].ravel()[:8]}, {right[i].ravel()[:8]} is right; {inputs}\n{text}"
+    states["right"] += 1
+    return None
+
+
+CASES = [slice_, pad, tile, split, trilu, range_, one_hot, col2im, dft, top_k, cum_sum, resize, crop]
 
 
 def run(ingot, path, inputs, outs, folder, target):
@@ -270,12 +335,12 @@ def main():
     ingot, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     targets = sys.argv[4:] or ["jit"]
     bad, states = 0, {"right": 0, "refused": 0, "refused operands": 0, "not drawn well": 0}
-    for make in CASES:
+    for make in CASES + CHOSEN:
         for i in range(count):
-            case, order = make(random.Random(f"{seed} {make.__name__} {i}"))
+            draw = random.Random(f"{seed} {make.__name__} {i}")
             with tempfile.TemporaryDirectory() as folder:
                 try:
-                    why = check(ingot, case, order, targets, folder, states)
+                    why = check_chosen(ingot, make, draw, targets, folder, states) if make in CHOSEN else check(ingot, *make(draw), targets, folder, states)
                 except EnvironmentError as missing:
                     print(f"skipped: {missing}")
                     return SKIPPED

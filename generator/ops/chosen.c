@@ -1,0 +1,290 @@
+/* chosen.c: as many elements as data say: Compress, NonZero, Unique.  How many there are is what is declared, and a check asks it.  What is chosen is counted along, and its
+ * position placed at the count. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+/* ---- shared ---- */
+/* counts[i]: how many of flags[0] … flags[i], an I64 of 0 or 1, are set. */
+static struct definition *counts_of(struct definer *definer, const char *part, struct definition *flags)
+{
+	struct arena *arena = definer->arena;
+	int64_t n = flags->extents[0];
+	const struct index *term = index_var(arena, 1, n);
+	const struct expr *to[1] = { expr_index(arena, term) };
+	return definer_places(definer, definer_name(definer, part), 1, &n, REDUCE_SUM, true, to, 1, &n, NULL, n ? expr_load(arena, flags, &term) : integer(definer, 0));
+}
+
+static void require_count(struct definer *definer, struct definition *counts, int64_t count)
+{
+	const struct index *last = index_constant(definer->arena, counts->extents[0] - 1);
+	const struct expr *all = counts->extents[0] ? expr_load(definer->arena, counts, &last) : integer(definer, 0);
+	definer_require(definer, EXIT_INVALID, 0, NULL, expr_is(definer, all, count), "%" PRId64 " elements are declared, data choose another number", count);
+}
+
+/* The positions of the first `count` flags that are set. */
+static struct definition *positions_of(struct definer *definer, const char *part, struct definition *flags, struct definition *counts, int64_t count)
+{
+	struct arena *arena = definer->arena;
+	int64_t n = flags->extents[0];
+	const struct index *term = index_var(arena, 1, n);
+	const struct expr *to[1] = { n ? expr3(definer, SCALAR_where, expr_load(arena, flags, &term), expr2(definer, SCALAR_sub, expr_load(arena, counts, &term),
+		integer(definer, 1)), integer(definer, -1)) : NULL };
+	return definer_places(definer, definer_name(definer, part), 1, &count, REDUCE_LAST, false, to, 1, &n, integer(definer, 0), expr_index(arena, term));
+}
+
+static const struct expr *flag(struct definer *definer, const struct expr *x)
+{
+	return expr_cast(definer->arena, DTYPE_I64, expr_cast(definer->arena, DTYPE_BOOL, x));
+}
+
+static const struct index *at_value(struct definer *definer, struct definition *of, const struct index *at, int64_t extent)
+{
+	return definer_index(definer, expr_load(definer->arena, of, &at), 0, extent - 1);
+}
+
+/* ---- Compress: what a condition chooses along an axis, or of all elements ---- */
+static int64_t chosen_by(const struct tensor *condition, int64_t extent)
+{
+	int64_t count = 0, n = condition->dims[0].extent;
+	for (int64_t i = 0; i < n && i < extent; i++)
+		count += ((const uint8_t *)condition->data)[i] != 0;
+	return count;
+}
+
+void infer_compress(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	const struct tensor *x = node->in[0], *condition = node->in[1];
+	infer_any_type(node, 0);
+	infer_same_type(node, 1, DTYPE_BOOL);
+	if (condition->rank >= 0 && condition->rank != 1)
+		node_fail(node, EXIT_INVALID, "%s: the condition has %d dimensions, 1 is right", node->type, condition->rank);
+	if (x->rank < 0) {
+		infer_output_unknown(node, 0, x->type);
+		return;
+	}
+	bool whole = !node_attribute(node, "axis");
+	int rank = whole ? 1 : x->rank, axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank);
+	int64_t extent = whole ? tensor_elements(node->graph->build, x) : x->dims[axis].extent;
+	if (!whole)
+		memcpy(dims, x->dims, sizeof *dims * (size_t)rank);
+	if (extent >= 0 && condition->rank == 1 && condition->dims[0].extent > extent)
+		node_fail(node, EXIT_INVALID, "%s: a condition of %" PRId64 " for %" PRId64 " elements", node->type, condition->dims[0].extent, extent);
+	dims[axis] = condition->data && extent >= 0 && tensor_is_known(condition) ? dim_of(chosen_by(condition, extent)) : dim_unknown;
+	infer_output(node, 0, x->type, rank, dims);
+}
+
+void define_compress(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in_stored(definer, 0), *condition = definer_in(definer, 1);
+	const struct index *at[MAX_RANK], *own[MAX_RANK], *i = index_var(arena, 0, condition->extents[0]);
+	int64_t extents[MAX_RANK];
+	(void)op;
+	bool whole = !node_attribute(definer->node, "axis");
+	int rank = definer_shape(definer, 0, extents, at), axis = whole ? 0 : (int)node_axis(definer->node, node_int(definer->node, "axis", 0), x->rank);
+	int64_t n = whole ? definition_elements(x) : x->extents[axis];
+	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, condition->extents, expr_cast(arena, DTYPE_I64, expr_load(arena, condition, &i)));
+	struct definition *counts = counts_of(definer, "counts", flags);
+	require_count(definer, counts, extents[axis]);
+	if (extents[axis] > n)
+		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " elements of %" PRId64 " are declared", definer->node->type, extents[axis], n);
+	for (int d = 0; d < rank; d++)
+		if (extents[d] == 0) {
+			definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+			return;
+		}
+	const struct index *place = at_value(definer, positions_of(definer, "positions", flags, counts, extents[axis]), at[axis], n);
+	memcpy(own, at, sizeof *own * (size_t)rank);
+	if (whole)
+		index_unflatten(arena, place, x->rank, x->extents, own);
+	else
+		own[axis] = place;
+	definer_out_map(definer, 0, expr_load(arena, x, own));
+}
+
+/* ---- NonZero: the indices of what is not 0, a column for each ---- */
+void infer_non_zero(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 1, 1, 1);
+	infer_number_type(node, 0);
+	const struct tensor *x = node->in[0];
+	if (x->rank == 0)
+		node_fail(node, EXIT_UNSUPPORTED, "%s of a scalar is not supported", node->type);
+	if (x->rank < 0)
+		infer_output_unknown(node, 0, DTYPE_I64);
+	else
+		infer_output(node, 0, DTYPE_I64, 2, (struct dim[2]){ dim_of(x->rank), dim_unknown });
+}
+
+void define_non_zero(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	int64_t extents[2], n = definition_elements(x);
+	const struct index *at[2], *own[MAX_RANK], *i = index_var(arena, 0, n);
+	const struct expr *body = NULL;
+	(void)op;
+	definer_shape(definer, 0, extents, at);
+	if (extents[1] > n)
+		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " elements of %" PRId64 " are declared", definer->node->type, extents[1], n);
+	if (n)
+		index_unflatten(arena, i, x->rank, x->extents, own);
+	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, &n, n ? flag(definer, expr_load(arena, x, own)) : integer(definer, 0));
+	struct definition *counts = counts_of(definer, "counts", flags);
+	require_count(definer, counts, extents[1]);
+	if (extents[1] == 0) {
+		definer_out_map(definer, 0, integer(definer, 0));
+		return;
+	}
+	index_unflatten(arena, at_value(definer, positions_of(definer, "positions", flags, counts, extents[1]), at[1], n), x->rank, x->extents, own);
+	for (int d = x->rank - 1; d >= 0; d--) {
+		const struct expr *one = expr_index(arena, own[d]);
+		body = body ? expr_select(arena, &(struct range){ at[0], d, d + 1 }, 1, one, body) : one;
+	}
+	definer_out_map(definer, 0, body);
+}
+
+/* ---- Unique: each element, or slice along an axis, once; ordered, or as they come first ---- */
+enum { COLUMNS_MOST = 64 };               /* of slices: each takes an order of its own */
+
+void infer_unique(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 1, 1, 4);
+	infer_number_type(node, 0);
+	const struct tensor *x = node->in[0];
+	int64_t count = -1;
+	if (x->rank < 0) {
+		for (int i = 0; i < node->outs; i++)
+			infer_output_unknown(node, i, i ? DTYPE_I64 : x->type);
+		return;
+	}
+	bool whole = !node_attribute(node, "axis");
+	int rank = whole ? 1 : x->rank, axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank);
+	int64_t n = whole ? tensor_elements(node->graph->build, x) : x->dims[axis].extent;
+	for (int i = 0; i < node->outs; i++)               /* whichever output says how many there are */
+		if (node_has_out(node, i) && i != 2 && node->out[i]->rank == (i ? 1 : rank) && count < 0)
+			count = node->out[i]->dims[i ? 0 : axis].extent;
+	memcpy(dims, x->dims, sizeof dims);
+	dims[axis] = count < 0 ? dim_unknown : dim_of(count);
+	infer_output(node, 0, x->type, rank, dims);
+	infer_output(node, 1, DTYPE_I64, 1, &dims[axis]);
+	infer_output(node, 2, DTYPE_I64, 1, (struct dim[]){ n < 0 ? dim_unknown : dim_of(n) });
+	infer_output(node, 3, DTYPE_I64, 1, &dims[axis]);
+}
+
+/* x as rows [n, columns] of what is compared. */
+static struct definition *rows_of(struct definer *definer, struct definition *x, int axis, bool whole, int64_t *columns)
+{
+	struct arena *arena = definer->arena;
+	int64_t extents[2] = { whole ? definition_elements(x) : x->extents[axis], 1 }, others[MAX_RANK];
+	const struct index *own[MAX_RANK], *rest[MAX_RANK];
+	int count = 0;
+	for (int d = 0; d < x->rank && !whole; d++)
+		if (d != axis)
+			extents[1] *= others[count++] = x->extents[d];
+	*columns = extents[1];
+	const struct index *i = index_var(arena, 0, extents[0]), *j = index_var(arena, 1, extents[1]);
+	if (extents[0] == 0 || extents[1] == 0)
+		return NULL;
+	if (whole)
+		index_unflatten(arena, i, x->rank, x->extents, own);
+	else {
+		index_unflatten(arena, j, count, others, rest);
+		for (int d = 0, k = 0; d < x->rank; d++)
+			own[d] = d == axis ? i : rest[k++];
+	}
+	return definer_map(definer, definer_name(definer, "rows"), 2, extents, expr_load(arena, x, own));
+}
+
+/* The positions that sort rows: by each column, the last first, stably. */
+static struct definition *row_order(struct definer *definer, struct definition *rows)
+{
+	struct arena *arena = definer->arena;
+	int64_t n = rows->extents[0];
+	struct definition *order = NULL;
+	for (int64_t j = rows->extents[1] - 1; j >= 0; j--) {
+		const struct index *term = index_var(arena, 1, n), *t = index_var(arena, 0, n);
+		const struct index *own[2] = { order ? at_value(definer, order, term, n) : term, index_constant(arena, j) };
+		struct definition *next = definer_order(definer, definer_name(definer, "order"), 1, &n, false, n, expr_load(arena, rows, own));
+		order = order ? definer_map(definer, definer_name(definer, "sorted"), 1, &n, expr_load(arena, order, (const struct index *[]){ at_value(definer, next, t, n) })) : next;
+	}
+	return order;
+}
+
+void define_unique(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
+	struct definition *x = definer_in(definer, 0);
+	bool whole = !node_attribute(node, "axis"), sorted = attribute_int(node, "sorted") != 0;
+	int axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank), first_out = 0;
+	int64_t extents[MAX_RANK], columns, count, n = whole ? definition_elements(x) : x->extents[axis];
+	(void)op;
+	while (!node_has_out(node, first_out))
+		first_out++;
+	if (first_out == 2)
+		first_out = node_has_out(node, 3) ? 3 : 2;
+	definer_shape(definer, first_out, extents, NULL);
+	count = extents[first_out ? 0 : axis];
+	struct definition *rows = rows_of(definer, x, axis, whole, &columns);
+	if (!rows || first_out == 2 || columns > COLUMNS_MOST || n > INT32_MAX)
+		node_fail(node, EXIT_UNSUPPORTED, !rows ? "%s of no elements is not supported" : first_out == 2 ? "%s of which only the inverse is taken is not supported"
+			: "%s of slices of more than %d elements is not supported", node->type, COLUMNS_MOST);
+	if (count < 1 || count > n)
+		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " of %" PRId64 " are declared", node->type, count, n);
+	struct definition *order = row_order(definer, rows);
+	const struct index *t = index_var(arena, 0, n), *before = index_plus(arena, t, -1), *term = index_var(arena, 1, n), *k = index_var(arena, 0, count);
+
+	/* In the order of rows: which are the first of their kind, the how manieth kind each is. */
+	const struct index *row[2] = { at_value(definer, order, t, n), index_var(arena, 1, columns) };
+	const struct expr *zero = integer(definer, 0), *one = integer(definer, 1), *same = NULL;
+	for (int64_t j = 0; j < columns && n > 1; j++) {
+		const struct index *previous = definer_index(definer, expr_load(arena, order, (const struct index *[]){ definer_index(definer, expr_index(arena, before), 0, n - 1) }), 0, n - 1);
+		const struct index *a[2] = { row[0], index_constant(arena, j) }, *b[2] = { previous, index_constant(arena, j) };
+		const struct expr *equal = flag(definer, expr2(definer, SCALAR_equal, expr_load(arena, rows, a), expr_load(arena, rows, b)));
+		same = same ? expr2(definer, SCALAR_and, same, equal) : equal;
+	}
+	const struct range begins = { t, 0, 1 };
+	struct definition *firsts = definer_map(definer, definer_name(definer, "firsts"), 1, &n,
+		same ? expr_select(arena, &begins, 1, one, expr2(definer, SCALAR_sub, one, same)) : one);
+	struct definition *kinds = counts_of(definer, "kinds", firsts);
+	require_count(definer, kinds, count);
+	struct definition *starts = positions_of(definer, "starts", firsts, kinds, count);
+	struct definition *positions = definer_map(definer, definer_name(definer, "positions"), 1, &count,
+		expr_load(arena, order, (const struct index *[]){ at_value(definer, starts, k, n) }));
+	const struct expr *kind = expr2(definer, SCALAR_sub, expr_load(arena, kinds, &t), one);
+	if (!sorted) {                                     /* kinds in the order in which they come */
+		const struct expr *to[1] = { expr_load(arena, order, &term) };
+		struct definition *come = definer_places(definer, definer_name(definer, "come"), 1, &n, REDUCE_LAST, false, to, 1, &n, zero, expr_load(arena, firsts, &term));
+		struct definition *numbers = counts_of(definer, "numbers", come);
+		const struct index *own = definer_index(definer, kind, 0, count - 1);
+		kind = expr2(definer, SCALAR_sub, expr_load(arena, numbers, (const struct index *[]){ at_value(definer, positions, own, n) }), one);
+		positions = positions_of(definer, "positions", come, numbers, count);
+	}
+	struct definition *numbered = definer_map(definer, definer_name(definer, "numbered"), 1, &n, kind);
+	if (node_has_out(node, 0)) {
+		const struct index *at[MAX_RANK], *own[MAX_RANK];
+		int rank = definer_shape(definer, 0, extents, at);
+		const struct index *place = at_value(definer, positions, at[axis], n);
+		memcpy(own, at, sizeof *own * (size_t)rank);
+		if (whole)
+			index_unflatten(arena, place, x->rank, x->extents, own);
+		else
+			own[axis] = place;
+		definer_out_map(definer, 0, expr_load(arena, x, own));
+	}
+	if (node_has_out(node, 1))
+		definer_out_map(definer, 1, expr_load(arena, positions, &k));
+	const struct expr *to[1] = { expr_load(arena, order, &term) };
+	if (node_has_out(node, 2))
+		definer_out_places(definer, 2, REDUCE_LAST, to, 1, &n, zero, expr_load(arena, numbered, &term));
+	to[0] = expr_load(arena, numbered, &term);
+	if (node_has_out(node, 3))
+		definer_out_places(definer, 3, REDUCE_SUM, to, 1, &n, zero, one);
+}
