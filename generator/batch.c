@@ -314,12 +314,12 @@ static void name_models(struct build *build, struct options *options, int count)
 }
 
 /* With one graph, reading it has said so already. */
-static void check_names(struct build *build, const struct options *options, struct model *const *models, int count)
+static void check_names(struct build *build, const struct options *options, struct model *const *models, int before, int count)
 {
 	for (size_t i = 0; i < options->modes.count; i++) {
 		struct choices choices = choices_for(build, options->modes.at[i].name);
 		bool known = false;
-		for (int m = 0; m < count; m++) {
+		for (int m = before; m < count; m++) {
 			for (size_t k = 0; k < models[m]->choices.count; k++)
 				known |= models[m]->choices.at[k].name == options->modes.at[i].name;
 			model_computed(models[m], &choices);
@@ -350,24 +350,28 @@ static void dump(struct model *model, const char *stage)
 
 struct part *batch_lower(struct build *build, const struct options *common, const char *const *files, int count)
 {
-	struct options *options = new_array(build->arena, struct options, (size_t)count);
-	struct model **models = new_array(build->arena, struct model *, (size_t)count);
+	int before = (int)common->after.count, all = before + count;
+	struct options *options = new_array(build->arena, struct options, (size_t)all);
+	struct model **models = new_array(build->arena, struct model *, (size_t)all);
 	struct part *parts = new_array(build->arena, struct part, (size_t)count);
-	for (int m = 0; m < count; m++) {
+	for (int m = 0; m < all; m++) {
 		options[m] = *common;
-		options[m].model = files[m];
-		options[m].some = count > 1;
+		options[m].model = m < before ? common->after.at[m] : files[m - before];
+		options[m].some = all > 1;
+		if (m < before)
+			options[m].modes.count = 0;       /* those are of what is made now */
 	}
-	name_models(build, options, count);
-	for (int m = 0; m < count; m++)
+	name_models(build, options + before, count);
+	for (int m = 0; m < all; m++)
 		models[m] = model_read(build, &options[m]);
-	check_names(build, common, models, count);
-	batch_share(models, count);
-	for (int m = 0; m < count; m++)
+	check_names(build, common, models, before, all);
+	batch_share(models, all);
+	for (int m = 0; m < all; m++)
 		model_prepare(models[m]);
-	for (int m = 0; m < count; m++)
+	for (int m = 0; m < all; m++)
 		model_define(models[m]);
-	batch_settle(models, count);
+	batch_settle(models, all);
+	models += before;
 	for (int m = 0; m < count; m++) {
 		if (common->dump) {
 			dump(models[m], "graph");

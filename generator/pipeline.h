@@ -18,6 +18,7 @@ struct options {
 	VECTOR(struct binding) dims;
 	VECTOR(struct holding) elements;
 	VECTOR(struct mode_choice) modes;
+	VECTOR(const char *) after;       /* models of libraries that were made before: what they compute on their way can be computed again here */
 	const char *templates;            /* folder whose templates come before the embedded ones; NULL: none */
 	int64_t pool_cap;                 /* the largest pool of a module, and the largest tensor; 0: any */
 	bool dump;                        /* batch_lower keeps the text of each stage in the parts */
@@ -64,7 +65,8 @@ void          batch_inline(struct model *);
 /* After all are defined: what nobody borrows any more is no output. */
 void          batch_settle(struct model *const *, int count);
 
-/* All of it: files -> the parts of a library.  Of several, options->name is the library's and each part's begins with it. */
+/* All of it: files -> the parts of a library.  Of several, options->name is the library's and each part's begins with it.  The models of options->after
+ * come before them, and are no parts. */
 struct part  *batch_lower(struct build *, const struct options *, const char *const *files, int count);
 
 /* One model for several CPUs: the parts of a library that chooses where it runs.  Each part's name is the model's with the CPU's behind; its routine is

@@ -74,6 +74,8 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 		fail(build, EXIT_USAGE, NULL, "--shared: %s has no shared libraries", cli->options.target->name);
 	if (cli->cpus.count > 1 && (managed || cli->log || cli->options.dump || cli->argument_count > 1))
 		fail(build, EXIT_USAGE, NULL, "--cpu with several CPUs goes with one model, without --profile managed, --log and --dump");
+	if (cli->cpus.count > 1 && cli->options.after.count)
+		fail(build, EXIT_USAGE, NULL, "--cpu with several CPUs goes without --after");
 }
 
 static enum weights_place weights_of(const struct cli *cli, bool managed)
@@ -152,7 +154,7 @@ static void run(struct cli *cli)
 	struct package package = {
 		.parts = parts, .part_count = part_count, .cpus = cpus, .name = name, .threads = cli->options.threads,
 		.options = words_of(build, cli, cuda), .managed = managed, .cflags = cli->cflags, .exported = cli->shared,
-		.no_hosted = cli->no_hosted, .weights = weights_of(cli, managed), .large = cli->large,
+		.no_hosted = cli->no_hosted, .weights = weights_of(cli, managed),
 		.steps = cli->schedule && !strcmp(cli->schedule, "steps"), .merges = cli->merges.at, .merge_count = cli->merges.count,
 		.states = states, .state_count = cli->states.count, .jobs = 2, .progress = progress, .weights_bytes = &weights_bytes,
 	};

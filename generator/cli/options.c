@@ -44,6 +44,12 @@ static void add_keep(struct cli *cli, const struct option_row *row, const char *
 	push(cli->build->arena, &cli->options.keep_inputs, value);
 }
 
+static void add_after(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	push(cli->build->arena, &cli->options.after, value);
+}
+
 /* NAME=REST, split at the last = before the rest (names may hold any byte but that). */
 static struct bound_file pair_of(struct cli *cli, const struct option_row *row, const char *text)
 {
@@ -277,6 +283,8 @@ const struct option_row option_rows[] = {
 	  "where a tensor lives: virtual, local, on_device or hosted; may be given again" },
 	{ "apart", NULL, 0, NULL, IN_BUILD, set_flag, AT(options.apart), NULL, NULL,
 	  "of several models, each computes for itself: none inlines what another left virtual" },
+	{ "after", NULL, 0, "MODEL", IN_BUILD, add_after, 0, NULL, NULL,
+	  "a model that a library was made of before: what it has virtual can be computed again here; may be given again" },
 	{ "no-hosted", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_hosted), NULL, NULL, "no tensor has a host array: transfers alone go in and out" },
 	{ "merge", NULL, 0, "NAME", IN_BUILD, add_text, AT(merges), NULL, NULL,
 	  "an input that is read from the stream's merge buffer; one for each model" },

@@ -144,7 +144,6 @@ struct package {
 	bool profile;                     /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
 	bool managed;                     /* also the module descriptor, and the runtime */
 	bool steps;                       /* its routines are static schedules of kernels, not calls */
-	bool large;                       /* pools and tensors of more than 4 GiB: the compiler has to have indices of 64 bits */
 	bool no_hosted;                   /* no node has a host array */
 	enum weights_place weights;
 	const char *const *merges;        /* inputs that are read from the merge buffer, by name */

@@ -513,6 +513,15 @@ int64_t package_workspace(const struct writing *w)
 	return bytes;
 }
 
+/* Whether an index of elements may not fit 32 bits. */
+static bool indexes_far(const struct lowered *lowered)
+{
+	int64_t most = lowered->workspace_bytes > lowered->weights_bytes ? lowered->workspace_bytes : lowered->weights_bytes;
+	for (size_t i = 0; i < lowered->program->all.count; i++)
+		most = placed(lowered->program->all.at[i])->bytes > most ? placed(lowered->program->all.at[i])->bytes : most;
+	return most > INT32_MAX;
+}
+
 void package_part(struct writing *w, int number)
 {
 	const struct package *package = w->package;
@@ -545,7 +554,7 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "options", value_string(package_quiet(arena, package->options)));
 	value_dict_set(w->globals, "numbers", value_string(part->numbers));
 	value_dict_set(w->globals, "log", value_bool(w->emit->target->log));
-	value_dict_set(w->globals, "large", value_bool(package->large));
+	value_dict_set(w->globals, "far", value_bool(indexes_far(lowered)));
 	value_dict_set(w->globals, "managed", value_bool(package->managed));
 	value_dict_set(w->globals, "inputs", tensors_value(w, true));
 	value_dict_set(w->globals, "outputs", tensors_value(w, false));

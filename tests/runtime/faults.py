@@ -212,7 +212,8 @@ FAULTS = [
     ("A16", "generator/batch.c", "inline_borrow(model, &model->borrows.at[i]);", ";", "generator"),
     ("A16", "generator/batch.c", "i < model->borrows.count && !model->options->apart", "i < model->borrows.count", "generator"),
     ("B8", "generator/cli/build.c", "cli->options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;", "cli->options.pool_cap = 0;", "generator"),
-    ("B8", "generator/emit/package.c", '"large", value_bool(package->large)', '"large", value_bool(false)', "generator"),
+    ("B8", "generator/emit/block.c", '< INT32_MAX ? "int" : "long"', '< INT32_MAX ? "int" : "int"', "generator"),
+    ("B8", "generator/emit/package.c", '"far", value_bool(indexes_far(lowered))', '"far", value_bool(false)', "generator"),
     ("F1", "generator/kernels/place.c", "return reads <= 1 || (reads - 1) * cost <= 1 + reads ? yes : no;", "return reads * cost < 0 ? yes : no;", "generator"),
     ("F1", "generator/emit/module.c", "value_int(p->mode == MODE_VIRTUAL ? 0 : p->bytes)", "value_int(p->bytes)", "generator"),
     ("F2", "generator/kernels/fuse.c", "ROW_BYTES = INGOT_LOCAL_BYTES }", "ROW_BYTES = 64 * INGOT_LOCAL_BYTES }", "generator"),
@@ -243,4 +244,6 @@ FAULTS = [
     ("H8", "backends/cpu/tcc.c", "if (telling->room && !*telling->message && ", "if (0 && ", "generator"),
     ("H15", "generator/emit/module.c", "for (size_t k = 0; k < w->lowered->kernels.count; k++)\n\t\t\tadd_kernel(", "for (size_t k = w->lowered->kernels.count; k-- > 0;)\n\t\t\tadd_kernel(", "generator"),
     ("H17", "generator/emit/expression.c", '"(unsigned char)(%s != 0)"', '"(unsigned char)(%s)"', "generator"),
+    ("H17", "generator/emit/expression.c", "if (expr->cast & CAST_BITS)", "if (0)", "generator"),
+    ("A16", "generator/batch.c", "int before = (int)common->after.count, all", "int before = 0 * (int)common->after.count, all", "generator"),
 ]

@@ -38,6 +38,8 @@ static void read_words(struct wanted *w, char *words)
 			w->package.steps = !strcmp(value, "steps");
 		else if (!strcmp(word, "--pool-cap"))
 			w->options.pool_cap = atoll(value);
+		else if (!strcmp(word, "--after"))
+			push(arena, &w->options.after, arena_printf(arena, "%s/graphs/%s.onnxtxt", TESTS, value));
 		else if (!strcmp(word, "--merge"))
 			push(arena, &w->merges, value);
 		else if (!strcmp(word, "--state")) {

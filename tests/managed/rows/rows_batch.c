@@ -26,6 +26,24 @@ static void run_pair(struct trial *t, const char *set, float *z)
 	read_f32(last, node_of(library, "z"), z, COUNT);
 }
 
+/* The same by two libraries, each made by itself. */
+static void run_later(struct trial *t, float *z)
+{
+	struct ingot_library kept = load_library(t, "kept"), later;
+	struct ingot_routine routines[2];
+	struct ingot_context base, between, last;
+	float x[COUNT];
+	inputs(x);
+	OK(ingot_library_load(t->runtime, module_of(t, "later"), &(struct ingot_library_options){ .with = kept }, &later));
+	OK(ingot_context_new(t->stream, &base));
+	link_routine(base, kept, "kept", routines, &between);
+	link_routine(between, later, "later", routines + 1, &last);
+	write_f32(last, node_of(kept, "x"), x, COUNT);
+	OK(ingot_routine_run(routines[0], NULL));
+	OK(ingot_routine_run(routines[1], NULL));
+	read_f32(last, node_of(later, "z"), z, COUNT);
+}
+
 /* What the graphs mean, in double. */
 static double expected(int at)
 {
@@ -65,6 +83,12 @@ static void a16(struct trial *t)
 	link_routine(base, alone, "alone", &routine, &linked);
 	FAILS(INGOT_UNREADY, ingot_routine_run(routine, NULL));
 	SAYS("doubled, which nobody has written");
+	/* A library made later, told of the first: it computes again what that one has virtual, and reads what that one keeps. */
+	const struct ingot_module *later = module_of(t, "later");
+	CHECK(!module_node(module_of(t, "kept"), "doubled") && !module_node(later, "doubled") && module_node(later, "x"));
+	CHECK(later->routine_count == 1 && tensor_of(later, "doubled", "later")->mode == INGOT_VIRTUAL);
+	run_later(t, z[1]);
+	CHECK(!memcmp(z[0], z[1], sizeof *z));
 }
 
 static bool not_first(const char *name, void *user) { (void)user; return strcmp(name, "first"); }

@@ -141,11 +141,13 @@ static void make_more(struct making *m)
 	const struct expr *one = expr_number(arena, DTYPE_F32, 1), *two = expr_number(arena, DTYPE_F32, 2);
 	output(m, "log2", expr_scalar(arena, SCALAR_mul, expr_scalar(arena, SCALAR_log, m->in[3], NULL, NULL), expr_number(arena, DTYPE_F32, 1.4426950408889634), NULL));
 	output(m, "exp2", expr_scalar(arena, SCALAR_pow, two, m->in[0], NULL));
-	output(m, "recip", expr_scalar(arena, SCALAR_div, one, m->in[3], NULL));
+	output(m, "recip", expr_scalar(arena, SCALAR_div, one, m->in[3], NULL));       /* f_reciprocal is the row's own */
 	output(m, "cast_to_int", expr_cast(arena, DTYPE_I64, m->in[0]));
 	output(m, "cast_to_float", expr_cast(arena, DTYPE_F32, m->in[5]));
 	output(m, "cast_to_byte", expr_cast(arena, DTYPE_U8, m->in[7]));
 	output(m, "cast_to_bool", expr_cast(arena, DTYPE_BOOL, m->in[2]));
+	output(m, "bits_of_float", expr_cast_as(arena, DTYPE_I32, CAST_BITS, m->in[0]));
+	output(m, "bits_to_float", expr_cast_as(arena, DTYPE_F32, CAST_BITS, expr_cast(arena, DTYPE_I32, m->in[5])));
 	output(m, "number", expr_number(arena, DTYPE_F32, 0.1));
 	output(m, "index", expr_index(arena, index_plus(arena, index_scale(arena, i, 3), -7)));
 	output(m, "index_div", expr_index(arena, index_div(arena, index_plus(arena, i, -9), 4)));
@@ -167,11 +169,14 @@ static const struct { const char *name; enum reduce reduce; } reductions[] = {
 static void make_reductions(struct making *m)
 {
 	struct arena *arena = m->program->arena;
-	const int64_t rows = ROWS, columns = COLUMNS, square[2] = { ROWS, ROWS };
+	const int64_t rows = ROWS, columns = COLUMNS, square[2] = { ROWS, ROWS }, matrix[2] = { ROWS, COLUMNS };
 	const struct index *row = index_var(arena, 0, ROWS), *column = index_var(arena, 1, COLUMNS);
 	for (size_t r = 0; r < COUNT(reductions); r++)
 		add_output(m->program, define_reduction(m->program, reductions[r].name, 1, &rows, reductions[r].reduce, 1, &columns, NULL,
 			load(m, 0, index_add(arena, index_scale(arena, row, COLUMNS), column))));
+	const struct index *at = index_var(arena, 2, COLUMNS);
+	add_output(m->program, define_order(m->program, "sorted", 2, matrix, false, COLUMNS,
+		load(m, 1, index_add(arena, index_scale(arena, row, COLUMNS), at))));
 	const struct index *other = index_var(arena, 1, ROWS), *k = index_var(arena, 2, COLUMNS);
 	add_output(m->program, define_reduction(m->program, "product", 2, square, REDUCE_SUM, 1, &columns, NULL,
 		expr_scalar(arena, SCALAR_mul, load(m, 0, index_add(arena, index_scale(arena, row, COLUMNS), k)),
@@ -294,6 +299,13 @@ static void judge_more(const struct result *r)
 	get(r, "cast_to_byte", bytes, sizeof bytes);
 	for (int i = 0; i < N; i++)
 		CHECK(bytes[i] == small[i]);
+	int32_t bits[N];
+	get(r, "bits_of_float", bits, sizeof bits);
+	CHECK(!memcmp(bits, a, sizeof bits));
+	for (int i = 0; i < N; i++)
+		bits[i] = (int32_t)p[i];
+	get(r, "bits_to_float", y, sizeof y);
+	CHECK(!memcmp(bits, y, sizeof bits));
 	get(r, "cast_to_bool", bytes, sizeof bytes);
 	get(r, "number", y, sizeof y);
 	for (int i = 0; i < N; i++)
@@ -335,6 +347,14 @@ static void judge_reductions(const struct result *r)
 				wrong(reductions[k].name, row, y[row], want);
 		}
 	}
+	int64_t sorted[ROWS * COLUMNS];
+	get(r, "sorted", sorted, sizeof sorted);
+	for (int row = 0; row < ROWS; row++)
+		for (int i = 1; i < COLUMNS; i++) {
+			int64_t one = sorted[row * COLUMNS + i - 1], next = sorted[row * COLUMNS + i];
+			float x = b[row * COLUMNS + one], z = b[row * COLUMNS + next];
+			CHECK(x < z || (x == z && one < next));
+		}
 	get(r, "product", y, sizeof y);
 	for (int row = 0; row < ROWS; row++)
 		for (int other = 0; other < ROWS; other++) {
@@ -354,6 +374,34 @@ static void put(const struct result *r, const char *name, const void *from, uint
 	OK(ingot_write(r->context, node_of(r->library, name), from, bytes, &done));
 	OK(ingot_event_sync(done));
 	OK(ingot_event_close(done));
+}
+
+/* All its kernels, as the target has them. */
+static const char *rendered(struct program *program, const struct target *target)
+{
+	const char *volatile kept = "";
+	if (BUILD_TRY(&build)) {
+		struct emit emit = { .build = &build, .arena = build.arena, .target = target, .templates = options_templates(&build, &(struct options){ 0 }),
+			.name = "ops" };
+		struct lowered *lowered = lower(program, target, OPTIMISE_SPEED, NULL);
+		struct text text;
+		text_init(&text, &build);
+		for (size_t k = 0; k < lowered->kernels.count; k++)
+			emit_kernel(&emit, lowered->kernels.at[k], &text);
+		kept = arena_copy(build.arena, text.at, text.count);
+		text_release(&text);
+	}
+	if (build.code)
+		check_failed(__FILE__, __LINE__, build.message);
+	return kept;
+}
+
+/* Vectors are in the statements where values lie side by side: taken, packed of places apart, put; the special index is a GPU's block.  Barriers are H6's. */
+static void judge_text(struct program *program)
+{
+	const char *c = rendered(program, target_find("x86-64-v3")), *cuda = rendered(program, &target_cuda);
+	CHECK(strstr(c, "= vec_load(") && strstr(c, "\tvec_store(") && strstr(c, "vec_gather(") && !strstr(c, "__sync"));
+	CHECK(strstr(cuda, "= blockIdx.x;") && !strstr(c, "blockIdx"));
 }
 
 static void h17(struct trial *t)
@@ -377,6 +425,7 @@ static void h17(struct trial *t)
 	judge_rows(&r);
 	judge_more(&r);
 	judge_reductions(&r);
+	judge_text(program);
 	build_release(&build);
 }
 

@@ -50,7 +50,17 @@ static void b8(struct trial *t)
 	CHECK(number_after(text, "workspaces_large[] = { ") <= 4ull << 30 && number_after(text, ", -1, 0, ") <= 4ull << 30);
 	for (const char *at = text; (at = strstr(at, "{ INGOT_FROM_WORKSPACE, ")); at++)
 		CHECK(strtoull(strchr(at + 24, ',') + 1, NULL, 10) < 1ull << 32);
-	CHECK(!strstr(file_text("%s/a/large_kernels.c", t->folder), "indices_have_64_bits"));
+	/* 2.6 GB of floats: an index of bytes would not fit 32 bits, and no compiler that has no more may take it. */
+	CHECK(strstr(file_text("%s/a/large_kernels.c", t->folder), "typedef char indices_have_64_bits[sizeof(long) >= 8 ? 1 : -1];"));
+	ingot_says(t, &code, "build pools.onnxtxt --no-compile -o %s/small", t->folder);
+	CHECK(!code && !strstr(file_text("%s/small/pools_kernels.c", t->folder), "indices_have_64_bits"));
+	/* A GPU's threads reckon in 32 bits where that is enough, and in 64 where it is not. */
+	ingot_says(t, &code, "build wide_index.onnxtxt --dim N=1024 --target cuda -o %s/int", t->folder);
+	text = file_text("%s/int/wide_index.cu", t->folder);
+	CHECK(!code && strstr(text, "\tconst int m = (int)") && !strstr(text, "\tconst long m = (long)"));
+	ingot_says(t, &code, "build wide_index.onnxtxt --dim N=50048 --large-models --target cuda -o %s/long", t->folder);
+	text = file_text("%s/long/wide_index.cu", t->folder);
+	CHECK(!code && strstr(text, "\tconst long m = (long)"));
 	said = ingot_says(t, &code, "build large.onnxtxt --profile managed --no-compile -o %s/b", t->folder);
 	CHECK(code == 6 && strstr(said, "--large-models"));
 	said = ingot_says(t, &code, "build larger.onnxtxt --no-compile -o %s/c", t->folder);
