@@ -94,7 +94,7 @@ static const struct attribute_row *default_of(const struct node *node, const cha
 	return row;
 }
 
-bool op_keeps_shape(const struct op *op) { return op->infer == infer_unary || op->infer == infer_cast || op->infer == infer_identity; }
+bool op_keeps_shape(const struct op *op) { return op->infer == infer_unary || op->infer == infer_cast || op->infer == infer_cast_like || op->infer == infer_identity; }
 
 int64_t attribute_int(const struct node *node, const char *name)
 {
