@@ -58,6 +58,7 @@ static void run(struct cli *cli)
 	struct data_sets *sets = data_read(build, cli->arguments[1], model->graph);
 	for (size_t i = 0; i < sets->all.count; i++)
 		data_bind(model->graph, &sets->all.at[i], i == 0);
+	data_say(model->graph, &sets->all.at[0]);
 	model_prepare(model);
 	for (size_t i = 0; i < sets->all.count; i++)
 		data_expect(model->graph, &sets->all.at[i]);

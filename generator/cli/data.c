@@ -267,6 +267,19 @@ void data_bind(struct graph *graph, struct data *data, bool first)
 	data->inputs = arrays;
 }
 
+void data_say(struct graph *graph, const struct data *data)
+{
+	for (size_t i = 0; i < graph->outputs.count && i < data->outputs.count; i++) {
+		const struct array *array = &data->outputs.at[i];
+		struct tensor *shapes = new_array(graph->build->arena, struct tensor, array->count + 1);
+		for (size_t k = 0; k < array->count; k++)
+			for (shapes[k].rank = 0; shapes[k].rank < array->elements[k].rank; shapes[k].rank++)
+				shapes[k].dims[shapes[k].rank].extent = array->elements[k].extents[shapes[k].rank];
+		if (array->form == FORM_SEQUENCE)
+			pass_say_output(graph, graph->outputs.at[i], array->count, shapes);
+	}
+}
+
 void data_expect(const struct graph *graph, struct data *data)
 {
 	struct build *build = graph->build;

@@ -39,6 +39,8 @@ struct array array_of_files(struct build *, const char *path, const char *name, 
 /* Symbolic dims of the model's inputs take the extents that the data has, and lists what they hold: each element stands for itself then, in data and graph.
  * Of further sets (`first` is false) nothing is bound. */
 void data_bind(struct graph *, struct data *, bool first);
+/* What the expected outputs hold that are sequences: where a value at run time decides that, the graph has to be told. */
+void data_say(struct graph *, const struct data *);
 /* The same of the expected outputs, once the graph is prepared; EXIT_DIFFERENT where a list holds more or fewer. */
 void data_expect(const struct graph *, struct data *);
 

@@ -34,6 +34,7 @@ struct tensor {
 	const char *name;                 /* interned; unique within its graph */
 	int form;                         /* FORM_…; 0: a tensor */
 	const struct list *list;          /* of another form, once inference knows it: passes/infer.c; else NULL */
+	const struct list *said;          /* of an output of another form: what somebody says that it holds, by shapes; else NULL */
 	enum dtype type;                  /* DTYPE_NONE: not known yet */
 	int rank;                         /* -1: not known yet */
 	struct dim dims[MAX_RANK];

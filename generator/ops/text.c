@@ -4,7 +4,7 @@
  *     opset               the version of the op's domain that the node is of
  *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, size, value}: type as text has it, and ONNX's number of it;
  *                         none where absent; size: of all elements; value: the elements of a constant of up to VALUES_MOST integers or floats, else none.
- *                         A list has its type and code, and `elements`, each as such a tensor; of a tensor that is none
+ *                         A list has its type and code, and `elements`, each as such a tensor; of a tensor, and of an output of which nobody says them, none
  *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether they are there
  *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet (exit 4)
  *     floats(input...)    refuses those that are there of any other type
@@ -47,9 +47,11 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 	}
 	if (tensor->form) {
 		struct value elements = value_list(arena);
-		for (size_t i = 0; tensor->list && i < tensor->list->count; i++)
-			value_list_add(elements, describe(arena, tensor->list->at[i]));
-		value_dict_set(dict, "elements", elements);
+		const struct list *list = tensor->list ? tensor->list : tensor->said;
+		for (size_t i = 0; list && i < list->count; i++)
+			value_list_add(elements, describe(arena, list->at[i]));
+		if (list)
+			value_dict_set(dict, "elements", elements);
 		return dict;
 	}
 	struct value dims = value_list(arena);

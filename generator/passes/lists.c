@@ -134,12 +134,26 @@ void pass_whole_input(struct graph *graph, struct tensor *input, size_t count, b
 	input->is_input = false;
 }
 
-static struct tensor *whole_named(struct graph *graph, const char *name)
+static struct tensor *whole_named(struct tensor *const *at, size_t count, const char *name)
 {
-	for (size_t i = 0; i < graph->inputs.count; i++)
-		if (graph->inputs.at[i]->name == name)
-			return graph->inputs.at[i];
+	for (size_t i = 0; i < count; i++)
+		if (at[i]->name == name)
+			return at[i];
 	return NULL;
+}
+
+void pass_say_output(struct graph *graph, struct tensor *output, size_t count, const struct tensor *shapes)
+{
+	struct list *list = list_made(graph, count, false);
+	for (size_t i = 0; i < count; i++) {
+		struct tensor *shape = list->at[i] = new(graph->build->arena, struct tensor);
+		*shape = shapes[i];
+		shape->name = output->name;
+		shape->type = output->type;
+		shape->graph = graph;
+		tensor_elements(graph->build, shape);         /* fails where no memory could hold it */
+	}
+	output->said = list;
 }
 
 void pass_holdings(struct graph *graph, const struct holding *holdings, int count, bool some)
@@ -151,12 +165,19 @@ void pass_holdings(struct graph *graph, const struct holding *holdings, int coun
 		for (int k = 0; k < i; k++)
 			if (holdings[k].name == holding->name)
 				fail(build, EXIT_USAGE, NULL, "--elements %s is given twice", holding->name);
-		struct tensor *input = whole_named(graph, name_is(build->names, holding->name));
+		struct tensor *input = whole_named(graph->inputs.at, graph->inputs.count, holding->name);
+		struct tensor *output = whole_named(graph->outputs.at, graph->outputs.count, holding->name);
+		if (!input && output && output->form == FORM_SEQUENCE && holding->shapes) {
+			pass_say_output(graph, output, (size_t)holding->count, holding->shapes);
+			continue;
+		}
 		if (!input && some)
 			continue;
 		for (size_t k = 0; k < graph->inputs.count; k++)
 			if (graph->inputs.at[k]->form)
 				choices_add(&choices, graph->inputs.at[k]->name);
+		if (!input && output && output->form)
+			fail(build, EXIT_USAGE, graph->file, "--elements %.100s: of an output, a sequence, shapes can be said, as in --elements %.60s=[2,3],[4]", holding->name, holding->name);
 		if (!input || !input->form)
 			fail(build, EXIT_USAGE, graph->file, "--elements %.100s: no input of that name is a sequence or an optional%s", holding->name, choices_text(&choices));
 		pass_whole_input(graph, input, (size_t)holding->count, holding->nothing);

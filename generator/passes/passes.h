@@ -21,13 +21,16 @@ const char *unbound_dims(struct graph *);
 void pass_bound(struct graph *);
 
 /* ---- lists.c: sequences and optionals that go in or out become the tensors that they hold: x_0, x_1 …; of an optional tensor x itself ---- */
-/* What --elements says of an input: NAME=COUNT, NAME=[2,3],[4] (a shape for each element), NAME=none (an optional without a value). */
+/* What --elements says of an input: NAME=COUNT, NAME=[2,3],[4] (a shape for each element), NAME=none (an optional without a value); of an output shapes alone,
+ * where they depend on a value that comes at run time. */
 struct holding { const char *name; int64_t count; bool nothing; const struct tensor *shapes; };
 struct holding holding_parse(struct build *, const char *option);      /* EXIT_USAGE where it is none of these */
 /* EXIT_USAGE: no input of that name, or one that is a tensor, said twice, or nothing where it is not optional.  With `some`, the first is passed over. */
 void pass_holdings(struct graph *, const struct holding *, int count, bool some);
 /* The input becomes its elements, `count` of them, of the shapes that the model says; they stand in its place. */
 void pass_whole_input(struct graph *, struct tensor *input, size_t count, bool nothing);
+/* An output that is a sequence holds tensors of these shapes, `count` of them: what a value at run time decides is checked to be so. */
+void pass_say_output(struct graph *, struct tensor *output, size_t count, const struct tensor *shapes);
 /* Outputs become the elements that inference found; one of which it knows none stays. */
 void pass_whole_outputs(struct graph *);
 
