@@ -55,6 +55,7 @@ static void run(struct cli *cli)
 	if (as_double && kind != &engine_interpreter)
 		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
 	struct model *model = model_read(build, &cli->options);          /* first: what is no tensor is not read as one */
+	data_says(model->graph);
 	struct data_sets *sets = data_read(build, cli->arguments[1], model->graph);
 	for (size_t i = 0; i < sets->all.count; i++)
 		data_bind(model->graph, &sets->all.at[i], i == 0);

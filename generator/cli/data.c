@@ -68,6 +68,13 @@ struct array array_of_files(struct build *build, const char *path, const char *n
 	return list;
 }
 
+void data_says(const struct graph *graph)
+{
+	for (size_t i = 0; i < graph->whole_inputs.count; i++)
+		if (graph->whole_inputs.at[i].tensor->list)
+			fail(graph->build, EXIT_USAGE, graph->file, "--elements %.100s: what an input holds is said by its data", graph->whole_inputs.at[i].name);
+}
+
 /* Of input or output i, before lists give way to what they hold. */
 static int input_form(const struct graph *graph, size_t i) { return i < graph->inputs.count ? graph->inputs.at[i]->form : 0; }
 static int output_form(const struct graph *graph, size_t i) { return i < graph->outputs.count ? graph->outputs.at[i]->form : 0; }
@@ -275,7 +282,7 @@ void data_say(struct graph *graph, const struct data *data)
 		for (size_t k = 0; k < array->count; k++)
 			for (shapes[k].rank = 0; shapes[k].rank < array->elements[k].rank; shapes[k].rank++)
 				shapes[k].dims[shapes[k].rank].extent = array->elements[k].extents[shapes[k].rank];
-		if (array->form == FORM_SEQUENCE)
+		if (array->form == FORM_SEQUENCE && !graph->outputs.at[i]->said)
 			pass_say_output(graph, graph->outputs.at[i], array->count, shapes);
 	}
 }

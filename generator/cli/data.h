@@ -28,6 +28,8 @@ struct data {
 };
 struct data_sets { VECTOR(struct data) all; };
 
+/* EXIT_USAGE where --elements says what inputs hold: data says it. */
+void data_says(const struct graph *);
 /* EXIT_USAGE where the folder or a file in it is missing.  Of a graph as it was read: its lists are whole. */
 struct data_sets *data_read(struct build *, const char *path, const struct graph *);
 /* Of an archive (.npz): its member of that name. */

@@ -244,6 +244,7 @@ static void run(struct cli *cli)
 	if (as_double && kind != &engine_interpreter)
 		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
 	struct model *model = model_read(build, &cli->options);
+	data_says(model->graph);
 	struct data data = data_of_files(build, cli, model->graph);
 	data_bind(model->graph, &data, true);
 	model_prepare(model);

@@ -43,6 +43,18 @@ at (float[2] a, float[2] b, float[3] d, int64 p, int64 q, int64 r, int64 s) => (
 	shorter = SequenceErase (pair, s)
 }
 """
+LATE = """<ir_version: 8, opset_import: ["" : 17]>
+late (float[6] x, float[2] a, float[3] b, int64[2] parts, int64 step, int64 p, int64 q)
+	=> (seq(float[]) listed, seq(float[]) even, seq(float[]) longer, seq(float[]) shorter)
+{
+	listed = SplitToSequence (x, parts)
+	even = SplitToSequence (x, step)
+	three = SequenceConstruct (a, b, a)
+	longer = SequenceInsert (three, b, p)
+	shorter = SequenceErase (three, q)
+}
+"""
+SAID = [word for said in ("listed=[2],[4]", "even=[4],[2]", "longer=[2],[3],[3],[2]", "shorter=[3],[2]") for word in ("--elements", said)]
 failures = 0
 
 
@@ -112,6 +124,39 @@ with tempfile.TemporaryDirectory(prefix="test-lists.") as folder:
                 if (code, "node %s" % node in message) != ((3, True) if node else (0, False)):
                     wrong.append("%s = %d: exit %d: %s" % (name, value, code, message))
         expect("positions outside by " + target, not wrong, "; ".join(wrong))
+
+    # what a value at run time decides of an output is said, and checked
+    open("late.onnxtxt", "w").write(LATE)
+    six, a, b = np.arange(6, dtype=np.float32), o + 10, np.arange(3, dtype=np.float32) + 20
+    right = {"parts": (2, 4), "step": 4, "p": 1, "q": 0}
+    for target in ("interpreter", "c", "jit"):
+        wrong = []
+        for name, value, node in (("q", 0, None), ("q", -3, None), ("p", 2, None), ("p", -1, None), ("p", -2, None), ("parts", (3, 3), "#0 (SplitToSequence)"),
+                                  ("parts", (2, 3), "#0 (SplitToSequence)"), ("step", 3, "#1 (SplitToSequence)"), ("step", 5, "#1 (SplitToSequence)"),
+                                  ("step", 0, "#1 (SplitToSequence)"), ("p", 0, "#3 (SequenceInsert)"), ("p", 3, "#3 (SequenceInsert)"), ("p", 4, "#3 (SequenceInsert)"),
+                                  ("p", -9, "#3 (SequenceInsert)"), ("q", 1, "#4 (SequenceErase)"), ("q", 2, "#4 (SequenceErase)"), ("q", 3, "#4 (SequenceErase)")):
+            np.savez("late.npz", x=six, a=a, b=b, **{k: np.array(v) for k, v in {**right, name: value}.items()})
+            code, out, message = run("run", "late.onnxtxt", "--input", "late.npz", "--output", "late_out.npz", "--target", target, *SAID)
+            if node:
+                if code != 3 or "node %s" % node not in message:
+                    wrong.append("%s = %s: exit %d: %s" % (name, value, code, message))
+                continue
+            three = [a, b, a]
+            three.insert(1 if name != "p" else value, b)
+            want = dict(zip(["listed_0", "listed_1", "even_0", "even_1"] + ["longer_%d" % i for i in range(4)] + ["shorter_0", "shorter_1"],
+                            [six[:2], six[2:], six[:4], six[4:], *three, b, a]))
+            with np.load("late_out.npz") as made:
+                if code or sorted(made) != sorted(want) or not all(np.array_equal(made[k], v) for k, v in want.items()):
+                    wrong.append("%s = %s: exit %d: %s %s" % (name, value, code, message, {k: v.tolist() for k, v in made.items()}))
+        expect("outputs that are said, by " + target, not wrong, "; ".join(wrong))
+    told("said with no position that fits", 3, "node #3 (SequenceInsert): no position gives elements of the shapes that the output is said to hold",
+         "build", "late.onnxtxt", "-o", "not", *SAID[:4], "--elements", "longer=[2],[2],[3],[3]")
+    told("said of too many", 3, "node #3 (SequenceInsert): no position gives", "build", "late.onnxtxt", "-o", "not", *SAID[:4], "--elements", "longer=[2],[3],[3],[2],[2]")
+    told("said by a number alone", 2, "--elements even: of an output, a sequence, shapes can be said, as in --elements even=[2,3],[4]",
+         "build", "late.onnxtxt", "-o", "not", "--elements", "even=2")
+    told("not said", 4, "node #1 (SplitToSequence): split is a scalar that is known at run time alone, and with it the number of parts",
+         "build", "late.onnxtxt", "-o", "not", *SAID[:2])
+    told("said of an input that has data", 2, "--elements x: what an input holds is said by its data", "run", "lists.onnxtxt", *given, "--elements", "x=3")
 
     # check: io.json, where a sequence is a folder and an optional without a value null
     def check(name, right, part, twice, same="same.npy", given="o.npy"):
