@@ -421,6 +421,9 @@ static void segments_bump_and_split(void **state)
 	assert_int_equal(bad, 4);
 	assert_int_equal(ingot_plan_segments(items, 6, 0, used, &segments, &bad), INGOT_PLAN_OK);
 	assert_int_equal(segments, 1);
+	struct ingot_plan_item halves[2] = { { .bytes = UINT64_C(3) << 61 }, { .bytes = UINT64_C(3) << 61 } };     /* no cap, and no address behind both */
+	assert_int_equal(ingot_plan_segments(halves, 2, 0, used, &segments, &bad), INGOT_PLAN_OVERFLOW);
+	assert_int_equal(bad, 1);
 	/* 5 GiB in 1 GiB items: two pools under the cap of 32-bit offsets, no item across it */
 	struct ingot_plan_item large[5];
 	for (int i = 0; i < 5; i++)

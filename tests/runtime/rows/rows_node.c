@@ -318,6 +318,10 @@ static void f14(struct trial *t)
 	CHECK(ingot_precision_update(&s, INGOT_PRECISION_INFERRED, INGOT_F64, NULL) && s.dtype == INGOT_F16);
 	CHECK(!ingot_precision_update(&s, INGOT_PRECISION_SPECIFIED, INGOT_F32, NULL));
 	CHECK(!ingot_precision_update(&s, (enum ingot_precision)9, INGOT_F32, NULL));
+	/* Among what is inferred the larger one stays, in either order. */
+	s = (struct ingot_precision_state){ 0 };
+	CHECK(ingot_precision_update(&s, INGOT_PRECISION_INFERRED, INGOT_F32, NULL) && ingot_precision_update(&s, INGOT_PRECISION_INFERRED, INGOT_F16, NULL));
+	CHECK(s.dtype == INGOT_F32);
 }
 
 static void f15(struct trial *t)

@@ -230,6 +230,14 @@ static void g4_shared_names(struct trial *t)
 	broken = small_module;
 	broken.abi = 99;
 	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &one));
+	SAYS("module small has interface 99");
+	broken.name = NULL;
+	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &one));
+	SAYS("module ? has interface 99");
+	broken = small_module;
+	broken.kernels = NULL;
+	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &one));
+	SAYS("module small: ");
 	/* Constants from a file. */
 	broken = small_module;
 	broken.constants.data = NULL;

@@ -243,6 +243,7 @@ static void f24(struct trial *t)
 	OK(ingot_node_points_1d(node, 0, 1, xs, 2, &count));  /* the count is all, what is written is what fits */
 	CHECK(count == 12 && xs[1] == 13);
 	FAILS(INGOT_RANGE, ingot_node_points_1d(node, 3, 0, xs, 12, &count));
+	SAYS("has no axis 3");
 	FAILS(INGOT_RANGE, ingot_node_points_2d(node, 1, 0, 3, xs, ys, 12, &count));
 }
 
