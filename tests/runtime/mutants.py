@@ -9,9 +9,9 @@ chooses its mutant by $MUTANT, and the tests that reach it run until one of them
 
 What stands in code for one thread (#if !INGOT_THREADS) is not compiled here, and not counted.  The tests: each row and each way of
 misuse on each device in a process of its own, the planner's and the threads' tests; for what these leave alive, the same with memory
-of each command its own, and the rows with failing calls (--fail).  A test counts for a mutant that it reaches (an if: with a true
-condition) without one, and of many such tests a choice.  A hang is a death.  Each survivor is printed.  Fails where more than PERCENT
-(10) survive.
+of each command its own, the rows with failing calls (--fail), and what the choice left out.  A test counts for a mutant that it
+reaches (an if: with a true condition) without one, and of many such tests a choice.  A hang is a death.  Each survivor is printed.
+Fails where more than PERCENT (10) survive.
 
 Without --all, --sample and --file (or INGOT_LONG=1: a sample of 100) it only counts.  --seconds: stops then, in an order of chance.
 --resume: goes on where the last run in WORK stopped, and takes what died then for dead.
@@ -331,6 +331,13 @@ def choose(tests):
     return chosen
 
 
+def left_out(tests, chosen):
+    """The fast ones that were not chosen: rows, and each way of misuse on one device."""
+    left = [t for t in sorted(tests) if t not in chosen and t[0] < 0.08]
+    ways = {t[1][-1]: t for t in reversed(left) if t[1][0] == "runtime-misuse"}
+    return [t for t in left if t[1][0] == "runtime-rows"] + sorted(ways.values())
+
+
 def dies(work, number, tests, **environment):
     for took, unit in tests:
         seconds = max(5, int(3 * took) + 1)                # the machine may be busy with others
@@ -410,7 +417,8 @@ def main():
                 tests = choose(reach[number])
                 killer = dies(work, number, tests)
                 if not killer and not options.fast:
-                    killer = dies(work, number, tests[:80], ROW_NO_SPARES="1") or dies(work, number, sorted(failing[number])[:12])
+                    killer = (dies(work, number, tests[:80], ROW_NO_SPARES="1") or dies(work, number, sorted(failing[number])[:12])
+                              or dies(work, number, left_out(reach[number], tests)))
             with lock:
                 looked.append(mutant)
                 killers[number] = killer

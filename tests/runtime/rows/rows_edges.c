@@ -810,10 +810,43 @@ static void b7_refused(struct trial *t)
 	CHECK(ingot_plan_segments(items, 3, 0, used, &segments, &bad) == INGOT_PLAN_OVERFLOW && bad == 1);
 }
 
+/* Handles that are right, and an argument that is missing: told before anything else. */
+static void arguments_missing(struct trial *t)
+{
+	struct ingot_buffer buffer;
+	struct ingot_library library;
+	struct ingot_routine routine;
+	struct ingot_node node;
+	struct ingot_device device;
+	int64_t four = 4;
+	float data[4] = { 0 };
+	OK(ingot_buffer_open(t->device, INGOT_F32, 4, &buffer));
+	OK(ingot_library_load(t->runtime, &small_module, NULL, &library));
+	OK(ingot_link(t->context, library, "dense", &routine));
+	FAILS(INGOT_INVALID, ingot_context_place(t->context, NULL, 1));
+	FAILS(INGOT_INVALID, ingot_host_unpin(t->device, NULL));
+	FAILS(INGOT_INVALID, ingot_device_default(t->runtime, NULL));
+	FAILS(INGOT_INVALID, ingot_device_default(NULL, &device));
+	FAILS(INGOT_INVALID, ingot_event_record(t->stream, NULL));
+	FAILS(INGOT_INVALID, ingot_library_node(library, NULL, &node));
+	FAILS(INGOT_INVALID, ingot_library_node(library, "x", NULL));
+	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, NULL, NULL, &library));
+	FAILS(INGOT_INVALID, ingot_buffer_read(t->stream, &buffer, 0, NULL, 16, 0, 16));
+	FAILS(INGOT_INVALID, ingot_buffer_read(t->stream, NULL, 0, data, 16, 0, 16));
+	FAILS(INGOT_INVALID, ingot_pool_open(t->device, 64, 0, INGOT_SLAB_PRIVATE, NULL));
+	FAILS(INGOT_INVALID, ingot_routine_context(routine, NULL));
+	FAILS(INGOT_INVALID, ingot_backend_init(t->runtime, NULL, NULL));
+	FAILS(INGOT_INVALID, ingot_stream_open(t->device, NULL));
+	FAILS(INGOT_INVALID, ingot_node_reshape(t->runtime, OPTIONS(.dtype = INGOT_F32, .rank = 1, .dims = &four), NULL, 4, &node));
+	FAILS(INGOT_INVALID, ingot_node_new(t->runtime, NULL, &node));
+	SAYS("ingot_node_new: an argument is missing");
+}
+
 const struct row rows_edges[] = {
 	{ "H1", "INGOT_STALE", "stale_in_every_call", h1_stale, NULL, NULL },
 	{ "H14", "INGOT_INVALID", "nodes_refused", h14_nodes, NULL, NULL },
 	{ "H14", "INGOT_MISMATCH", "devices_refused", h14_devices, NULL, NULL },
+	{ "H14", "INGOT_INVALID", "arguments_missing", arguments_missing, NULL, NULL },
 	{ "C8", "INGOT_DEPENDENCY", "what_was_not_run_wrote_nothing", c8_befores, NULL, NULL },
 	{ "B17", "struct ingot_call.slots", "more_than_fits_the_call", b17_more, NULL, NULL },
 	{ "C8", "ingot_stream_cancel", "waiters_cancelled", c8_waiters, NULL, NULL },

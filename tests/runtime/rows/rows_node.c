@@ -570,7 +570,8 @@ static void f37(struct trial *t)
 	uint32_t mode;
 	enum ingot_sharing sharing;
 	CHECK(!ingot_mode_parse("somewhere", &mode, &sharing) &&
-	      !ingot_mode_parse("local sometimes", &mode, &sharing) && !ingot_mode_parse("", &mode, &sharing));
+	      !ingot_mode_parse("local sometimes", &mode, &sharing) && !ingot_mode_parse("", &mode, &sharing) &&
+	      !ingot_mode_parse("somewhere|local", &mode, &sharing));
 	for (int d = 0; d < 120; d++) {
 		enum ingot_dtype dtype;
 		if (ingot_dtype_bits((enum ingot_dtype)d))

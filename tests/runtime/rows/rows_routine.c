@@ -238,6 +238,20 @@ static void g4_shared_names(struct trial *t)
 	broken.kernels = NULL;
 	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &one));
 	SAYS("module small: ");
+	/* Each part of a node's description is told by itself. */
+	static struct ingot_module_node nodes[8];
+	static struct ingot_module_dim dim = { .extent = -1, .symbol = -1 };
+	memcpy(nodes, small_module.nodes, sizeof nodes);
+	broken = small_module;
+	broken.nodes = nodes;
+	nodes[0].dtype = 99;
+	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &one));
+	SAYS("a node's type is none of numbers (0)");
+	nodes[0] = small_module.nodes[0];
+	nodes[0].rank = 1;
+	nodes[0].dims = &dim;
+	FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &one));
+	SAYS("a node's dims (0)");
 	/* Constants from a file. */
 	broken = small_module;
 	broken.constants.data = NULL;
