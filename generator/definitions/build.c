@@ -275,6 +275,20 @@ static const struct expr *redirect(void *user, const struct expr *expr)
 
 static void redirect_definition(struct copying *c, struct definition *definition) { definition_map(definition, redirect, c); }
 
+static const struct branch *redirect_branch(const struct copying *c, const struct branch *branch)
+{
+	if (!branch)
+		return NULL;
+	struct branch *made = new(c->to->arena, struct branch);
+	*made = (struct branch){ copy_of(c, branch->condition), branch->yes, redirect_branch(c, branch->outer) };
+	return made;
+}
+
+bool branch_equal(const struct branch *a, const struct branch *b)
+{
+	return a == b || (a && b && a->condition == b->condition && a->yes == b->yes && branch_equal(a->outer, b->outer));
+}
+
 struct program *program_copy(const struct program *from, size_t definition_bytes)
 {
 	struct program *program = new(from->arena, struct program);
@@ -291,6 +305,7 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 	for (size_t i = 0; i < from->all.count; i++) {
 		struct definition *made = program->all.at[i];
 		redirect_definition(&c, made);
+		made->branch = redirect_branch(&c, made->branch);
 		if (made->original) {
 			struct definition *original = new(program->arena, struct definition);
 			*original = *made->original;

@@ -133,6 +133,9 @@ struct check {
 	const char *text;                 /* what was to hold, in words */
 };
 
+/* What is computed is needed where the condition, a BOOL of one element, is true, or is not, and the outer ones hold too. */
+struct branch { struct definition *condition; bool yes; const struct branch *outer; };
+
 struct definition {
 	const char *name;                 /* of the tensor; unique in the program */
 	enum source source;
@@ -160,6 +163,7 @@ struct definition {
 	                                   * term.  `start` uses no variable that has a place */
 
 	const struct shown *shown;        /* of inputs and outputs: the tensor that its bytes pack; NULL: itself */
+	const struct branch *branch;          /* NULL: always.  Nothing but a select on the condition reads it where it is not needed */
 	const struct node *node;          /* where it came from, for messages and comments; NULL: made by a rewrite */
 	const struct check *check;        /* NULL: it is none */
 	bool is_output;
@@ -206,6 +210,7 @@ bool definition_has_places(const struct definition *);
 /* The first extents[rank-1] positions of each row of `terms` keys. */
 struct definition *define_order(struct program *, const char *name, int rank, const int64_t *extents, bool down, int64_t terms, const struct expr *key);
 bool definition_is_order(const struct definition *);
+bool branch_equal(const struct branch *, const struct branch *);
 /* A check that `holds`, a BOOL over `rank` variables of these extents (all above 0), is true of all. */
 struct definition *define_check(struct program *, const char *name, const struct check *, int rank, const int64_t *extents, const struct expr *holds);
 /* A kernel of its own: what it computes is there when its last term is. */

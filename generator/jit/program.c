@@ -50,6 +50,15 @@ static const char *argument_of(struct writing *w, const struct param *param)
 	fail(w->build, EXIT_LIMIT, d->name, "has no place");
 }
 
+static const char *only_where(struct writing *w, const struct branch *branch)
+{
+	if (!branch)
+		return "";
+	const char *outer = only_where(w, branch->outer);
+	struct param param = { .of = branch->condition };
+	return arena_printf(w->build->arena, "%s%s%s*(const unsigned char *)%s", outer, *outer ? " && " : "", branch->yes ? "" : "!", argument_of(w, &param));
+}
+
 static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t blocks, bool scalar)
 {
 	struct arena *arena = w->build->arena;
@@ -63,6 +72,7 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 	value_dict_set(entry, "arguments", value_string(arguments));
 	value_dict_set(entry, "blocks", value_int(blocks));
 	value_dict_set(entry, "scalar", value_bool(scalar));
+	value_dict_set(entry, "only", value_string(only_where(w, kernel_branch(kernel))));
 	value_dict_set(entry, "check", value_none());
 	for (size_t i = 0; i < w->lowered->program->checks.count; i++) {
 		const struct definition *check = w->lowered->program->checks.at[i];

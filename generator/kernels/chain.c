@@ -208,7 +208,7 @@ static bool find_links(const struct lowered *lowered, struct kernel *first, stru
 	if (!rows || rows->shape != SHAPE_LOOPS || !rows->outer || !(l->weights = result_of_rows(rows)))
 		return false;
 	struct kernel *last = l->step[2] = reader_of(lowered, rows, l->weights);
-	if (!last || !is_product(last))
+	if (!last || !is_product(last) || !branch_equal(first->root->branch, rows->root->branch) || !branch_equal(first->root->branch, last->root->branch))
 		return false;
 	const struct contraction *c = last->detail;
 	struct reading order = { l->scores, rows->outer, true };

@@ -68,6 +68,9 @@ void lowered_check(const struct lowered *lowered)
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct checking c = { lowered, lowered->kernels.at[k] };
 		assert(c.kernel->blocks > 0);
+		for (const struct branch *branch = kernel_branch(c.kernel); branch; branch = branch->outer)
+			assert(placed(branch->condition)->mode == MODE_HOSTED || (placed(branch->condition)->kernel->number < c.kernel->number
+				&& placed(branch->condition)->last >= c.kernel->number));
 		for (size_t p = 0; p < c.kernel->params.count; p++) {
 			const struct placed *of = placed(c.kernel->params.at[p].of);
 			assert(of->mode == MODE_DEVICE || of->mode == MODE_HOSTED || of->mode == MODE_CONSTANT);

@@ -80,7 +80,7 @@ static void see_root(void *user, const struct expr *load)
 	struct definition *root = load->of;
 	const struct contraction *c = placed(root)->contraction;
 	if (root->number < s->before && (!s->root || root->number > s->root->number) && c && c->root == root && !c->epilogue && !root->is_output
-		&& placed(root)->readers.count == 1 && placed(root)->readers.at[0] == s->map)
+		&& branch_equal(root->branch, s->map->branch) && placed(root)->readers.count == 1 && placed(root)->readers.at[0] == s->map)
 		s->root = root;
 }
 
@@ -159,7 +159,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	struct definition *reader = placed(d)->readers.count == 1 ? placed(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
 	struct uses uses = { .of = d, .same = true };
-	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output || placed(d)->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || placed(reader)->rewrite
+	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output || (reader && !branch_equal(d->branch, reader->branch)) || placed(d)->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || placed(reader)->rewrite
 		|| reader->original)
 		return;
 	expr_loads(reader->body, see_use, &uses);
@@ -246,7 +246,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 	if (d->rank < j.outer)
 		j.outer = d->rank;
 	definition_loads(d, see_join, &j);
-	if (!j.reads || costs_too_much(kernel, d))
+	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
 		return -1;
 	for (size_t i = 0; i < kernel->members.count; i++)
 		for (int v = 0; v < j.outer; v++)
@@ -316,7 +316,7 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &lowered->kernels, kernel);
 			continue;
 		}
-		if (d->check) {                               /* a kernel of its own, so that what others share stays as it is without it */
+		if (d->check || (placed(d)->steers && !definition_stands_alone(d))) {  /* a kernel of its own, so that what others share stays as it is without it */
 			kernel = kernel_new(lowered, d, SHAPE_LOOPS);
 			kernel->outer = d->rank;
 			push(lowered->arena, &kernel->members, d);

@@ -33,6 +33,7 @@ struct placed {
 	int64_t view_offset;
 	struct rewrite *rewrite;          /* that it is the result or a part of (Winograd); NULL: none */
 	bool generic;                     /* barred from every shape but loops */
+	bool steers;                      /* the schedule asks it whether to run kernels */
 	VECTOR(struct definition *) readers;
 };
 /* Of a definition in a schedule's program. */
@@ -139,6 +140,7 @@ void choose_algorithms(struct program *, enum algorithms);
 /* Program -> kernels: place, fuse, layout, view, make_chains, choose, plan, in this order; checks in between.  The program stays as it was. */
 struct lowered *lower(const struct program *, const struct target *, enum optimise, const struct placing_options *);      /* NULL: none */
 
+void find_branches(struct lowered *);            /* branch.c: which kernels the schedule runs only where a condition holds */
 void split_groups(struct program *);          /* groups.c: grouped sums get the group as a variable of its own */
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get a mode and readers */
 void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
@@ -165,6 +167,7 @@ void kernel_add_param(struct arena *, struct kernel *, struct definition *, bool
 void kernel_add_reads(struct lowered *, struct kernel *, const struct expr *);      /* what it loads, constants too; NULL: nothing */
 const struct lowered *kernel_inside(const struct kernel *);           /* the kernels that it, or the one whose code it runs, holds; NULL: none */
 int64_t kernel_tiles(const struct kernel *);
+const struct branch *kernel_branch(const struct kernel *);                /* NULL: it always runs */
 struct definition *lowered_constant(struct lowered *, const char *name, enum dtype, int64_t words,
 	size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail);
 

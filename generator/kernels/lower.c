@@ -57,6 +57,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	choose_products(program, target);
 	if (program->build->check)
 		program_check(program);
+	find_branches(lowered);
 	place(lowered);
 	check_step(lowered, placed_check);
 	do {

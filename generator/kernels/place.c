@@ -124,7 +124,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	const struct ingot_mode_state no = { INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS }, yes = { INGOT_VIRTUAL, 0, INGOT_BY_FEW_VISITS };
 	if (d->reduce != REDUCE_NONE)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REDUCTION };
-	if (d->check)                                                          /* the schedule reads it */
+	if (d->check || placed(d)->steers)                                     /* the schedule reads it */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS };
 	if (placed(d)->rewrite && !lowered->target->winograd_apart)            /* what a rewrite made is one kernel's own affair, unless it runs in parts */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
@@ -181,7 +181,7 @@ static struct ingot_mode_state decide(const struct lowered *lowered, const struc
 	if (choice && !choice->outputs)
 		update(lowered, d, &state, (struct ingot_mode_state){ choice->mode, 0, INGOT_BY_USER });
 	/* What the cost law says gives way to the user; what cannot be otherwise does not. */
-	bool must = d->check || said.provenance == INGOT_BY_REDUCTION || said.provenance == INGOT_BY_REWRITTEN;
+	bool must = d->check || placed(d)->steers || said.provenance == INGOT_BY_REDUCTION || said.provenance == INGOT_BY_REWRITTEN;
 	if (must || (state.mode & said.mode && placed(d)->readers.count))
 		update(lowered, d, &state, said);
 	return state;

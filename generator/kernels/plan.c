@@ -18,6 +18,8 @@ static void lifetimes(struct lowered *lowered)
 				buffer->first = kernel->number;
 			buffer->last = kernel->number;
 		}
+		for (const struct branch *branch = kernel_branch(kernel); branch; branch = branch->outer)
+			placed(branch->condition)->last = kernel->number;
 	}
 	for (size_t i = 0; lowered->target->checks_late && i < lowered->program->checks.count; i++)
 		placed(lowered->program->checks.at[i])->last = (int)lowered->kernels.count - 1;

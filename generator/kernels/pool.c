@@ -104,7 +104,7 @@ void fuse_pools(struct lowered *lowered)
 			continue;
 		x = d->body->of;
 		struct contraction *c = placed(x)->contraction;
-		if (!c || c->result != x || c->rewrite || c->pool.d || placed(x)->mode != MODE_DEVICE || placed(x)->readers.count != 1
+		if (!c || c->result != x || c->rewrite || c->pool.d || placed(x)->mode != MODE_DEVICE || !branch_equal(x->branch, d->branch) || placed(x)->readers.count != 1
 			|| c->b->of->source != SOURCE_CONSTANT || !match(c, d, &pool))
 			continue;
 		int64_t kept[MAX_RANK];

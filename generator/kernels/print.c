@@ -36,6 +36,8 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 		for (size_t m = 0; m < kernel->members.count; m++)
 			text_printf(out, " %s", kernel->members.at[m]->name);
 		text_printf(out, "\n    blocks    %" PRId64 "%s%s\n", kernel->blocks, kernel->blocks_of ? ", " : "", kernel->blocks_of ? kernel->blocks_of : "");
+		for (const struct branch *branch = kernel_branch(kernel); branch; branch = branch->outer)
+			text_printf(out, "    only      where %s is %s\n", branch->condition->name, branch->yes ? "true" : "false");
 		if (kernel->outer)
 			text_printf(out, "    outer     %d\n", kernel->outer);
 		for (size_t p = 0; p < kernel->params.count; p++) {

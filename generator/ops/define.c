@@ -178,12 +178,34 @@ static const struct expr *body_or_zero(struct definer *definer, int rank, const 
 	return body;
 }
 
+/* A condition that became constant says nothing more. */
+static const struct branch *branch_of(struct definer *definer, const struct guard *guard)
+{
+	struct definition *condition = guard ? recall(definer, guard->condition) : NULL;
+	if (!condition || condition->source == SOURCE_CONSTANT)
+		return guard && condition ? branch_of(definer, guard->outer) : NULL;
+	struct branch *branch = new(definer->arena, struct branch);
+	*branch = (struct branch){ condition, guard->yes, branch_of(definer, guard->outer) };
+	return branch;
+}
+
+static void own(struct definer *definer, struct definition *definition)
+{
+	const struct guard *guard = definer->node ? definer->node->guard : NULL;
+	if (guard != definer->guard) {
+		definer->guard = guard;
+		definer->branch = branch_of(definer, guard);
+	}
+	definition->node = definer->node;
+	definition->branch = definer->branch;
+}
+
 struct definition *definer_map(struct definer *definer, const char *name, int rank, const int64_t *extents,
                                const struct expr *body)
 {
 	struct definition *definition = define_map(definer->program, name, rank, extents,
 		body_or_zero(definer, rank, extents, body));
-	definition->node = definer->node;
+	own(definer, definition);
 	return definition;
 }
 
@@ -210,7 +232,7 @@ struct definition *definer_places(struct definer *definer, const char *name, int
 	if (none)
 		return none;
 	struct definition *definition = define_places(definer->program, name, rank, extents, reduce, running, place, reduced, reduced_extents, start, body);
-	definition->node = definer->node;
+	own(definer, definition);
 	return definition;
 }
 
@@ -221,7 +243,7 @@ struct definition *definer_order(struct definer *definer, const char *name, int 
 		if (extents[d] == 0 || terms == 0)
 			return definer_map(definer, name, rank, extents, expr_integer(definer->arena, DTYPE_I64, 0));
 	definition = define_order(definer->program, name, rank, extents, down, terms, key);
-	definition->node = definer->node;
+	own(definer, definition);
 	return definition;
 }
 
@@ -243,7 +265,7 @@ struct definition *definer_reduction(struct definer *definer, const char *name, 
 	body = body_or_zero(definer, rank, extents, body);
 	struct definition *definition =
 	        define_reduction(definer->program, name, rank, extents, reduce, reduced, reduced_extents, start, body);
-	definition->node = definer->node;
+	own(definer, definition);
 	return definition;
 }
 

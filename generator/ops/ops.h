@@ -115,6 +115,8 @@ struct definer {
 	struct program *program;
 	const struct node *node;          /* whose definitions are being made */
 	struct defined *defined;          /* which tensor is which definition */
+	const struct guard *guard;        /* of the last node, and … */
+	const struct branch *branch;      /* … what that says of its definitions */
 };
 /* Every node of a graph whose types and extents are all known.  An unbound dim is EXIT_USAGE. */
 struct program *define_graph(struct graph *);

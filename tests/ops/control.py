@@ -19,7 +19,7 @@ WIDTH, DEEPEST, ENVIRONMENT, SKIPPED = 3, 3, 5, 77
 
 
 class Drawing:
-    """A graph whose values are float[WIDTH], but for the conditions c0 and c1, the counts m0 and m1 and what is scanned, x0 and x1."""
+    """A graph whose values are float[WIDTH], but for the weights w, the conditions c0 and c1, the counts m0 and m1 and what is scanned, x0 and x1."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -37,7 +37,10 @@ class Drawing:
 
     def plain(self, lines, there):
         name, pick = self.name("v"), self.random.choice
-        if self.random.random() < 0.4:
+        kind = self.random.random()
+        if kind < 0.15:                                                # what is worth asking a condition for
+            lines.append(f"{name} = MatMul ({pick(there)}, w)")
+        elif kind < 0.5:
             lines.append(f"{name} = {pick(['Neg', 'Tanh', 'Relu', 'Abs', 'Sigmoid', 'Identity'])} ({pick(there)})")
         else:
             lines.append(f"{name} = {pick(['Add', 'Sub', 'Max', 'Min'])} ({pick(there)}, {pick(there)})")
@@ -123,13 +126,13 @@ class Drawing:
         for i in range(2):
             lines.append(f"y{i} = Identity ({self.random.choice(there[-4:])})")
         body = "\n\t".join(lines)
-        return (f'<ir_version: 8, opset_import: ["" : 17]>\ndrawn (float[{WIDTH}] a, float[{WIDTH}] b, float[2,{WIDTH}] x0, float[{WIDTH},4] x1, bool c0, bool c1) => '
+        return (f'<ir_version: 8, opset_import: ["" : 17]>\ndrawn (float[{WIDTH}] a, float[{WIDTH}] b, float[{WIDTH},{WIDTH}] w, float[2,{WIDTH}] x0, float[{WIDTH},4] x1, bool c0, bool c1) => '
                 f"(float[{WIDTH}] y0, float[{WIDTH}] y1)\n{{\n\t{body}\n}}\n")
 
     def inputs(self):
         numbers = numpy.random.default_rng(self.random.randrange(1 << 30))
         draw = lambda *shape: numbers.uniform(-2, 2, shape).astype("f4")
-        return {"a": draw(WIDTH), "b": draw(WIDTH), "x0": draw(2, WIDTH), "x1": draw(WIDTH, 4), "c0": numpy.array(bool(numbers.integers(2))),
+        return {"a": draw(WIDTH), "b": draw(WIDTH), "w": draw(WIDTH, WIDTH) / 2, "x0": draw(2, WIDTH), "x1": draw(WIDTH, 4), "c0": numpy.array(bool(numbers.integers(2))),
                 "c1": numpy.array(bool(numbers.integers(2)))}
 
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "frontends/frontends.h"
 #include "ops/ops.h"
+#include "kernels/kernels.h"
 #include "passes/passes.h"
 
 /* Inference and definition of a graph of opset `version`: the exit code and its message; how many nodes of a type are left. */
@@ -146,10 +147,56 @@ static void what_stays_is_made_once(void **state)
 	}
 }
 
+/* Kernels of one branch alone run where it is taken, for the branches within branches where all are; what both need, and what the select itself computes, always.  A GPU's
+ * all run. */
+static void kernels_are_needed_where_a_branch_is(void **state)
+{
+	static const struct { const char *kernel; int conditions; } needs[] = { { "both", 0 }, { "one", 1 }, { "rows", 1 }, { "first", 2 }, { "second", 2 }, { "y", 0 } };
+	static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17]> g (bool c, float limit, float[32,64] x, float[64,64] w) => (float[32,64] y) {"
+		" both = MatMul (x, w) total = ReduceSum <keepdims = 0> (both) n = Less (total, limit)"
+		" y = If (c) <then_branch = t () => (r) { one = MatMul (both, w) e = Exp (one) rows = ReduceMax <axes = [1]> (e) r = Sub (e, rows) },"
+		" else_branch = o () => (r) { r = If (n) <then_branch = t () => (r) { first = MatMul (both, w) r = Tanh (first) }, else_branch = o () => (r) {"
+		" wt = Transpose (w) second = MatMul (both, wt) r = Neg (second) }> }> }";
+	(void)state;
+	for (int gpu = 0; gpu < 2; gpu++) {
+		struct build build;
+		build_init(&build);
+		build.check = true;
+		if (BUILD_TRY(&build)) {
+			struct graph *graph = graph_read_memory(&build, "t", text, strlen(text), NULL);
+			graph_check(graph);
+			pass_constants(graph);
+			pass_infer(graph);
+			pass_simplify(graph);
+			graph_check(graph);
+			const struct lowered *lowered = lower(define_graph(graph), gpu ? &target_cuda : target_find("x86-64-v3"), OPTIMISE_SPEED, NULL);
+			for (size_t i = 0; i < COUNT(needs); i++) {
+				int found = 0, conditions = 0;
+				for (size_t k = 0; k < lowered->kernels.count; k++)
+					for (size_t m = 0; m < lowered->kernels.at[k]->members.count; m++) {
+						const char *name = lowered->kernels.at[k]->members.at[m]->name;
+						if (strncmp(name, needs[i].kernel, strlen(needs[i].kernel)))
+							continue;
+						found++;
+						for (const struct branch *branch = kernel_branch(lowered->kernels.at[k]); branch; branch = branch->outer)
+							conditions++;
+					}
+				if (!found || conditions != (gpu ? 0 : found * needs[i].conditions)) {
+					print_error("%s: %d, %d conditions\n", needs[i].kernel, found, conditions);
+					assert_true(false);
+				}
+			}
+		}
+		assert_string_equal(build.message, "");
+		build_release(&build);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(misfits_are_refused), cmocka_unit_test(one_branch_is_left), cmocka_unit_test(what_stays_is_made_once),
+		cmocka_unit_test(kernels_are_needed_where_a_branch_is),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

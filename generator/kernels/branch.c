@@ -1,0 +1,45 @@
+/* branch.c: kernels that one branch alone needs: the schedule asks the condition before it runs them.
+ *
+ * A reduction is worth asking for.  Its condition is stored, by a kernel of its own, and what is needed elsewhere does not join its kernel; a map that costs
+ * little stays with its readers, and a select computes one side of it alone in any case. */
+#include "kernels/kernels.h"
+
+static bool is_of(const struct program *program, const struct definition *d)
+{
+	return (size_t)d->number < program->all.count && program->all.at[d->number] == d;
+}
+
+/* The conditions that steer: the others are not asked, nor those within them. */
+static const struct branch *steering(const struct branch *branch)
+{
+	const struct branch *kept = branch;
+	for (const struct branch *one = branch; one; one = one->outer)
+		if (!placed(one->condition)->steers)
+			kept = one->outer;
+	return kept;
+}
+
+void find_branches(struct lowered *lowered)
+{
+	struct program *program = lowered->program;
+	bool none = lowered->target->log || lowered->target->kernels_apart;
+	for (size_t i = 0; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct definition *d = program->all.at[i];
+		if (none)
+			d->branch = NULL;
+		bool known = true;
+		for (const struct branch *branch = d->branch; branch; branch = branch->outer)
+			known &= is_of(program, branch->condition) && branch->condition->source != SOURCE_CONSTANT && branch->condition->type == DTYPE_BOOL
+				&& definition_elements(branch->condition) == 1 && branch->condition->number < d->number;
+		if (!known)
+			d->branch = NULL;
+		for (const struct branch *branch = d->reduce == REDUCE_NONE || d->check ? NULL : d->branch; branch; branch = branch->outer)
+			placed(branch->condition)->steers = true;
+	}
+	for (size_t i = 0; i < program->all.count; i++)
+		program->all.at[i]->branch = steering(program->all.at[i]->branch);
+}
+
+const struct branch *kernel_branch(const struct kernel *kernel) { return kernel->root->check ? NULL : kernel->root->branch; }
