@@ -69,7 +69,9 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 	for (int d = 0; d < rank; d++)
 		if (extents[d] == 0)
 			return;
-	vsnprintf(text, sizeof text, format, args);
+	/* Who asks; what a text asks is asked by the user's node, which every message names. */
+	int who = strcmp(definer->node->domain, "ingot") ? snprintf(text, sizeof text, "%s: ", definer->node->type) : 0;
+	vsnprintf(text + who, sizeof text - (size_t)who, format, args);
 	bool known = definer_number(definer, holds, &number);
 	const struct expr *skipped = known && number ? NULL : definer_skipped(definer);
 	if (skipped && !(definer_number(definer, skipped, &number) && !number)) {
@@ -78,11 +80,11 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 	}
 	if (known) {
 		if (!number)
-			node_fail(definer->node, code, "%s: %s", definer->node->type, text);
+			node_fail(definer->node, code, "%s", text);
 		return;
 	}
 	struct check *check = new(definer->arena, struct check);
-	*check = (struct check){ code, arena_printf(definer->arena, "%s: %s", definer->node->type, text) };
+	*check = (struct check){ code, arena_copy(definer->arena, text, strlen(text)) };
 	define_check(definer->program, definer_name(definer, "holds"), check, rank, extents, holds)->node = definer->node;
 }
 

@@ -263,6 +263,7 @@ T("ai.onnx.preview.training", "Adagrad", 1, 5, ANY, ANY, FLOAT("decay_factor", A
 T("ai.onnx.preview.training", "Adam",    1, 6, ANY, ANY, FLOAT("alpha", ALL, 0.9) FLOAT("beta", ALL, 0.999) FLOAT("epsilon", ALL, 1e-6)
 	FLOAT("norm_coefficient", ALL, 0) FLOAT("norm_coefficient_post", ALL, 0))
 T("ai.onnx.preview.training", "Momentum", 1, 5, ANY, ANY, A(FLOAT, "alpha", ALL) A(FLOAT, "beta", ALL) A(STRING, "mode", ALL) A(FLOAT, "norm_coefficient", ALL))
+T("", "NonMaxSuppression", 10, 2, 5, 1, INT("center_point_box", ALL, 0))
 T("", "Det", 11, 1, 1, 1, PLAIN)
 
 /* lists: sequences and optionals of tensors; where a position is known at run time alone, the texts of our own below */

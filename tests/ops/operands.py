@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Operands that come at run time: drawn nodes whose starts, pads, scales … are inputs have the bits of those with the same numbers as constants, on each
-target; operands that contradict the declared shape are refused.  Compress, NonZero and Unique, whose data say how many elements there are: as NumPy has them.
+target; operands that contradict the declared shape are refused.  Compress, NonZero, Unique and NonMaxSuppression, whose data say how many elements there are: as NumPy has them.
 
     operands.py INGOT SEED COUNT [TARGET...]
 
@@ -229,7 +229,32 @@ def unique(draw):
     return "Unique", {"sorted": sorted} | ({} if axis is None else {"axis": axis}), {"x": x}, [y, *(a.astype("i8") for a in (first, back, count))], axis or 0
 
 
-CHOSEN = [compress, non_zero, unique]
+def boxes(draw):
+    """A greedy walk over the boxes of each class, from the best score down; of equal scores the first box."""
+    random, (batch, classes, n) = numpy.random.default_rng(draw.randrange(1 << 30)), (draw.randint(1, 2), draw.randint(1, 3), draw.randint(1, 9))
+    at, scores = random.random((batch, n, 4)).astype("f4"), random.random((batch, classes, n)).astype("f4")
+    if draw.random() < 0.3:
+        at, scores = numpy.round(4 * at).astype("f4") / 4, numpy.round(4 * scores).astype("f4") / 4
+    centred, limit = draw.randint(0, 1), draw.randint(0, n + 1)
+    overlap, least = numpy.float32(draw.choice([0, 0.1, 0.3, 0.5])), numpy.float32(draw.choice([-1, 0.2, 0.5]))
+    one, other = (at[..., :2] - at[..., 2:] / 2, at[..., :2] + at[..., 2:] / 2) if centred else (at[..., :2], at[..., 2:])
+    low, high, rows = numpy.minimum(one, other) if not centred else one, numpy.maximum(one, other) if not centred else other, []
+    for b in range(batch):
+        for c in range(classes):
+            taken = []
+            for i in numpy.argsort(-scores[b, c], kind="stable"):
+                if len(taken) == limit or not scores[b, c, i] > least:
+                    continue
+                shared = [numpy.prod(numpy.maximum(numpy.minimum(high[b, i], high[b, k]) - numpy.maximum(low[b, i], low[b, k]), numpy.float32(0))) for k in taken]
+                area = [numpy.prod(high[b, k] - low[b, k]) for k in [*taken, i]]
+                if all(not s > 0 or not s / (area[-1] + area[k] - s) > overlap for k, s in enumerate(shared)):
+                    taken.append(i)
+            rows += [[b, c, i] for i in taken]
+    inputs = {"x": at, "s": scores, "l": ints(limit), "o": numpy.array([overlap]), "t": numpy.array([least])}
+    return "NonMaxSuppression", {"center_point_box": centred}, inputs, [numpy.array(rows, dtype="i8").reshape(-1, 3)], 0
+
+
+CHOSEN = [compress, non_zero, unique, boxes]
 
 
 def check_chosen(ingot, make, draw, targets, folder, states):
