@@ -112,9 +112,8 @@ def beside(program, folder):
     sizes = [os.path.getsize(os.path.join(folder, word, "libbig.a")) for word in ("linked", "beside")]
     assert sizes[0] - sizes[1] >= 3 * n * n * 4, sizes
     assert not os.path.exists(os.path.join(folder, "beside", "big_weights.S"))
-    for words, part in (["--profile", "managed", "--weights", "beside"], "linked in"), (["--target", "cuda", "--weights", "linked"], "beside"):
-        done = ingot(program, os.path.join(folder, "big.onnx"), *words, "-o", os.path.join(folder, "no"))
-        assert done.returncode == 2 and part in done.stderr and not os.path.exists(os.path.join(folder, "no")), (words, done)
+    done = ingot(program, os.path.join(folder, "big.onnx"), "--profile", "managed", "--weights", "beside", "-o", os.path.join(folder, "no"))
+    assert done.returncode == 2 and "linked in" in done.stderr and not os.path.exists(os.path.join(folder, "no")), done
 
 
 def memory(program, folder):
