@@ -96,6 +96,8 @@ static const struct attribute_row *default_of(const struct node *node, const cha
 
 bool op_keeps_shape(const struct op *op) { return op->infer == infer_unary || op->infer == infer_cast || op->infer == infer_cast_like || op->infer == infer_identity; }
 
+bool op_broadcasts(const struct op *op) { return op->infer == infer_binary; }
+
 int64_t attribute_int(const struct node *node, const char *name)
 {
 	return node_int(node, name, (int64_t)default_of(node, name)->number);

@@ -45,6 +45,8 @@ const struct op *op_find(const char *domain, const char *name);        /* NULL: 
 const struct op *op_of(const struct node *);
 /* Its output has the shape of its first input, element by element: what is known of one is known of the other. */
 bool op_keeps_shape(const struct op *);
+/* Is its output of the shapes of two inputs, broadcast? */
+bool op_broadcasts(const struct op *);
 /* A node's attribute, else its row's default at the node's version (that of another version where this one lacks it). */
 int64_t     attribute_int(const struct node *, const char *name);
 float       attribute_float(const struct node *, const char *name);

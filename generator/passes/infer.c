@@ -165,26 +165,38 @@ static void walk_all(struct graph *graph)
 		infer(&texts, nodes.at[i]);
 }
 
-/* A shape that only what is made of a tensor has, one for one, is that of the tensor.  False: there was none. */
+/* The tensor is of that shape, where nothing else says its own.  False: it had one. */
+static bool take_shape(struct tensor *x, const struct tensor *y)
+{
+	bool any = x->rank < 0;
+	if (any)
+		for (int d = 0; d < y->rank; d++)
+			x->dims[d] = dim_unknown;
+	x->rank = y->rank;
+	for (int d = 0; d < y->rank; d++)
+		if (!dim_is_known(x->dims[d]) && dim_is_known(y->dims[d])) {
+			x->dims[d] = y->dims[d];
+			any = true;
+		}
+	return any;
+}
+
+/* A shape that only what is made of a tensor has, one for one, is that of the tensor.  So is, of two that are broadcast, that of one whose rank the result's is, or
+ * beside a scalar: a 1 there that becomes more is not thought of, and what comes at run time is held to it.  False: there was none. */
 static bool infer_backward(struct graph *graph)
 {
 	bool any = false;
 	for (size_t i = graph->nodes.count; i-- > 0;) {
 		const struct node *node = graph->nodes.at[i];
 		const struct tensor *y = node->outs ? node->out[0] : NULL;
-		struct tensor *x = node->ins ? node->in[0] : NULL;
-		if (!x || !y || !x->producer || y->rank < 0 || (x->rank >= 0 && x->rank != y->rank) || !op_keeps_shape(op_of(node)))
-			continue;
-		if (x->rank < 0)
-			for (int d = 0; d < y->rank; d++)
-				x->dims[d] = dim_unknown;
-		any |= x->rank < 0;
-		x->rank = y->rank;
-		for (int d = 0; d < y->rank; d++)
-			if (!dim_is_known(x->dims[d]) && dim_is_known(y->dims[d])) {
-				x->dims[d] = y->dims[d];
-				any = true;
-			}
+		const struct op *op = op_of(node);
+		int from = op_keeps_shape(op) && node->ins ? 1 : op_broadcasts(op) ? node->ins : 0;
+		for (int k = 0; y && y->rank >= 0 && k < from; k++) {
+			struct tensor *x = node->in[k];
+			const struct tensor *other = from == 2 ? node->in[1 - k] : NULL;
+			if (x && x->producer && (x->rank == y->rank || (x->rank < 0 && (!other || other->rank == 0))))
+				any |= take_shape(x, y);
+		}
 	}
 	return any;
 }
