@@ -34,6 +34,10 @@ static int run(int argc, char **argv)
 static int flushed(int code)
 {
 	bool whole = !ferror(stdout);
+	if (!whole) {                             /* why is asked again: nobody kept it */
+		clearerr(stdout);
+		putchar('\n');
+	}
 	errno = 0;
 	if (fclose(stdout) || !whole) {
 		fprintf(stderr, "ingot: standard output cannot be written: %s\n", strerror(errno ? errno : EIO));
