@@ -109,10 +109,11 @@ static void write_archive(const struct cli *cli, const struct model *model, void
 static void write_output(const struct model *model, void *const *outputs, const char *name, const char *path)
 {
 	for (size_t k = 0; k < model->program->outputs.count; k++) {
+		if (strcmp(model->output_names[k], name))
+			continue;
 		const struct shown d = definition_shown(model->program->outputs.at[k]);
-		const struct npz_array array = array_for_file(model->build, model->output_names[k], &d, outputs[k]);
-		if (!strcmp(model->output_names[k], name))
-			npy_write(model->build, path, array.type, array.rank, array.extents, array.data);
+		const struct npz_array array = array_for_file(model->build, name, &d, outputs[k]);
+		npy_write(model->build, path, array.type, array.rank, array.extents, array.data);
 	}
 }
 

@@ -113,6 +113,28 @@ static bool crowds(const struct definition *d)
 	return false;
 }
 
+/* Loads inside indices, which no cost counts.  What is inlined into a value of an index is there as often as the value is: a chain of lookups would
+ * double with each of them. */
+enum { VALUES_MOST = 32 };
+static void count_load(void *user, const struct expr *load)
+{
+	(void)load;
+	++*(int *)user;
+}
+static int loads_outside(const struct expr *expr)
+{
+	int loads = expr->kind == EXPR_LOAD;
+	for (int i = 0; i < 3 && expr->arg[i]; i++)
+		loads += loads_outside(expr->arg[i]);
+	return loads;
+}
+static int loads_inside(const struct expr *body)
+{
+	int all = 0;
+	expr_loads(body, count_load, &all);
+	return all - loads_outside(body);
+}
+
 /* What costs more than this is stored, where a store and a load are nothing beside it: the expression of a chain would grow with the chain, and with it each
  * step that looks through it and each function that the compiler gets. */
 enum { COST_MOST = 512 };
@@ -131,6 +153,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	bool moves = d->body->kind == EXPR_LOAD, number = moves && d->body->of->source == SOURCE_CONSTANT && definition_elements(d->body->of) == 1;
 	if (number || has_no_loads(d->body))
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_SCALAR_CONSTANT };
+	if (loads_inside(d->body) > VALUES_MOST)
+		return no;
 	if (moves)
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
 	for (size_t i = 0; i < placed(d)->readers.count; i++) {

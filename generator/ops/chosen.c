@@ -18,7 +18,7 @@ static void require_count(struct definer *definer, struct definition *counts, in
 {
 	const struct index *last = index_constant(definer->arena, counts->extents[0] - 1);
 	const struct expr *all = counts->extents[0] ? expr_load(definer->arena, counts, &last) : integer(definer, 0);
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_is(definer, all, count), "%" PRId64 " elements are declared, data choose another number", count);
+	definer_require(definer, EXIT_INVALID, 0, NULL, whole_is(definer, all, count), "%" PRId64 " elements are declared, data choose another number", count);
 }
 
 /* The positions of the first `count` flags that are set. */
@@ -212,9 +212,7 @@ static struct definition *row_order(struct definer *definer, struct definition *
 		const struct index *term = index_var(arena, 1, n), *t = index_var(arena, 0, n);
 		const struct index *own[2] = { order ? at_value(definer, order, term, n) : term, index_constant(arena, j) };
 		struct definition *next = definer_order(definer, definer_name(definer, "order"), 1, &n, false, n, expr_load(arena, rows, own));
-		/* A sum of one term: it is kept.  As a move it would be computed where it is read, through all before it, over and over. */
-		order = order ? define_reduction(definer->program, definer_name(definer, "sorted"), 1, &n, REDUCE_SUM, 1, (int64_t[]){ 1 }, NULL,
-			expr_load(arena, order, (const struct index *[]){ at_value(definer, next, t, n) })) : next;
+		order = order ? definer_map(definer, definer_name(definer, "sorted"), 1, &n, expr_load(arena, order, (const struct index *[]){ at_value(definer, next, t, n) })) : next;
 	}
 	return order;
 }

@@ -99,7 +99,7 @@ void infer_constant_of_shape(struct node *node, const struct op *op)
 void define_constant_of_shape(struct definer *definer, const struct op *op)
 {
 	const struct tensor *fill = fill_of(definer->node);
-	const struct expr *all = NULL;
+	const struct expr *all = integer(definer, 1);
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	(void)op;
@@ -107,10 +107,8 @@ void define_constant_of_shape(struct definer *definer, const struct op *op)
 		node_fail(definer->node, EXIT_INVALID, "ConstantOfShape: the shape has %" PRId64 " numbers, the declared one has %d",
 			definer_elements(definer, 0), rank);
 	for (int d = 0; !definer->node->in[0]->data && d < rank; d++)
-		all = expr_both(definer, all, expr_is(definer, definer_element(definer, 0, d), extents[d]));
-	if (all)
-		definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time is not %s, the declared one",
-			definer_shape_text(definer, rank, extents));
+		all = whole_of(definer, SCALAR_and, all, whole_is(definer, definer_element(definer, 0, d), extents[d]));
+	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
 	if (!fill) {
 		definer_out_map(definer, 0, expr_number(definer->arena, DTYPE_F32, 0));
 		return;
@@ -242,7 +240,7 @@ void define_one_hot(struct definer *definer, const struct op *op)
 	int axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
 	if (!number_in(definer->node, 1, &number, &depth)) {              /* what is declared */
 		depth = extents[axis];
-		definer_require(definer, EXIT_INVALID, 0, NULL, expr_is(definer, expr_cast(arena, DTYPE_I64, definer_element(definer, 1, 0)), depth),
+		definer_require(definer, EXIT_INVALID, 0, NULL, whole_is(definer, expr_cast(arena, DTYPE_I64, definer_element(definer, 1, 0)), depth),
 			"a depth of %" PRId64 ", as declared, is right", depth);
 	}
 	for (int d = 0; d < rank; d++)
@@ -343,7 +341,7 @@ static void declared_range(struct definer *definer, int64_t count)
 		steps = whole_where(definer, whole_of(definer, SCALAR_less, low, high), expr_cast(arena, DTYPE_I64, steps), none);
 		right = whole_of(definer, SCALAR_and, whole_is(definer, steps, count), whole_is(definer, whole_is(definer, delta, 0), 0));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, right), "a start, limit and delta that make the declared %" PRId64
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "a start, limit and delta that make the declared %" PRId64
 		" elements are right", count);
 }
 

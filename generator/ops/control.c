@@ -713,7 +713,7 @@ void define_rounds(struct definer *definer, const struct op *op)
 	int64_t rounds = node_int(definer->node, "rounds", 0);
 	(void)op;
 	const struct expr *holds = definer_load(definer, definer_in(definer, 1), 0, NULL);
-	holds = holds->type == DTYPE_BOOL ? holds : expr_is(definer, holds, rounds);
+	holds = holds->type == DTYPE_BOOL ? holds : whole_is(definer, holds, rounds);
 	definer_require(definer, EXIT_INVALID, 0, NULL, holds, "the rounds at run time are not %" PRId64 ", as an output is declared to stack", rounds);
 	definer_out(definer, 0, definer_in(definer, 0));
 }

@@ -310,15 +310,15 @@ const struct expr *expr3(struct definer *definer, enum scalar row, const struct 
 /* A bool where what the node computes is not needed, whatever its operands are; NULL: it always is, or it is being folded. */
 const struct expr *definer_skipped(struct definer *definer)
 {
-	const struct expr *skipped = NULL;
+	const struct expr *skipped = integer(definer, 0);
 	for (const struct guard *guard = definer->node->guard; guard; guard = guard->outer) {
 		if (!guard->condition->data && !recall(definer, guard->condition))
 			return NULL;
 		struct definition *condition = definition_of(definer, guard->condition, definer->node->where);
-		const struct expr *is_not = expr_is(definer, expr_cast(definer->arena, DTYPE_I64, definer_load(definer, condition, 0, NULL)), 0);
-		skipped = expr_either(definer, skipped, guard->yes ? is_not : expr_is(definer, expr_cast(definer->arena, DTYPE_I64, is_not), 0));
+		const struct expr *is_not = whole_is(definer, expr_cast(definer->arena, DTYPE_I64, definer_load(definer, condition, 0, NULL)), 0);
+		skipped = whole_of(definer, SCALAR_or, skipped, guard->yes ? is_not : whole_is(definer, is_not, 0));
 	}
-	return skipped;
+	return definer->node->guard ? expr_cast(definer->arena, DTYPE_BOOL, skipped) : NULL;
 }
 
 /* ---- whole graphs ---- */

@@ -318,7 +318,6 @@ static int blocks_that_fit(struct columns *c, int d, int64_t taps, int64_t all, 
 /* Shapes that come at run time: the image is the declared one, the block one of those that make what is declared. */
 static struct definition *col2im_at_run_time(struct definer *definer, struct columns *c, struct definition *x, const int64_t *extents)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
 	struct columns found[CANDIDATES_MOST + 1];
 	const struct expr *is[CANDIDATES_MOST];
@@ -330,7 +329,7 @@ static struct definition *col2im_at_run_time(struct definer *definer, struct col
 			node_fail(node, EXIT_INVALID, "%s: an image of %" PRId64, node->type, c->image[d]);
 		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, d), c->image[d]));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, right), "an image shape as declared in %s is right", definer_shape_text(definer, 2 + c->count, extents));
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "an image shape as declared in %s is right", definer_shape_text(definer, 2 + c->count, extents));
 	int count = extents[1] < 1 || x->extents[1] % extents[1] ? 0
 		: blocks_that_fit(c, 0, x->extents[1] / extents[1], x->extents[2], found, 0, CANDIDATES_MOST);
 	if (count == 0)

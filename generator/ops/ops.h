@@ -143,12 +143,9 @@ int64_t definer_elements(struct definer *, int i);                       /* how 
 const struct index *definer_index(struct definer *, const struct expr *, int64_t low, int64_t high);
 /* An integer expression that is a number: which one. */
 bool definer_number(struct definer *, const struct expr *, int64_t *number);
-const struct expr *expr_both(struct definer *, const struct expr *a, const struct expr *b);      /* of two BOOLs; one that is NULL does not count */
-const struct expr *expr_either(struct definer *, const struct expr *a, const struct expr *b);
 const struct expr *definer_skipped(struct definer *);
-const struct expr *expr_is(struct definer *, const struct expr *a, int64_t number);              /* a == number, a BOOL, of an I64 */
 const char *definer_shape_text(struct definer *, int rank, const int64_t *extents);              /* "[2, 3]" */
-/* `holds`, a BOOL over output variables 0 … rank-1 of these extents, is true of all of them.  Constant operands decide at once: nothing is left, or the node fails.
+/* `holds`, a BOOL or a whole number over output variables 0 … rank-1 of these extents, is true of all of them.  Constant operands decide at once: nothing is left, or the node fails.
  * The text says what is right; it begins with the node's type. */
 void definer_require(struct definer *, enum exit_code, int rank, const int64_t *extents, const struct expr *holds, const char *format, ...) PRINTF(6, 7);
 /* The indices of input i, or their column `column` (-1: all), count in a dimension of this extent: from its beginning, or below 0 from its end. */

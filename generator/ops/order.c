@@ -62,7 +62,7 @@ void define_top_k(struct definer *definer, const struct op *op)
 	if (extents[axis] > n)
 		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " of %" PRId64 " are declared", node->type, extents[axis], n);
 	if (node_in(node, 1) && !node->in[1]->data)
-		definer_require(definer, EXIT_INVALID, 0, NULL, expr_is(definer, definer_element(definer, 1, 0), extents[axis]), "k is %" PRId64 ", as declared, is right",
+		definer_require(definer, EXIT_INVALID, 0, NULL, whole_is(definer, definer_element(definer, 1, 0), extents[axis]), "k is %" PRId64 ", as declared, is right",
 			extents[axis]);
 	if (n > INT32_MAX)
 		node_fail(node, EXIT_LIMIT, "%s: rows of %" PRId64 ", %d at most", node->type, n, INT32_MAX);

@@ -125,7 +125,7 @@ static void pads_at_run_time(struct definer *definer, const struct definition *x
 			whole_is(definer, whole_of(definer, SCALAR_add, first, last), extents[d] - x->extents[d])));
 		before[d] = definer_index(definer, first, -PAD_MOST, PAD_MOST);
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(definer->arena, DTYPE_BOOL, right), "pads that make the declared %s are right",
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "pads that make the declared %s are right",
 		definer_shape_text(definer, x->rank, extents));
 }
 
@@ -222,7 +222,7 @@ static void declared_repeats(struct definer *definer, const struct definition *x
 		const struct expr *times = definer_element(definer, 1, d);
 		right = whole_of(definer, SCALAR_and, right, n ? whole_is(definer, times, extents[d] / n) : whole_between(definer, times, 0, INT64_MAX));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(definer->arena, DTYPE_BOOL, right), "repeats that make the declared %s are right",
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "repeats that make the declared %s are right",
 		definer_shape_text(definer, x->rank, extents));
 }
 

@@ -211,7 +211,7 @@ void define_dropout(struct definer *definer, const struct op *op)
 		const struct expr *right = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, ratio), expr2(definer, SCALAR_less, ratio, one));
 		asked = node->since < TRAINING_IS_INPUT ? one : expr_cast(arena, x->type, definer_element(definer, 2, 0));
 		right = expr3(definer, SCALAR_where, asked, right, one);
-		definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, right), "a ratio in [0, 1) is right");
+		definer_require(definer, EXIT_INVALID, 0, NULL, right, "a ratio in [0, 1) is right");
 		kept = expr3(definer, SCALAR_where, asked, expr2(definer, SCALAR_less_equal, ratio, uniform(definer, x->type, 1, 0)), one);
 		const struct expr *more = expr2(definer, SCALAR_mul, value, expr2(definer, SCALAR_div, one, expr2(definer, SCALAR_sub, one, ratio)));
 		value = expr3(definer, SCALAR_where, asked, expr3(definer, SCALAR_where, kept, more, none), value);

@@ -227,17 +227,17 @@ static uint32_t what_counts(const struct sets *s, uint32_t set)
 /* The axes name this set. */
 static const struct expr *is_set(struct definer *definer, const struct sets *s, uint32_t set)
 {
-	const struct expr *all = NULL;
+	const struct expr *all = integer(definer, 1);
 	int rank = s->x->rank;
 	for (int d = 0; d < rank; d++) {
-		const struct expr *named = NULL;
+		const struct expr *named = integer(definer, 0);
 		for (int64_t i = 0; i < definer_elements(definer, 1); i++)
 			for (int from = 0; from < 2; from++)
-				named = expr_either(definer, named, expr_is(definer, definer_element(definer, 1, i), d - from * rank));
+				named = whole_of(definer, SCALAR_or, named, whole_is(definer, definer_element(definer, 1, i), d - from * rank));
 		if (!(s->ones >> d & 1))
-			all = expr_both(definer, all, set >> d & 1 ? named : expr1(definer, SCALAR_not, named));
+			all = whole_of(definer, SCALAR_and, all, set >> d & 1 ? named : whole_is(definer, named, 0));
 	}
-	return all ? all : expr_integer(definer->arena, DTYPE_BOOL, 1);
+	return all;
 }
 
 static void reduce_at_run_time(struct definer *definer, const struct op *op)
@@ -245,7 +245,7 @@ static void reduce_at_run_time(struct definer *definer, const struct op *op)
 	struct arena *arena = definer->arena;
 	struct sets s = { .x = definer_in(definer, 0), .keep = attribute_int(definer->node, "keepdims") != 0 };
 	const struct index *at[MAX_RANK];
-	const struct expr *holds = NULL, *right = NULL, *value = NULL;
+	const struct expr *right = integer(definer, 0), *value = NULL;
 	bool reduced[MAX_RANK];
 	int results = 0;
 	int64_t count = definer_elements(definer, 1), rank = s.x->rank;
@@ -259,15 +259,15 @@ static void reduce_at_run_time(struct definer *definer, const struct op *op)
 			definer_shape_text(definer, s.x->rank, s.x->extents), definer_shape_text(definer, s.rank, s.extents));
 	for (int i = 0; i < s.count && s.count <= SETS_MOST; i++) {
 		bool known = false;
-		const struct expr *these = NULL, *one;
+		const struct expr *these = integer(definer, 0), *one;
 		for (int k = 0; k < i; k++)
 			known |= what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]);
 		for (int k = i; k < s.count && !known; k++)
 			if (what_counts(&s, s.at[k]) == what_counts(&s, s.at[i]))
-				these = expr_either(definer, these, is_set(definer, &s, s.at[k]));
+				these = whole_of(definer, SCALAR_or, these, is_set(definer, &s, s.at[k]));
 		if (known)
 			continue;
-		right = expr_either(definer, right, these);
+		right = whole_of(definer, SCALAR_or, right, these);
 		if (++results > RESULTS_MOST)
 			break;
 		for (int d = 0; d < rank; d++)
@@ -279,12 +279,9 @@ static void reduce_at_run_time(struct definer *definer, const struct op *op)
 	if (s.count > SETS_MOST || results > RESULTS_MOST)
 		node_fail(definer->node, EXIT_UNSUPPORTED, "%s: axes at run time could be more than %d sets that lead from %s to %s", definer->node->type,
 			RESULTS_MOST, definer_shape_text(definer, s.x->rank, s.x->extents), definer_shape_text(definer, s.rank, s.extents));
-	for (int64_t i = 0; i < count; i++) {                 /* each is an axis, also one that is named twice */
-		const struct expr *axis = definer_element(definer, 1, i), *low = expr_integer(arena, DTYPE_I64, -rank), *high = expr_integer(arena, DTYPE_I64, rank);
-		holds = expr_both(definer, holds, expr_cast(arena, DTYPE_BOOL, expr2(definer, SCALAR_and, expr2(definer, SCALAR_greater_equal, axis, low),
-			expr2(definer, SCALAR_less, axis, high))));
-	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_both(definer, holds, right), "the axes at run time do not make %s of the data, the declared shape",
+	for (int64_t i = 0; i < count; i++)                   /* each is an axis, also one that is named twice */
+		right = whole_of(definer, SCALAR_and, right, whole_between(definer, definer_element(definer, 1, i), -rank, rank - 1));
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "the axes at run time do not make %s of the data, the declared shape",
 		definer_shape_text(definer, s.rank, s.extents));
 	definer_out_map(definer, 0, value);
 }

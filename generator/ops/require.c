@@ -39,21 +39,6 @@ const struct index *definer_index(struct definer *definer, const struct expr *va
 	return index_value(arena, value, low, high);
 }
 
-const struct expr *expr_both(struct definer *definer, const struct expr *a, const struct expr *b)
-{
-	return !a ? b : !b ? a : expr2(definer, SCALAR_and, a, b);
-}
-
-const struct expr *expr_either(struct definer *definer, const struct expr *a, const struct expr *b)
-{
-	return !a ? b : !b ? a : expr2(definer, SCALAR_or, a, b);
-}
-
-const struct expr *expr_is(struct definer *definer, const struct expr *a, int64_t number)
-{
-	return expr_cast(definer->arena, DTYPE_BOOL, expr2(definer, SCALAR_equal, a, expr_integer(definer->arena, DTYPE_I64, number)));
-}
-
 const char *definer_shape_text(struct definer *definer, int rank, const int64_t *extents)
 {
 	const char *text = "[";
@@ -72,11 +57,12 @@ static void require(struct definer *definer, enum exit_code code, int rank, cons
 	/* Who asks; what a text asks is asked by the user's node, which every message names. */
 	int who = strcmp(definer->node->domain, "ingot") ? snprintf(text, sizeof text, "%s: ", definer->node->type) : 0;
 	vsnprintf(text + who, sizeof text - (size_t)who, format, args);
+	holds = expr_cast(definer->arena, DTYPE_BOOL, holds);
 	bool known = definer_number(definer, holds, &number);
 	const struct expr *skipped = known && number ? NULL : definer_skipped(definer);
 	if (skipped && !(definer_number(definer, skipped, &number) && !number)) {
 		known = false;
-		holds = expr_either(definer, holds, skipped);
+		holds = expr2(definer, SCALAR_or, holds, skipped);
 	}
 	if (known) {
 		if (!number)
@@ -99,17 +85,13 @@ void definer_require(struct definer *definer, enum exit_code code, int rank, con
 void definer_require_within(struct definer *definer, enum exit_code code, int rank, const int64_t *extents, const struct expr *value, int64_t low, int64_t high,
                             const char *format, ...)
 {
-	struct arena *arena = definer->arena;
 	int64_t least, most;
 	va_list args;
 	expr_bounds(value, &least, &most);
 	if (least >= low && most <= high)
 		return;
-	value = expr_cast(arena, DTYPE_I64, value);
-	const struct expr *above = expr2(definer, SCALAR_greater_equal, value, expr_integer(arena, DTYPE_I64, low));
-	const struct expr *below = expr2(definer, SCALAR_less_equal, value, expr_integer(arena, DTYPE_I64, high));
 	va_start(args, format);
-	require(definer, code, rank, extents, expr_cast(arena, DTYPE_BOOL, expr2(definer, SCALAR_and, above, below)), format, args);
+	require(definer, code, rank, extents, whole_between(definer, expr_cast(definer->arena, DTYPE_I64, value), low, high), format, args);
 	va_end(args);
 }
 

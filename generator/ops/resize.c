@@ -586,7 +586,7 @@ static void resize_told(struct definer *definer, struct resize *r, const struct 
 		const struct expr *made = plus(definer, times(definer, common, real(definer, (double)x->extents[d])), real(definer, 0.5));
 		right = times(definer, right, expr_cast(arena, DTYPE_F64, whole_is(definer, expr_cast(arena, DTYPE_I64, made), extents[d])));
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, right), "%s%s that make the declared %s are right", by_size ? "sizes" : "scales",
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "%s%s that make the declared %s are right", by_size ? "sizes" : "scales",
 		region ? " and a region" : "", definer_shape_text(definer, x->rank, extents));
 }
 

@@ -288,7 +288,7 @@ void define_max_unpool(struct definer *definer, const struct op *op)
 	const struct expr *right = integer(definer, 1);
 	for (int64_t d = 0; d < definer_elements(definer, 2); d++)            /* where it comes at run time: as declared */
 		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 2, d), extents[d]));
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, right), "an output_shape as declared, %s, is right", definer_shape_text(definer, rank, extents));
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "an output_shape as declared, %s, is right", definer_shape_text(definer, rank, extents));
 	for (int d = 0; d < rank; d++) {
 		from[d] = dims[d].extent;
 		total *= from[d];

@@ -133,33 +133,29 @@ void infer_reshape(struct node *node, const struct op *op)
 /* Each number is the declared extent, 0 for that of the data, or -1, once, for what is left. */
 static void require_shape(struct definer *definer)
 {
-	struct arena *arena = definer->arena;
 	const struct definition *x = definer_in(definer, 0);
-	const struct expr *all = NULL, *left = expr_integer(arena, DTYPE_I64, 0);
+	const struct expr *all = integer(definer, 1), *left = integer(definer, 0);
 	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	if (definer_elements(definer, 1) != rank)
 		node_fail(definer->node, EXIT_INVALID, "Reshape: the shape has %" PRId64 " numbers, the declared one has %d", definer_elements(definer, 1), rank);
 	for (int d = 0; d < rank; d++) {
-		const struct expr *number = definer_element(definer, 1, d), *is = NULL;
+		const struct expr *number = definer_element(definer, 1, d), *is = integer(definer, 0);
 		int64_t others = 1;
 		for (int k = 0; k < rank; k++)
 			others *= k == d ? 1 : extents[k];
 		if (zero_is_zero || extents[d])
-			is = expr_is(definer, number, extents[d]);
+			is = whole_of(definer, SCALAR_or, is, whole_is(definer, number, extents[d]));
 		if (!zero_is_zero && d < x->rank && x->extents[d] == extents[d])
-			is = expr_either(definer, is, expr_is(definer, number, 0));
+			is = whole_of(definer, SCALAR_or, is, whole_is(definer, number, 0));
 		if (others || (extents[d] == 0 && !zero_is_zero))
-			is = expr_either(definer, is, expr_is(definer, number, -1));
-		if (!is)
-			is = expr_integer(arena, DTYPE_BOOL, 0);
-		left = expr2(definer, SCALAR_add, left, expr_cast(arena, DTYPE_I64, expr_is(definer, number, -1)));
-		all = expr_both(definer, all, is);
+			is = whole_of(definer, SCALAR_or, is, whole_is(definer, number, -1));
+		left = whole_of(definer, SCALAR_add, left, whole_is(definer, number, -1));
+		all = whole_of(definer, SCALAR_and, all, is);
 	}
-	if (rank)
-		definer_require(definer, EXIT_INVALID, 0, NULL, expr_both(definer, all, expr_cast(arena, DTYPE_BOOL, expr2(definer, SCALAR_less, left,
-			expr_integer(arena, DTYPE_I64, 2)))), "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
+	definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_and, all, whole_of(definer, SCALAR_less, left, integer(definer, 2))),
+		"the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
 }
 
 void define_reshape(struct definer *definer, const struct op *op)
@@ -257,28 +253,26 @@ static void infer_axes(struct node *node, int sign)
 /* Axes that come at run time, of a tensor that has them: dimensions of 1, between whose others stand as many as the shape without them lacks. */
 static void require_axes(struct definer *definer, int rank, const int64_t *with, int rank_without, const int64_t *without)
 {
-	struct arena *arena = definer->arena;
 	const struct node *node = definer->node;
-	const struct expr *all = NULL;
+	const struct expr *all = integer(definer, 1);
 	int64_t count = definer_elements(definer, 1);
 	int other = 0;
 	if (count != rank - rank_without)
 		node_fail(node, EXIT_INVALID, "%s: %" PRId64 " axes between %d and %d dimensions", node->type, count, rank, rank_without);
 	for (int d = 0; d <= rank; d++) {
-		const struct expr *named = expr_integer(arena, DTYPE_I64, 0);
+		const struct expr *named = integer(definer, 0);
 		int ones = 0;
 		for (; d < rank && with[d] == 1; d++, ones++)
 			for (int64_t i = 0; i < count; i++)
 				for (int from = 0; from < 2; from++)
-					named = expr2(definer, SCALAR_add, named, expr_cast(arena, DTYPE_I64,
-						expr_is(definer, definer_element(definer, 1, i), d - from * rank)));
+					named = whole_of(definer, SCALAR_add, named, whole_is(definer, definer_element(definer, 1, i), d - from * rank));
 		for (; other < rank_without && without[other] == 1; other++)
 			ones--;
 		if (ones < 0 || (d < rank ? other == rank_without || with[d] != without[other++] : other < rank_without))
 			node_fail(node, EXIT_INVALID, "%s: no axes lead from %s to %s, which is declared", node->type,
 				definer_shape_text(definer, definer_in(definer, 0)->rank, definer_in(definer, 0)->extents),
 				definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
-		all = expr_both(definer, all, expr_is(definer, named, ones));
+		all = whole_of(definer, SCALAR_and, all, whole_is(definer, named, ones));
 	}
 	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the axes at run time do not make %s of the data, the declared shape",
 		definer_shape_text(definer, node->out[0]->rank, rank == node->out[0]->rank ? with : without));
@@ -447,7 +441,7 @@ void infer_expand(struct node *node, const struct op *op)
 static void require_expansion(struct definer *definer, int rank, const int64_t *extents)
 {
 	const struct definition *x = definer_in(definer, 0);
-	const struct expr *all = NULL;
+	const struct expr *all = integer(definer, 1);
 	int64_t count = definer_elements(definer, 1);
 	for (int d = 0; d < rank; d++) {
 		int64_t have = d < rank - x->rank ? 1 : x->extents[d - rank + x->rank], i = d - rank + count;
@@ -455,14 +449,13 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 			node_fail(definer->node, EXIT_INVALID, "Expand: dimension %d is declared %" PRId64 ", data has %" PRId64, d, extents[d], have);
 		if (i < 0)
 			continue;
-		const struct expr *number = definer_element(definer, 1, i), *is = expr_is(definer, number, extents[d]);
-		all = expr_both(definer, all, have == extents[d] ? expr_either(definer, is, expr_is(definer, number, 1)) : is);
+		const struct expr *number = definer_element(definer, 1, i), *is = whole_is(definer, number, extents[d]);
+		all = whole_of(definer, SCALAR_and, all, have == extents[d] ? whole_of(definer, SCALAR_or, is, whole_is(definer, number, 1)) : is);
 	}
 	if (count > rank || rank < x->rank)
 		node_fail(definer->node, EXIT_INVALID, "Expand: the declared shape has %d dimensions, that at run time %" PRId64, rank, count);
-	if (all)
-		definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time does not expand the data to %s, the declared one",
-			definer_shape_text(definer, rank, extents));
+	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time does not expand the data to %s, the declared one",
+		definer_shape_text(definer, rank, extents));
 }
 
 void define_expand(struct definer *definer, const struct op *op)

@@ -140,7 +140,7 @@ static void slice_at_run_time(struct definer *definer)
 			node_fail(node, EXIT_INVALID, "Slice: dimension %d is declared as %" PRId64 ", data has %" PRId64, d, extents[d], x->extents[d]);
 		at[d] = cut_at(definer, &axes, d, x->extents[d], extents[d], at[d], &right);
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(definer->arena, DTYPE_BOOL, right), "positions that take the declared %s are right",
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "positions that take the declared %s are right",
 		definer_shape_text(definer, rank, extents));
 	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
 }
@@ -251,7 +251,7 @@ static void declared_parts(struct definer *definer, int axis, int64_t extent, in
 	}
 	if (sum != extent)
 		node_fail(node, EXIT_INVALID, "Split: the declared parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(definer->arena, DTYPE_BOOL, right), "the declared parts of dimension %d are right", axis);
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "the declared parts of dimension %d are right", axis);
 }
 
 void define_split(struct definer *definer, const struct op *op)

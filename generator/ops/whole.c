@@ -85,7 +85,7 @@ struct definition *definer_choose(struct definer *definer, int count, const stru
 	for (int i = count - 1; i >= 0; i--)
 		which = whole_where(definer, is[i], integer(definer, i), which);
 	which = whole_kept(definer, "which", which);
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(arena, DTYPE_BOOL, whole_between(definer, which, 0, count - 1)), "%s", text);
+	definer_require(definer, EXIT_INVALID, 0, NULL, whole_between(definer, which, 0, count - 1), "%s", text);
 	for (int d = 0; d < first->rank; d++)
 		at[d] = index_var(arena, d, first->extents[d]);
 	const struct index *chosen = definer_index(definer, which, 0, count - 1);
@@ -120,6 +120,6 @@ void define_asked(struct definer *definer, const struct op *op)
 		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, i), number));
 		numbers = arena_printf(definer->arena, "%s%s%lld", numbers, i ? ", " : "", (long long)number);
 	}
-	definer_require(definer, EXIT_INVALID, 0, NULL, expr_cast(definer->arena, DTYPE_BOOL, right), "%s [%s], as declared, is right", what, numbers);
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "%s [%s], as declared, is right", what, numbers);
 	definer_out(definer, 0, definer_in_stored(definer, 0));
 }
