@@ -44,11 +44,8 @@ static void upload_weights(struct engine *engine)
 		const struct constant_item *item = &model->lowered->constants.at[i];
 		uint64_t at = gpu->weights + (uint64_t)placed(item->of)->offset;
 		size_t bytes;
-		for (int64_t piece = 0; (bytes = item->fill(item, piece, NULL)); piece++, at += bytes) {
-			void *made = calloc(1, bytes);
-			if (!made)
-				fail(model->build, EXIT_LIMIT, model->name, "out of memory: %zu bytes of weights", bytes);
-			item->fill(item, piece, made);
+		void *made;
+		for (int64_t piece = 0; (made = constant_piece(model->build, item, piece, &bytes)); piece++, at += bytes) {
 			cuda_upload(gpu->cuda, at, made, bytes);
 			free(made);
 		}

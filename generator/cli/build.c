@@ -112,7 +112,6 @@ static void add_images(struct cli *cli, struct package *package)
 	struct build *build = cli->build;
 	package->archs = cli->archs.count ? cli->archs.at : usual;
 	package->arch_count = cli->archs.count ? (int)cli->archs.count : (int)COUNT(usual);
-	package->lowest = arena_copy(build->arena, package->archs[0], 3 + strspn(package->archs[0] + 3, "0123456789"));
 	if (cli->no_compile)
 		return;
 	package->nvrtc = nvrtc_find(build, cli->nvrtc);

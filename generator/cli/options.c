@@ -143,6 +143,13 @@ static void set_cpus(struct cli *cli, const struct option_row *row, const char *
 	cli->cpu = cli->cpus.at[0]->name;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const char *one = *(const char *const *)a, *other = *(const char *const *)b;
+	int order = atoi(one + 3) - atoi(other + 3);
+	return order ? order : strcmp(one, other);
+}
+
 /* "sm_90,sm_80": in ascending order; "sm_90a" behind "sm_90". */
 static void set_archs(struct cli *cli, const struct option_row *row, const char *value)
 {
@@ -156,19 +163,13 @@ static void set_archs(struct cli *cli, const struct option_row *row, const char 
 		if (cli->archs.count == IMAGES_MOST - 1)
 			fail(build, EXIT_USAGE, NULL, "--arch: more than %d", IMAGES_MOST - 1);
 		push(build->arena, &cli->archs, word);
-		for (size_t i = cli->archs.count - 1; i > 0; i--) {
-			const char *before = cli->archs.at[i - 1];
-			int order = atoi(before + 3) != atoi(word + 3) ? (atoi(before + 3) > atoi(word + 3)) - (atoi(before + 3) < atoi(word + 3)) : strcmp(before, word);
-			if (!order)
-				fail(build, EXIT_USAGE, NULL, "--arch %s: %s is there twice", value, word);
-			if (order < 0)
-				break;
-			cli->archs.at[i] = before;
-			cli->archs.at[i - 1] = word;
-		}
 	}
 	if (!cli->archs.count)
 		wrong(cli, row, value, "should be as sm_80,sm_90");
+	qsort(cli->archs.at, cli->archs.count, sizeof *cli->archs.at, by_number);
+	for (size_t i = 1; i < cli->archs.count; i++)
+		if (!by_number(&cli->archs.at[i - 1], &cli->archs.at[i]))
+			fail(build, EXIT_USAGE, NULL, "--arch %s: %s is there twice", value, cli->archs.at[i]);
 }
 
 static void set_optimise(struct cli *cli, const struct option_row *row, const char *value)

@@ -65,6 +65,8 @@ const char *printer_element(struct printer *, const struct definition *, const s
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
 const char *emit_kernel_comment(struct emit *, const struct kernel *);
 struct value emit_kernel_value(struct emit *, const struct kernel *);
+/* What must hold for a kernel to run, for an if: "*a && !*b"; "": nothing.  `condition` says how a byte that a branch asks is reached. */
+const char *emit_only_where(struct arena *, const struct branch *, const char *(*condition)(void *user, struct definition *), void *user);
 /* "mnist_k3_convolution": of the kernel whose code it runs. */
 const char  *emit_symbol(struct emit *, const struct kernel *);
 
@@ -150,9 +152,8 @@ struct package {
 	size_t merge_count;
 	const struct state_pair *states;
 	size_t state_count;
-	const char *const *archs;         /* of CUDA: the architectures that images are made for, as "sm_90"; the lowest also as PTX */
+	const char *const *archs;         /* of CUDA: the architectures that images are made for, as "sm_90", ascending; the first also as PTX */
 	int arch_count;
-	const char *lowest;
 	struct nvrtc *nvrtc;              /* what makes them; NULL: they are named, not made */
 	int64_t *weights_bytes;           /* written: of all parts, shared ones once; may be NULL */
 	void (*progress)(void *user, const char *step, int done, int count);

@@ -7,6 +7,14 @@ const char *emit_symbol(struct emit *emit, const struct kernel *kernel)
 	return arena_printf(emit->arena, "%s_%s", emit->name, (kernel->same ? kernel->same : kernel)->name);
 }
 
+const char *emit_only_where(struct arena *arena, const struct branch *branch, const char *(*condition)(void *user, struct definition *), void *user)
+{
+	if (!branch)
+		return "";
+	const char *outer = emit_only_where(arena, branch->outer, condition, user);
+	return arena_printf(arena, "%s%s%s*%s", outer, *outer ? " && " : "", branch->yes ? "" : "!", condition(user, branch->condition));
+}
+
 const char *emit_literal(struct arena *arena, const char *string)
 {
 	struct text out;

@@ -324,15 +324,13 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	value_dict_set(value, "blocks", value_int(kernel->blocks));
 	value_dict_set(value, "parts", value_int(parts));
 	value_dict_set(value, "check", value_none());
-	for (size_t i = 0; i < d->w->lowered->program->checks.count; i++) {
-		const struct definition *check = d->w->lowered->program->checks.at[i];
+	int check = kernel_check(d->w->lowered, kernel);
+	if (check >= 0) {
 		struct value one = value_dict(d->arena);
-		if (placed(check)->kernel != kernel)
-			continue;
 		for (size_t p = 0; p < kernel->params.count; p++)
-			if (kernel->params.at[p].of == check)
+			if (kernel->params.at[p].of == kernel->root)
 				value_dict_set(one, "name", value_string(kernel->params.at[p].name));
-		value_dict_set(one, "code", value_int(package_first_check(d->w->package, d->w->part) + (int64_t)i));
+		value_dict_set(one, "code", value_int(package_first_check(d->w->package, d->w->part) + check));
 		value_dict_set(value, "check", one);
 	}
 	value_list_add(d->kernels, value);

@@ -63,24 +63,12 @@ void package_render(struct writing *w, const char *template, const char *file)
 }
 
 /* ---- weights ---- */
-/* A piece of a constant; NULL behind the last. */
-static void *piece_of(struct writing *w, const struct constant_item *item, int64_t piece, size_t *bytes)
-{
-	if (!(*bytes = item->fill(item, piece, NULL)))
-		return NULL;
-	void *made = calloc(1, *bytes);
-	if (!made)
-		fail(w->emit->build, EXIT_LIMIT, NULL, "out of memory: %zu bytes of weights", *bytes);
-	item->fill(item, piece, made);
-	return made;
-}
-
 static uint64_t item_hash(struct writing *w, const struct constant_item *item)
 {
 	struct hash *hash = hash_begin(w->emit->build);
 	size_t bytes;
 	void *made;
-	for (int64_t piece = 0; (made = piece_of(w, item, piece, &bytes)); piece++) {
+	for (int64_t piece = 0; (made = constant_piece(w->emit->build, item, piece, &bytes)); piece++) {
 		hash_add(hash, made, bytes);
 		free(made);
 	}
@@ -92,7 +80,7 @@ static bool same_bytes(struct writing *w, const struct constant_item *a, const s
 	bool same = true;
 	size_t bytes = 1, others;
 	for (int64_t piece = 0; same && bytes; piece++) {
-		void *one = piece_of(w, a, piece, &bytes), *other = piece_of(w, b, piece, &others);
+		void *one = constant_piece(w->emit->build, a, piece, &bytes), *other = constant_piece(w->emit->build, b, piece, &others);
 		same = bytes == others && (!bytes || !memcmp(one, other, bytes));
 		free(one);
 		free(other);
@@ -158,7 +146,7 @@ void package_add_blob(struct writing *w)
 		int64_t end = i + 1 < w->items.count ? w->items.at[i + 1].offset : w->weights_bytes, at = w->items.at[i].offset;
 		size_t bytes;
 		void *made;
-		for (int64_t piece = 0; right && (made = piece_of(w, w->items.at[i].item, piece, &bytes)); piece++, at += (int64_t)bytes) {
+		for (int64_t piece = 0; right && (made = constant_piece(w->emit->build, w->items.at[i].item, piece, &bytes)); piece++, at += (int64_t)bytes) {
 			right = blob_write(file, hash, made, bytes);
 			free(made);
 		}

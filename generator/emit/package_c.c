@@ -47,14 +47,12 @@ int package_parts(const struct package *package, const struct kernel *kernel)
 	return kernel->blocks < package->threads ? (int)kernel->blocks : package->threads;
 }
 
+static const char *condition_of(void *w, struct definition *d) { return argument_of(w, &(struct param){ .of = d }); }
+
 /* What the schedule asks before it runs a kernel; "": nothing. */
-static const char *only_where(struct writing *w, const struct branch *branch)
+static const char *only_where(struct writing *w, const struct kernel *kernel)
 {
-	if (!branch)
-		return "";
-	const char *outer = only_where(w, branch->outer);
-	struct param param = { .of = branch->condition };
-	return arena_printf(w->emit->arena, "%s%s%s*%s", outer, *outer ? " && " : "", branch->yes ? "" : "!", argument_of(w, &param));
+	return emit_only_where(w->emit->arena, kernel_branch(kernel), condition_of, w);
 }
 
 static struct value kernels_value(struct writing *w)
@@ -63,7 +61,7 @@ static struct value kernels_value(struct writing *w)
 	const char *before = "";
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
-		const char *only = only_where(w, kernel_branch(kernel));
+		const char *only = only_where(w, kernel);
 		struct value value = value_dict(w->emit->arena);
 		value_dict_set(value, "number", value_int(kernel->number));
 		value_dict_set(value, "symbol", value_string(emit_symbol(w->emit, kernel)));
@@ -71,15 +69,13 @@ static struct value kernels_value(struct writing *w)
 		value_dict_set(value, "arguments", value_string(joined(w, kernel, false)));
 		value_dict_set(value, "blocks", value_int(kernel->blocks));
 		value_dict_set(value, "parts", value_int(package_parts(w->package, kernel)));
-		const char *next = k + 1 < w->lowered->kernels.count ? only_where(w, kernel_branch(w->lowered->kernels.at[k + 1])) : "";
+		const char *next = k + 1 < w->lowered->kernels.count ? only_where(w, w->lowered->kernels.at[k + 1]) : "";
 		value_dict_set(value, "only", value_string(only));
 		value_dict_set(value, "opens", value_bool(*only && strcmp(only, before)));
 		value_dict_set(value, "closes", value_bool(*only && strcmp(only, next)));
 		before = only;
-		value_dict_set(value, "check", value_none());
-		for (size_t i = 0; i < value_count(checks); i++)      /* a check is alone in its kernel */
-			if (value_dict_get(value_at(checks, i), "kernel").integer == kernel->number)
-				value_dict_set(value, "check", value_at(checks, i));
+		int check = kernel_check(w->lowered, kernel);
+		value_dict_set(value, "check", check < 0 ? value_none() : value_at(checks, (size_t)check));
 		value_list_add(list, value);
 	}
 	return list;

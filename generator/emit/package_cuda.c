@@ -22,25 +22,15 @@ static int warps_of(const struct kernel *kernel)
 	return c && c->warps ? c->warps : 1;
 }
 
-/* Several launches may run one kernel. */
-typedef VECTOR(const char *) symbol_list;
-static int64_t symbol_number(symbol_list *symbols, struct arena *arena, const char *symbol)
-{
-	for (size_t i = 0; i < symbols->count; i++)
-		if (!strcmp(symbols->at[i], symbol))
-			return (int64_t)i;
-	push(arena, symbols, symbol);
-	return (int64_t)symbols->count - 1;
-}
-
-/* `launches` and `symbols` of the templates. */
+/* `launches` and `symbols` of the templates; several launches may run one kernel. */
 static void add_launches(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
 	struct value list = value_list(arena), names = value_list(arena);
-	symbol_list symbols = { 0 };
+	int64_t *code = new_array(arena, int64_t, w->lowered->kernels.count + 1), codes = 0;       /* of each kernel: whose */
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		const struct kernel *kernel = w->lowered->kernels.at[k];
+		code[k] = kernel->same ? code[kernel->same->number] : codes++;
 		struct value launch = value_dict(arena), arguments = value_list(arena);
 		for (size_t i = 0; i < kernel->params.count; i++) {
 			const struct param *param = &kernel->params.at[i];
@@ -53,14 +43,14 @@ static void add_launches(struct writing *w)
 		}
 		value_dict_set(launch, "number", value_int(kernel->number));
 		value_dict_set(launch, "symbol", value_string(emit_symbol(w->emit, kernel)));
-		value_dict_set(launch, "kernel", value_int(symbol_number(&symbols, arena, emit_symbol(w->emit, kernel))));
+		value_dict_set(launch, "kernel", value_int(code[k]));
 		value_dict_set(launch, "blocks", value_int(blocks_of(w, kernel)));
 		value_dict_set(launch, "warps", value_int(warps_of(kernel)));
 		value_dict_set(launch, "arguments", arguments);
 		value_list_add(list, launch);
 	}
-	for (size_t i = 0; i < symbols.count; i++)
-		value_list_add(names, value_string(symbols.at[i]));
+	for (size_t i = 0; i < w->lowered->code.count; i++)
+		value_list_add(names, value_string(emit_symbol(w->emit, w->lowered->code.at[i])));
 	value_dict_set(w->globals, "launches", list);
 	value_dict_set(w->globals, "symbols", names);
 	package_render(w, "cuda/launches.jinja", arena_printf(arena, "%s_launches.h", w->package->name));
@@ -236,7 +226,8 @@ void package_cuda(struct writing *w)
 	}
 	for (; count < package->arch_count; count++)
 		images[count] = (struct image){ .arch = package->archs[count] };
-	images[count++] = (struct image){ .arch = package->lowest, .ptx = true };
+	const char *lowest = arena_copy(w->emit->arena, package->archs[0], 3 + strspn(package->archs[0] + 3, "0123456789"));       /* PTX has no "a" */
+	images[count++] = (struct image){ .arch = lowest, .ptx = true };
 	if (package->nvrtc) {
 		if (package->progress)
 			package->progress(package->user, "images", 0, count);

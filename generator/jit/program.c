@@ -50,13 +50,10 @@ static const char *argument_of(struct writing *w, const struct param *param)
 	fail(w->build, EXIT_LIMIT, d->name, "has no place");
 }
 
-static const char *only_where(struct writing *w, const struct branch *branch)
+static const char *condition_of(void *raw, struct definition *d)
 {
-	if (!branch)
-		return "";
-	const char *outer = only_where(w, branch->outer);
-	struct param param = { .of = branch->condition };
-	return arena_printf(w->build->arena, "%s%s%s*(const unsigned char *)%s", outer, *outer ? " && " : "", branch->yes ? "" : "!", argument_of(w, &param));
+	struct writing *w = raw;
+	return arena_printf(w->build->arena, "(const unsigned char *)%s", argument_of(w, &(struct param){ .of = d }));
 }
 
 static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t blocks, bool scalar)
@@ -72,16 +69,14 @@ static void add_schedule(struct writing *w, const struct kernel *kernel, int64_t
 	value_dict_set(entry, "arguments", value_string(arguments));
 	value_dict_set(entry, "blocks", value_int(blocks));
 	value_dict_set(entry, "scalar", value_bool(scalar));
-	value_dict_set(entry, "only", value_string(only_where(w, kernel_branch(kernel))));
+	value_dict_set(entry, "only", value_string(emit_only_where(arena, kernel_branch(kernel), condition_of, w)));
+	int number = kernel_check(w->lowered, kernel);
 	value_dict_set(entry, "check", value_none());
-	for (size_t i = 0; i < w->lowered->program->checks.count; i++) {
-		const struct definition *check = w->lowered->program->checks.at[i];
-		if (placed(check)->kernel != kernel)
-			continue;
-		struct value value = value_dict(arena);
-		value_dict_set(value, "at", value_int(placed(check)->offset));
-		value_dict_set(value, "code", value_int(w->first_check + (int64_t)i));
-		value_dict_set(entry, "check", value);
+	if (number >= 0) {
+		struct value check = value_dict(arena);
+		value_dict_set(check, "at", value_int(placed(kernel->root)->offset));
+		value_dict_set(check, "code", value_int(w->first_check + number));
+		value_dict_set(entry, "check", check);
 	}
 	value_list_add(w->schedule, entry);
 }

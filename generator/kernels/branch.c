@@ -43,3 +43,13 @@ void find_branches(struct lowered *lowered)
 }
 
 const struct branch *kernel_branch(const struct kernel *kernel) { return kernel->root->check ? NULL : kernel->root->branch; }
+
+int kernel_check(const struct lowered *lowered, const struct kernel *kernel)
+{
+	int number = 0;
+	if (!kernel->root->check)
+		return -1;
+	while (lowered->program->checks.at[number] != kernel->root)
+		number++;
+	return number;
+}

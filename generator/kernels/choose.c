@@ -1,5 +1,6 @@
 /* choose.c: the name of each kernel, its tile from facts of the target, its parameters, its constants as the blob will hold them. */
 #include "kernels/kernels.h"
+#include <stdlib.h>
 
 void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definition *of, bool written)
 {
@@ -15,6 +16,17 @@ void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definit
 	const char *name = written ? (same ? arena_printf(arena, "y%d", same) : "y")
 		: of->source == SOURCE_CONSTANT ? arena_printf(arena, "w%d", same) : arena_printf(arena, "x%d", same);
 	push(arena, &kernel->params, (struct param){ of, name, written });
+}
+
+void *constant_piece(struct build *build, const struct constant_item *item, int64_t piece, size_t *bytes)
+{
+	if (!(*bytes = item->fill(item, piece, NULL)))
+		return NULL;
+	void *made = calloc(1, *bytes);
+	if (!made)
+		fail(build, EXIT_LIMIT, NULL, "out of memory: %zu bytes of weights", *bytes);
+	item->fill(item, piece, made);
+	return made;
 }
 
 void constant_fill(const struct constant_item *item, void *out)

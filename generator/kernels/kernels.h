@@ -97,6 +97,7 @@ struct constant_item {
 	const void *detail;
 };
 void constant_fill(const struct constant_item *, void *out);                 /* all of it */
+void *constant_piece(struct build *, const struct constant_item *, int64_t piece, size_t *bytes);       /* the caller frees it; NULL: behind the last */
 
 /* What the user says of a tensor by its name (--mode). */
 struct mode_choice {
@@ -168,6 +169,7 @@ void kernel_add_reads(struct lowered *, struct kernel *, const struct expr *);  
 const struct lowered *kernel_inside(const struct kernel *);           /* the kernels that it, or the one whose code it runs, holds; NULL: none */
 int64_t kernel_tiles(const struct kernel *);
 const struct branch *kernel_branch(const struct kernel *);                /* NULL: it always runs */
+int kernel_check(const struct lowered *, const struct kernel *);          /* the number of the check that it computes, and nothing else; -1: it is none */
 struct definition *lowered_constant(struct lowered *, const char *name, enum dtype, int64_t words,
 	size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail);
 

@@ -63,12 +63,17 @@ class Library:
         call("g++", "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", *(["-mfma"] if "fma" in open("/proc/cpuinfo").read() else []),
              "-I", EMULATOR, "-I", self.folder, '-DTEXT="%s.cu"' % name, "-DKERNELS=%s" % " ".join("X(%s)" % s for s in symbols),
              os.path.join(HERE, "driver", "kernels.cpp"), os.path.join(EMULATOR, "emulator.cpp"), "-o", self.kernels)
+        self.link("program")
+
+    def link(self, program, *before):
+        """driver/program.c; what is `before` the library comes in its place."""
+        name = self.manifest["prefix"]
         fields = {side: " ".join("X(%s, %d)" % (one["field"], one["bytes"]) for one in self.manifest[side]) for side in ("inputs", "outputs")}
         call("gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-I", self.folder, "-DNAME=" + name, '-DHEADER="%s.h"' % name, "-DWORKSPACE=%s_WORKSPACE_BYTES" % name.upper(),
              "-DINPUTS=" + fields["inputs"], "-DOUTPUTS=" + fields["outputs"], *["-DCHECKED"] * ("checks" in self.manifest), os.path.join(HERE, "driver", "program.c"),
-             os.path.join(self.folder, self.manifest["library"]), "-ldl", "-o", os.path.join(self.folder, "program"))
+             *before, os.path.join(self.folder, self.manifest["library"]), "-ldl", "-o", os.path.join(self.folder, program))
 
-    def run(self, driver, behaviour="host", ordinal=0, **environment):
+    def run(self, driver, behaviour="host", ordinal=0, program="program", **environment):
         """(status, message, what was said on standard error, outputs)"""
         import numpy as np
         io = json.load(open(os.path.join(self.data, "io.json")))
@@ -78,7 +83,7 @@ class Library:
             words.append(os.path.join(self.folder, "in_%d" % i))
             np.ascontiguousarray(np.load(files[one["name"]])).tofile(words[-1])
         outs = [os.path.join(self.folder, "out_%d" % i) for i in range(len(self.manifest["outputs"]))]
-        done = subprocess.run([os.path.join(self.folder, "program"), str(ordinal), behaviour, *words, *outs], capture_output=True, text=True, timeout=600,
+        done = subprocess.run([os.path.join(self.folder, program), str(ordinal), behaviour, *words, *outs], capture_output=True, text=True, timeout=600,
                               env={**os.environ, "LD_LIBRARY_PATH": driver, "STANDIN_KERNELS": self.kernels, **environment})
         if done.returncode:
             return done.returncode, "the program ended by %d" % done.returncode, done.stderr, None
@@ -254,15 +259,9 @@ def faults(library, driver, folder):
         changed = os.path.join(folder, "changed.c")
         open(changed, "w").write(source.replace(before, after))
         call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, changed, "-o", changed + ".o")
-        fields = {side: " ".join("X(%s, %d)" % (one["field"], one["bytes"]) for one in library.manifest[side]) for side in ("inputs", "outputs")}
-        kept = os.path.join(library.folder, "program")
-        os.rename(kept, kept + ".kept")
-        call("gcc", "-std=gnu11", "-w", "-I", library.folder, "-DNAME=" + name, '-DHEADER="%s.h"' % name, "-DWORKSPACE=%s_WORKSPACE_BYTES" % name.upper(),
-             "-DINPUTS=" + fields["inputs"], "-DOUTPUTS=" + fields["outputs"], os.path.join(HERE, "driver", "program.c"), changed + ".o",
-             os.path.join(library.folder, library.manifest["library"]), "-ldl", "-o", kept)
-        said = library.run(driver, "host")[2]
+        library.link("changed", changed + ".o")
+        said = library.run(driver, "host", program="changed")[2]
         expect("a planted fault, %s, is seen" % what, words in said, said)
-        os.rename(kept + ".kept", kept)
 
 
 def main():
