@@ -21,17 +21,27 @@ static void gpu_close(struct engine *engine)
 	engine->state = NULL;
 }
 
-/* For this GPU's own architecture; where NVRTC does not know that yet, PTX. */
-static const char *image_of(struct engine *engine)
+/* Kernels, and their code for this GPU's own architecture; where NVRTC does not know that yet, PTX. */
+static const char *compile(struct engine *engine)
 {
-	struct build *build = engine->model->build;
+	struct model *model = engine->model;
+	struct build *build = model->build;
 	struct gpu *gpu = engine->state;
 	struct nvrtc *nvrtc = nvrtc_find(build, NULL);
 	struct image image = { 0 };
+	struct emit emit = { .build = build, .arena = build->arena, .target = &target_cuda, .templates = model_templates(model), .name = model->name };
+	struct package package = { .part_count = 1, .name = model->name, .threads = 1, .options = "loaded", .jobs = 1 };
+	struct part part;
+	const struct placing_options placing = { .refused = &model->refused };
 	if (!nvrtc)
 		fail(build, EXIT_ENVIRONMENT, NULL, NVRTC_LACKS);
 	image.arch = nvrtc_arch(build, nvrtc, cuda_capability(gpu->cuda), &image.ptx);
-	nvrtc_compile(build, nvrtc, gpu->unit.text, arena_printf(build->arena, "%s.cu", engine->model->name), &image, 1, 1);
+	do {
+		model->lowered = lower(model->program, &target_cuda, model->options->optimise, &placing);
+		part = model_part(model);
+		package.parts = &part;
+	} while (package_images(&emit, &package, nvrtc, &image, 1, &model->refused));
+	gpu->unit = package_cuda_unit(&emit, &package);
 	return image.bytes;
 }
 
@@ -64,13 +74,9 @@ static void gpu_load(struct engine *engine)
 {
 	struct model *model = engine->model;
 	struct gpu *gpu = engine->state;
-	struct emit emit = { .build = model->build, .arena = model->build->arena, .target = model->lowered->target, .templates = model_templates(model), .name = model->name };
-	struct part part = model_part(model);
-	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = 1, .options = "loaded" };
+	const char *image = compile(engine);
 	const struct program *program = model->lowered->program;
-	gpu->unit = package_cuda_unit(&emit, &package);
 	gpu->kernels = new_array(model->build->arena, void *, (size_t)gpu->unit.count + 1);
-	const char *image = image_of(engine);
 	cuda_enter(gpu->cuda);
 	cuda_load(gpu->cuda, image);
 	for (int k = 0; k < gpu->unit.count; k++)
@@ -93,10 +99,8 @@ static void gpu_open(struct engine *engine)
 	gpu->cuda = cuda_open(build, 0);
 	engine->state = gpu;
 	build->out = &mine;
-	if (setjmp(mine) == 0) {
-		model->lowered = lower(model->program, &target_cuda, model->options->optimise, NULL);
+	if (setjmp(mine) == 0)
 		gpu_load(engine);
-	}
 	build->out = out;
 	if (build->code) {
 		gpu_close(engine);

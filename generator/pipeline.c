@@ -121,8 +121,11 @@ void model_define(struct model *model)
 
 void model_lower(struct model *model)
 {
-	model->lowered = lower(model->program, model->options->target, model->options->optimise,
-		&(struct placing_options){ model->choices.at, model->choices.count, model->options->pool_cap });
+	const struct options *options = model->options;
+	const struct placing_options placing = { model->choices.at, model->choices.count, options->pool_cap, &model->refused };
+	do
+		model->lowered = lower(model->program, options->target, options->optimise, &placing);
+	while (options->judge && options->judge(model, options->judge_user));
 }
 
 static void print_loops(const struct lowered *lowered, struct text *out)

@@ -5,6 +5,7 @@
 #include "kernels/kernels.h"
 #include "passes/passes.h"
 
+struct model;
 struct options {
 	const char *model;                /* path */
 	const char *name;                 /* NULL: from the path's stem */
@@ -24,6 +25,9 @@ struct options {
 	bool dump;                        /* batch_lower keeps the text of each stage in the parts */
 	bool weights;                     /* as text, a graph has every value of its constants, and reads back */
 	bool apart;                       /* of several graphs, each computes for itself: none inlines what another left virtual */
+	/* Of targets whose kernels are judged by their compiler: what is lowered.  True: it added to model->refused, and is lowered again.  NULL: nobody does */
+	bool (*judge)(struct model *, void *judge_user);
+	void *judge_user;
 	bool profile;                     /* engines that can make it so that kernels are timed apart: for ingot bench */
 };
 
@@ -43,6 +47,7 @@ struct model {
 	const char *name;                 /* identifier */
 	const char **input_names, **output_names;
 	const char *numbers;              /* what bits depend on besides the model: program_numbers */
+	refused_tiles refused;
 	VECTOR(struct mode_choice) choices;       /* the options' that name tensors of this model */
 	VECTOR(struct borrow) borrows;    /* batch.c */
 	VECTOR(const char *) lent;

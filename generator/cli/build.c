@@ -105,22 +105,51 @@ static void report(const struct cli *cli, const struct package *package, const c
 		report_cpus(package);
 }
 
-/* What images are made for, and what makes them. */
-static void add_images(struct cli *cli, struct package *package)
+/* A library, and its images. */
+struct making {
+	struct emit emit;
+	struct package package;
+	struct nvrtc *nvrtc;
+	struct image *images;
+};
+
+/* The kernels of the model, compiled. */
+static bool make_images(struct model *model, void *user)
+{
+	struct making *making = user;
+	struct part part = model_part(model);
+	struct package package = making->package;
+	package.parts = &part;
+	package.part_count = 1;
+	package.name = making->emit.name = part.name;
+	return package_images(&making->emit, &package, making->nvrtc, making->images, package.image_count, &model->refused);
+}
+
+/* What images are made for: of the lowest architecture also PTX, which has no "a". */
+static void add_images(struct cli *cli, struct making *making)
 {
 	static const char *const usual[] = { "sm_80", "sm_90", "sm_100" };
 	struct build *build = cli->build;
-	package->archs = cli->archs.count ? cli->archs.at : usual;
-	package->arch_count = cli->archs.count ? (int)cli->archs.count : (int)COUNT(usual);
+	struct package *package = &making->package;
+	const char *const *archs = cli->archs.count ? cli->archs.at : usual;
+	int count = cli->archs.count ? (int)cli->archs.count : (int)COUNT(usual);
+	making->images = new_array(build->arena, struct image, (size_t)count + 1);
+	for (int i = 0; i < count; i++)
+		making->images[i].arch = archs[i];
+	making->images[count] = (struct image){ .arch = arena_copy(build->arena, archs[0], 3 + strspn(archs[0] + 3, "0123456789")), .ptx = true };
+	package->images = making->images;
+	package->image_count = count + 1;
 	if (cli->no_compile)
 		return;
-	package->nvrtc = nvrtc_find(build, cli->nvrtc);
-	if (!package->nvrtc && cli->nvrtc)
+	making->nvrtc = nvrtc_find(build, cli->nvrtc);
+	if (!making->nvrtc && cli->nvrtc)
 		fail(build, EXIT_ENVIRONMENT, cli->nvrtc, "is no NVRTC that can be opened");
-	if (!package->nvrtc)
+	if (!making->nvrtc)
 		fail(build, EXIT_ENVIRONMENT, NULL, NVRTC_LACKS ", or name it by --nvrtc FILE; --no-compile writes sources alone");
-	for (int i = 0; i < package->arch_count; i++)
-		nvrtc_check(build, package->nvrtc, package->archs[i]);
+	for (int i = 0; i < count; i++)
+		nvrtc_check(build, making->nvrtc, archs[i]);
+	cli->options.judge = make_images;
+	cli->options.judge_user = making;
 }
 
 static void run(struct cli *cli)
@@ -138,31 +167,36 @@ static void run(struct cli *cli)
 	check_library(cli, cuda, managed);
 	if (cli->log)
 		cli->options.target = logging_target(build, cli);
+	struct state_pair *states = new_array(build->arena, struct state_pair, cli->states.count + 1);
+	for (size_t i = 0; i < cli->states.count; i++)
+		states[i] = (struct state_pair){ cli->states.at[i].name, cli->states.at[i].path };
 	bool cpus = cli->cpus.count > 1;
+	struct making making = {
+		.emit = { .build = build, .arena = build->arena, .target = cli->options.target, .templates = options_templates(build, &cli->options) },
+		.package = {
+			.cpus = cpus, .threads = cli->options.threads, .options = words_of(build, cli, cuda), .managed = managed, .cflags = cli->cflags,
+			.exported = cli->shared, .no_hosted = cli->no_hosted, .weights = weights_of(cli, managed),
+			.steps = cli->schedule && !strcmp(cli->schedule, "steps"), .merges = cli->merges.at, .merge_count = cli->merges.count,
+			.states = states, .state_count = cli->states.count, .jobs = 2, .progress = progress,
+		},
+	};
+	struct package *package = &making.package;
+	if (cuda)
+		add_images(cli, &making);
 	int part_count = cpus ? (int)cli->cpus.count : cli->argument_count;
 	const struct part *parts = cpus ? cpus_lower(build, &cli->options, cli->arguments[0], cli->cpus.at, part_count)
 		: batch_lower(build, &cli->options, cli->arguments, cli->argument_count);
 	const char *name = cli->argument_count > 1 ? cli->options.name : cpus ? parts->routine : parts->name;
 	const char *directory = cli->output ? cli->output : arena_printf(build->arena, "out/%s", name);
-	struct state_pair *states = new_array(build->arena, struct state_pair, cli->states.count + 1);
-	for (size_t i = 0; i < cli->states.count; i++)
-		states[i] = (struct state_pair){ cli->states.at[i].name, cli->states.at[i].path };
-	struct emit emit = { .build = build, .arena = build->arena, .target = cli->options.target, .name = name,
-		.templates = options_templates(build, &cli->options) };
 	int64_t weights_bytes = 0;
-	struct package package = {
-		.parts = parts, .part_count = part_count, .cpus = cpus, .name = name, .threads = cli->options.threads,
-		.options = words_of(build, cli, cuda), .managed = managed, .cflags = cli->cflags, .exported = cli->shared,
-		.no_hosted = cli->no_hosted, .weights = weights_of(cli, managed),
-		.steps = cli->schedule && !strcmp(cli->schedule, "steps"), .merges = cli->merges.at, .merge_count = cli->merges.count,
-		.states = states, .state_count = cli->states.count, .jobs = 2, .progress = progress, .weights_bytes = &weights_bytes,
-	};
-	if (cuda)
-		add_images(cli, &package);
+	package->parts = parts;
+	package->part_count = part_count;
+	package->name = making.emit.name = name;
+	package->weights_bytes = &weights_bytes;
 	if (!cli->no_compile)
-		package.cc = cc_for_target(build, cli->options.target, cli->cc);
-	package_write(&emit, &package, directory);
-	report(cli, &package, directory);
+		package->cc = cc_for_target(build, cli->options.target, cli->cc);
+	package_write(&making.emit, package, directory);
+	report(cli, package, directory);
 }
 
 const struct command command_build = { "build", "MODEL...", "cast a model into a static library",

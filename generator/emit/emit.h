@@ -131,6 +131,8 @@ enum { WEIGHTS_LINKED_MOST = 1 << 30 };
 enum weights_place { WEIGHTS_FIT, WEIGHTS_LINKED, WEIGHTS_BESIDE };
 /* A check that does not hold ends `run` with a code of its own: the first of the first part is this one, then they count on through all parts. */
 enum { CHECK_CODES = 16 };
+struct nvrtc;
+struct image;
 struct package {
 	const struct part *parts;
 	int part_count;
@@ -152,13 +154,16 @@ struct package {
 	size_t merge_count;
 	const struct state_pair *states;
 	size_t state_count;
-	const char *const *archs;         /* of CUDA: the architectures that images are made for, as "sm_90", ascending; the first also as PTX */
-	int arch_count;
-	struct nvrtc *nvrtc;              /* what makes them; NULL: they are named, not made */
+	const struct image *images;       /* of CUDA; without bytes: they are named, not made */
+	int image_count;
 	int64_t *weights_bytes;           /* written: of all parts, shared ones once; may be NULL */
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };
+/* package_cuda.c: fills the images of its one part, IMAGES_MOST at most.  True: in some a kernel spills, or waits for every product (ptxas C7504 and others), that
+ * could have a smaller tile; that is refused, and the images are of no use. */
+bool package_images(struct emit *, const struct package *, const struct nvrtc *, struct image *, int count, refused_tiles *);
+
 /* Writes the folder; all files or none. */
 void package_write(struct emit *, const struct package *, const char *directory);
 

@@ -87,9 +87,9 @@ void package_describe(struct writing *);                                  /* int
 /* package_cuda.c: the kernels, their images, the host's side, weights, build files; with package->shared the kernels and what runs them on the CPU alone,
  * NAME_emulated.cpp and the emulator. */
 void package_cuda(struct writing *);
-/* The same in memory, for an engine: the text, and what to launch. */
+/* For an engine, beside package_images: what to launch. */
 struct cuda_launch { const char *symbol; unsigned blocks, warps; int count; const struct place *arguments; };
-struct cuda_unit { const char *text; struct cuda_launch *launches; int count; };
+struct cuda_unit { struct cuda_launch *launches; int count; };
 struct cuda_unit package_cuda_unit(struct emit *, const struct package *);
 /* package_c.c */
 void package_c(struct writing *);

@@ -129,23 +129,85 @@ static void name_images(struct writing *w, const struct image *images, int count
 	value_dict_set(w->globals, "images", list);
 }
 
-/* What ptxas says of each kernel: "Function properties for x", "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "Used 40 registers". */
-static json_t *resources(const char *log)
+/* ---- what ptxas says ---- */
+struct told { const char *symbol; int stack, spills, registers; bool serial; };
+typedef VECTOR(struct told) told_list;
+
+static struct told *told_of(struct arena *arena, told_list *list, const char *symbol)
 {
-	json_t *list = json_array(), *one = NULL;
-	for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+	for (size_t i = 0; i < list->count; i++)
+		if (!strcmp(list->at[i].symbol, symbol))
+			return &list->at[i];
+	push(arena, list, (struct told){ .symbol = arena_copy(arena, symbol, strlen(symbol)) });
+	return &list->at[list->count - 1];
+}
+
+/* "(C7511) … wgmma.mma_async instructions are serialized due to … in the function 'x'"; C7517 and C7519 only say what was put in. */
+static bool is_serial(const char *line)
+{
+	static const int codes[] = { 7504, 7508, 7510, 7511, 7512, 7520 };
+	const char *at = strstr(line, "(C");
+	bool known = false;
+	for (size_t i = 0; at && i < COUNT(codes); i++)
+		known |= atoi(at + 2) == codes[i];
+	return known;
+}
+
+/* "Function properties for x", "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "Used 40 registers". */
+static void read_log(struct arena *arena, const char *log, told_list *list)
+{
+	const char *of = NULL;
+	for (const char *next = log; *next; next += strcspn(next, "\n"), next += *next == '\n') {
+		const char *line = arena_copy(arena, next, strcspn(next, "\n")), *at;
 		char name[256];
 		int stack, stores, loads, registers;
-		const char *at, *end = line + strcspn(line, "\n");
-		if ((at = strstr(line, "Function properties for ")) && at < end && sscanf(at, "Function properties for %255s", name) == 1)
-			json_array_append_new(list, one = json_pack("{s:s}", "symbol", name));
-		else if (one && sscanf(line + strcspn(line, "0123456789"), "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack, &stores, &loads) == 3) {
-			json_object_set_new(one, "stack_bytes", json_integer(stack));
-			json_object_set_new(one, "spill_bytes", json_integer(stores + loads));
-		} else if (one && (at = strstr(line, "Used ")) && at < end && sscanf(at, "Used %d registers", &registers) == 1)
-			json_object_set_new(one, "registers", json_integer(registers));
+		if ((at = strstr(line, "Function properties for ")) && sscanf(at, "Function properties for %255s", name) == 1)
+			of = told_of(arena, list, name)->symbol;
+		else if (of && sscanf(line + strcspn(line, "0123456789"), "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack, &stores, &loads) == 3) {
+			told_of(arena, list, of)->stack = stack;
+			told_of(arena, list, of)->spills = stores + loads;
+		} else if (of && (at = strstr(line, "Used ")) && sscanf(at, "Used %d registers", &registers) == 1)
+			told_of(arena, list, of)->registers = registers;
+		else if (is_serial(line) && (at = strstr(line, "function '")) && sscanf(at, "function '%255[^']", name) == 1)
+			told_of(arena, list, name)->serial = true;
 	}
+}
+
+static json_t *resources(struct arena *arena, const char *log)
+{
+	json_t *list = json_array();
+	told_list told = { 0 };
+	read_log(arena, log, &told);
+	for (size_t i = 0; i < told.count; i++)
+		json_array_append_new(list, json_pack("{s:s,s:i,s:i,s:i}", "symbol", told.at[i].symbol, "stack_bytes", told.at[i].stack, "spill_bytes", told.at[i].spills,
+			"registers", told.at[i].registers));
 	return list;
+}
+
+/* Of a kernel that spills, or whose products wait for each other, another tile is wanted; what has none smaller stays, and the manifest tells. */
+static bool refuse(struct emit *emit, const struct lowered *lowered, const struct image *image, refused_tiles *refused)
+{
+	told_list told = { 0 };
+	bool any = false;
+	read_log(emit->arena, image->ptx ? "" : image->log, &told);
+	for (size_t i = 0; i < told.count; i++)
+		for (size_t k = 0; (told.at[i].spills || told.at[i].serial) && k < lowered->code.count; k++)
+			if (!strcmp(emit_symbol(emit, lowered->code.at[k]), told.at[i].symbol))
+				any |= tile_refuse(lowered, lowered->code.at[k], refused);
+	return any;
+}
+
+bool package_images(struct emit *emit, const struct package *package, const struct nvrtc *nvrtc, struct image *images, int count, refused_tiles *refused)
+{
+	struct writing w = { .emit = emit, .package = package };
+	bool any = false;
+	package_begin(&w);
+	if (package->progress)
+		package->progress(package->user, "images", 0, count);
+	nvrtc_compile(emit->build, nvrtc, unit_text(&w), arena_printf(emit->arena, "%s.cu", package->name), images, count, package->jobs);
+	for (int i = 0; i < count; i++)
+		any |= refuse(emit, w.lowered, &images[i], refused);
+	return any;
 }
 
 static json_t *images_json(struct writing *w, const struct image *images, int count)
@@ -156,7 +218,7 @@ static json_t *images_json(struct writing *w, const struct image *images, int co
 		if (images[i].bytes)
 			json_object_set_new(one, "bytes", json_integer((json_int_t)images[i].count));
 		if (images[i].bytes && !images[i].ptx)
-			json_object_set_new(one, "kernels", resources(images[i].log));
+			json_object_set_new(one, "kernels", resources(w->emit->arena, images[i].log));
 		json_array_append_new(list, one);
 	}
 	return list;
@@ -214,8 +276,6 @@ static void add_host(struct writing *w)
 void package_cuda(struct writing *w)
 {
 	const struct package *package = w->package;
-	struct image images[IMAGES_MOST];
-	int count = 0;
 	const char *text = unit_text(w);
 	file_set_add(w->files, arena_printf(w->emit->arena, "%s.cu", package->name), text, strlen(text));
 	add_launches(w);
@@ -224,16 +284,7 @@ void package_cuda(struct writing *w)
 		add_emulator(w);
 		return;
 	}
-	for (; count < package->arch_count; count++)
-		images[count] = (struct image){ .arch = package->archs[count] };
-	const char *lowest = arena_copy(w->emit->arena, package->archs[0], 3 + strspn(package->archs[0] + 3, "0123456789"));       /* PTX has no "a" */
-	images[count++] = (struct image){ .arch = lowest, .ptx = true };
-	if (package->nvrtc) {
-		if (package->progress)
-			package->progress(package->user, "images", 0, count);
-		nvrtc_compile(w->emit->build, package->nvrtc, text, arena_printf(w->emit->arena, "%s.cu", package->name), images, count, package->jobs);
-	}
-	name_images(w, images, count);
+	name_images(w, package->images, package->image_count);
 	package_add_weights(w);
 	add_host(w);
 	if (package->cc)
@@ -243,7 +294,7 @@ void package_cuda(struct writing *w)
 	json_array_append_new(json_object_get(manifest, "sources"), json_string(arena_printf(w->emit->arena, "%s.cu", package->name)));
 	add_blocks(w, manifest);
 	json_object_set_new(manifest, "flags", json_string("-fmad=false"));
-	json_object_set_new(manifest, "images", images_json(w, images, count));
+	json_object_set_new(manifest, "images", images_json(w, package->images, package->image_count));
 	package_add_manifest(w, manifest);
 }
 
@@ -252,7 +303,7 @@ struct cuda_unit package_cuda_unit(struct emit *emit, const struct package *pack
 	struct arena *arena = emit->arena;
 	struct writing w = { .emit = emit, .package = package };
 	package_begin(&w);
-	struct cuda_unit unit = { unit_text(&w), new_array(arena, struct cuda_launch, w.lowered->kernels.count), (int)w.lowered->kernels.count };
+	struct cuda_unit unit = { new_array(arena, struct cuda_launch, w.lowered->kernels.count), (int)w.lowered->kernels.count };
 	for (int k = 0; k < unit.count; k++) {
 		const struct kernel *kernel = w.lowered->kernels.at[k];
 		struct place *arguments = new_array(arena, struct place, kernel->params.count);

@@ -35,7 +35,7 @@ static double warp_cycles(const struct target *target, int64_t rows, int64_t vec
 	return (busy > wait ? busy : wait) * terms + FILL;
 }
 
-bool block_choose(const struct target *target, struct contraction *c)
+bool block_choose(const struct target *target, struct contraction *c, int sums)
 {
 	static const struct { int warps, rows, vecs, depth, stages; } sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 16, 2 }, { 8, 16, 2, 16, 2 },
 		{ 8, 8, 2, 16, 2 }, { 4, 8, 2, 16, 2 }, { 4, FEW_ROWS / 4, 1, 64, 4 } };
@@ -66,7 +66,7 @@ bool block_choose(const struct target *target, struct contraction *c)
 		as.tile_rows = sizes[i].vecs == 1 ? (int)ceil_div(rows, as.warps) : sizes[i].rows;
 		as.tile_vecs = sizes[i].vecs < vecs ? sizes[i].vecs : (int)vecs;
 		double cycles = block_cycles(target, rows, vecs, batches, terms, &as);
-		if (cycles < least) {
+		if (cycles < least && as.tile_rows * as.tile_vecs <= sums) {
 			least = cycles;
 			best = as;
 		}

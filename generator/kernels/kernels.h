@@ -110,11 +110,16 @@ struct mode_choice {
 
 struct workspace_pool { int64_t at, bytes; };                    /* a range of the workspace */
 
+/* A tile of so many vectors of sums that its compiler could not hold: the kernel of that root gets fewer. */
+struct refused_tile { const char *root; int sums; };
+typedef VECTOR(struct refused_tile) refused_tiles;
+
 /* What lower() is told besides. */
 struct placing_options {
 	struct mode_choice *choices;
 	size_t choice_count;
 	int64_t pool_cap;                 /* 0: none */
+	const refused_tiles *refused;     /* NULL: none */
 };
 
 enum optimise { OPTIMISE_SPEED, OPTIMISE_SIZE };
@@ -125,6 +130,7 @@ struct lowered {
 	enum optimise optimise;
 	struct mode_choice *choices;
 	size_t choice_count;
+	const refused_tiles *refused;
 	VECTOR(struct kernel *) kernels;  /* in the order in which they run */
 	VECTOR(struct kernel *) code;     /* those of them whose code is their own */
 	VECTOR(struct constant_item) constants;
@@ -255,6 +261,8 @@ const char *contraction_word(const struct kernel *);
 void contraction_parameters(struct lowered *, struct kernel *);
 bool contraction_same(const struct kernel *, const struct kernel *);
 int64_t contraction_tiles(const struct kernel *);
+/* Refuses the tile of the kernel and of those that run its code.  False: there is none that is smaller. */
+bool tile_refuse(const struct lowered *, const struct kernel *, refused_tiles *);
 const char *winograd_word(const struct kernel *);
 void winograd_parameters(struct lowered *, struct kernel *);
 int contraction_row(const struct contraction *);                      /* the variable of a tile's rows; -1: none */
@@ -305,7 +313,7 @@ void chain_choose(struct lowered *, struct kernel *);
 const struct lowered *chain_inside(const struct kernel *);
 
 /* block.c: a block of warps where that pays; false: each warp for itself. */
-bool block_choose(const struct target *, struct contraction *);
+bool block_choose(const struct target *, struct contraction *, int sums);             /* sums: the most of a warp's tile */
 /* tile.c */
 void tile_choose(const struct target *, int registers, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs);
 void contraction_choose(struct lowered *, struct kernel *);

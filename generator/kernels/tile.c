@@ -5,6 +5,7 @@
  * cycles: too small a tile waits for its own sums, too wide a one for loads.  Rows and panels are balanced, so the cost of a
  * candidate is summed over the blocks that there really are. */
 #include "kernels/kernels.h"
+#include <limits.h>
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -266,6 +267,27 @@ static int64_t pass_of(const struct target *target, const struct contraction *c,
 	return shortest;
 }
 
+/* The most vectors of sums that the kernel's tile may have. */
+static int sums_most(const struct lowered *lowered, const struct kernel *kernel)
+{
+	int most = INT_MAX;
+	for (size_t i = 0; lowered->refused && i < lowered->refused->count; i++)
+		if (!strcmp(lowered->refused->at[i].root, kernel->root->name) && lowered->refused->at[i].sums <= most)
+			most = lowered->refused->at[i].sums - 1;
+	return most;
+}
+
+bool tile_refuse(const struct lowered *lowered, const struct kernel *kernel, refused_tiles *refused)
+{
+	const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
+	if (!c || c->tile_rows * c->tile_vecs < 2)
+		return false;
+	for (size_t k = 0; k < lowered->kernels.count; k++)
+		if (lowered->kernels.at[k] == kernel || lowered->kernels.at[k]->same == kernel)
+			push(lowered->program->build->arena, refused, (struct refused_tile){ lowered->kernels.at[k]->root->name, c->tile_rows * c->tile_vecs });
+	return true;
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -279,12 +301,14 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	for (int t = 0; t < c->terms; t++)
 		terms *= c->extents[c->column + 1 + t];
 	int registers = (target->word_registers && c->root->type != DTYPE_F32 ? target->word_registers : target->registers) - c->product->temporaries;
+	int sums = sums_most(lowered, kernel);
+	registers = registers - 2 > sums ? sums + 2 : registers;                /* beside the sums a tile takes two at least */
 	tile_choose(target, registers, rows, columns, terms, &c->tile_rows, &c->tile_vecs);
 	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
 	if (target->scratch_bytes)
 		fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
 	int64_t vecs = ceil_div(columns, target->lanes);
-	if (block_choose(target, c)) {
+	if (block_choose(target, c, sums)) {
 		rows *= outer;
 		outer = 1;
 	}

@@ -154,6 +154,49 @@ def cached(ingot, model, folder):
     expect("images: of the cache, and anew", sorted(images[0]) == ["digits_compute_90.ptx", "digits_sm_90.cubin"] and images[0] == images[1] == images[2])
 
 
+SERIAL = """	if (gridDim.y > 7) {
+		float d[4] = { 0, 0, 0, 0 };
+		asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+		for (int i = 0; i < (int)gridDim.y; i++) {
+			asm volatile("{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 { %0, %1, %2, %3 }, %4, %5, p, 1, 1, 0, 0; }"
+				: "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(gridDim.x + 1ull), "l"(gridDim.z + 1ull));
+			d[0] += y[i];
+			asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+		}
+		asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+		y[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
+	}
+"""
+
+
+def refused_tiles(ingot, folder):
+    """A kernel that spills, or whose products the compiler makes wait for each other, gets a smaller tile: planted in the template of blocks."""
+    template = open(os.path.join(ROOT, "templates", "cuda", "contraction.jinja")).read()
+    model, planted = os.path.join(folder, "product.onnxtxt"), os.path.join(folder, "planted")
+    os.makedirs(os.path.join(planted, "cuda"))
+    with open(model, "w") as file:
+        file.write('<ir_version: 9, opset_import: ["" : 18]>\nm (float[256,256] x, float[256,256] w) => (float[256,256] y, float[256,256] z)\n'
+                   "{\n\ty = MatMul (x, w)\n\tz = MatMul (y, x)\n}\n")
+
+    def build(*options):
+        out = os.path.join(folder, "product")
+        shutil.rmtree(out, ignore_errors=True)
+        call(ingot, "build", model, "--target", "cuda", "--dump", "-o", out, *options)
+        made = json.load(open(os.path.join(out, "product.json")))
+        return made, open(os.path.join(out, "product.kernels.txt")).read()
+    usual = [kernel["tile"] for kernel in build("--arch", "sm_80")[0]["kernels"]]
+    expect("two products of one code, by blocks", len(usual) == 2 and all(tile.count("x") == 2 for tile in usual), usual)
+    for what, arch, before, after in (("a spill", "sm_80,sm_90", '"%s, 2" % threads', '"%s, 8" % threads'),
+                                      ("C7511", "sm_90a", "({{ kernel.params }})\n{\n\tlong at", "({{ kernel.params }})\n{\n//% if block\n" + SERIAL + "//% endif\n\tlong at")):
+        expect("the text of a fault: " + what, template.count(before) == 1)
+        with open(os.path.join(planted, "cuda", "contraction.jinja"), "w") as file:
+            file.write(template.replace(before, after))
+        made, dumped = build("--arch", arch, "--templates", planted)
+        tiles = [kernel["tile"] for kernel in made["kernels"]]
+        expect("refused for %s: the next tile" % what, len(set(tiles)) == 1 and tiles[0] != usual[0] and dumped.count(tiles[0]) == 2, (usual, tiles))
+        expect("refused for %s: no kernel spills" % what, not any(kernel["spill_bytes"] for image in made["images"] if not image["ptx"] for kernel in image["kernels"]), made["images"])
+
+
 def by_cmake(library):
     """The folder as a project of its own: its host side, images and weights."""
     name, out = library.manifest["prefix"], os.path.join(library.folder, "made")
@@ -284,6 +327,7 @@ def main():
         same_bits(ingot, first, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder)
         manifest(first)
         checks(ingot, driver, folder)
+        refused_tiles(ingot, folder)
         by_cmake(first)
         cached(ingot, os.path.join(digits, "digits.onnx"), folder)
         engine(ingot, first, os.path.join(digits, "digits.onnx"), folder)

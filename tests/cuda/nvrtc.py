@@ -46,13 +46,14 @@ class Nvrtc:
         self.check(self.dll.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)), "nvrtcVersion")
         return "%d.%d" % (major.value, minor.value)
 
-    def compile(self, text, name, architecture):
-        """(status, log, bytes of the cubin)"""
+    def compile(self, text, name, architecture, *more):
+        """(status, log, bytes of the cubin; of "compute_80" the text of its PTX)"""
         program = ctypes.c_void_p()
         headers = (ctypes.c_char_p * 1)(b"")                    # math.h: NVRTC knows its functions without it
         names = (ctypes.c_char_p * 1)(b"math.h")
         self.check(self.dll.nvrtcCreateProgram(ctypes.byref(program), text.encode(), name.encode(), 1, headers, names), "nvrtcCreateProgram")
-        options = [b"--gpu-architecture=" + architecture.encode(), b"-fmad=false", b"--ptxas-options=-v", b"-std=c++17"]
+        ptx = architecture.startswith("compute_")
+        options = [b"--gpu-architecture=" + architecture.encode(), b"-fmad=false", b"-std=c++17", *[b"--ptxas-options=-v"] * (not ptx), *more]
         status = self.dll.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
         size = ctypes.c_size_t()
         self.check(self.dll.nvrtcGetProgramLogSize(program, ctypes.byref(size)), "nvrtcGetProgramLogSize")
@@ -60,10 +61,11 @@ class Nvrtc:
         self.check(self.dll.nvrtcGetProgramLog(program, log), "nvrtcGetProgramLog")
         cubin = b""
         if not status:
-            self.check(self.dll.nvrtcGetCUBINSize(program, ctypes.byref(size)), "nvrtcGetCUBINSize")
+            size_of, get = (self.dll.nvrtcGetPTXSize, self.dll.nvrtcGetPTX) if ptx else (self.dll.nvrtcGetCUBINSize, self.dll.nvrtcGetCUBIN)
+            self.check(size_of(program, ctypes.byref(size)), "the image's size")
             cubin = ctypes.create_string_buffer(size.value)
-            self.check(self.dll.nvrtcGetCUBIN(program, cubin), "nvrtcGetCUBIN")
-            cubin = cubin.raw
+            self.check(get(program, cubin), "the image")
+            cubin = cubin.raw.rstrip(b"\0").decode() if ptx else cubin.raw
         self.dll.nvrtcDestroyProgram(ctypes.byref(program))
         return status, log.value.decode(errors="replace"), cubin
 
@@ -87,6 +89,21 @@ def functions(log):
     return found
 
 
+ROUNDED = re.compile(r"^(?:add|sub|mul|fma|div|rcp|sqrt|mad)\.(?!rn\.)(?:\w+\.)*(?:f32|f64|f16|bf16|f16x2|bf16x2|f32x2)$")
+TO_FLOAT = re.compile(r"^cvt\.(?:rz|rm|rp)\.(?:\w+\.)*(?:f32|f64|f16|bf16)\.\w+$")
+
+
+def loose(ptx):
+    """What is not strict in a text of PTX: a float operation that does not round to nearest, a denormal that is flushed, an approximation."""
+    found = []
+    for line in ptx.splitlines():
+        match = re.match(r"\s*(?:@!?%p\d+\s+)?([a-z][\w.]*)\s", line)
+        word = match.group(1) if match else ""
+        if ".ftz" in word or ".approx" in word or ROUNDED.match(word) or TO_FLOAT.match(word):
+            found.append(word)
+    return sorted(set(found))
+
+
 def main():
     ingot, models = sys.argv[1], sys.argv[2:]
     dll = library()
@@ -106,6 +123,15 @@ def main():
     if not nvrtc.compile("__global__ void broken( {", "broken.cu", "sm_80")[0]:
         print("a broken text compiles")
         wrong += 1
+    sloppy = "extern \"C\" __global__ void k(float *x, double *d, int i) { x[0] = %s; }"
+    for what, options, words in (("x[1] / x[2]", [b"-use_fast_math"], ["div.approx.ftz.f32"]), ("x[1] + x[2]", [b"--ftz=true"], ["add.rn.ftz.f32"]),
+                                 ("__fdiv_rd(x[1], x[2])", [], ["div.rm.f32"]), ("__expf(x[1])", [], ["ex2.approx"]), ("__fmul_rz(x[1], x[2])", [], ["mul.rz.f32"]),
+                                 ("__int2float_rz(i)", [], ["cvt.rz.f32.s32"]), ("(float)d[1] + sqrtf(x[1]) / fmaf(x[1], x[2], (float)i) + floorf(x[3]) - rintf(x[4])", [], [])):
+        status, log, ptx = nvrtc.compile(sloppy % what, "k.cu", "compute_80", *options)
+        found = [] if status else loose(ptx)
+        if status or bool(found) != bool(words) or not all(any(one.startswith(word) for one in found) for word in words):
+            print("%s %s: the lint finds %s\n%s" % (what, options, found, log or ""))
+            wrong += 1
     with tempfile.TemporaryDirectory(prefix="cuda.") as folder:
         for name, model in networks.models(models, folder):
             out = os.path.join(folder, name)
@@ -115,6 +141,11 @@ def main():
                 wrong += 1
                 continue
             text = open(os.path.join(out, name + ".cu")).read()
+            status, log, ptx = nvrtc.compile(text, name + ".cu", "compute_80")
+            found = [log[:2000]] if status else loose(ptx)
+            if found:
+                print("%s: its PTX is not strict: %s" % (name, found))
+                wrong += 1
             for architecture in ARCHITECTURES:
                 status, log, cubin = nvrtc.compile(text, name + ".cu", architecture)
                 if status:
