@@ -56,7 +56,7 @@ void          nvrtc_compile(struct build *, const struct nvrtc *, const char *te
 
 /* ---- cuda/driver.c: a GPU through NVIDIA's driver ---- */
 struct driver_function { const char *name, *arguments; };
-extern const struct driver_function driver_functions[];                       /* that are called, ended by one without a name: cuda/driver.h */
+extern const struct driver_function driver_functions[];                       /* that libraries call, ended by one without a name: common/cuda.h */
 struct cuda;
 /* The GPU of that ordinal.  EXIT_ENVIRONMENT, as from all below (EXIT_LIMIT: the device has too little memory), with the call and what the driver says. */
 struct cuda *cuda_open(struct build *, int ordinal);
@@ -72,5 +72,12 @@ void         cuda_upload(struct cuda *, uint64_t to, const void *from, size_t by
 void         cuda_download(struct cuda *, void *to, uint64_t from, size_t bytes);
 void         cuda_launch(struct cuda *, void *kernel, const char *name, unsigned blocks, unsigned warps, void **arguments);
 void         cuda_sync(struct cuda *);
+/* What is issued between them becomes a graph, in the place of the one before, and is not run. */
+void         cuda_capture(struct cuda *);
+void         cuda_captured(struct cuda *);
+void         cuda_replay(struct cuda *);                                      /* the graph */
+void        *cuda_event(struct cuda *);                                       /* of the device's clock, until it is closed */
+void         cuda_record(struct cuda *, void *event);
+double       cuda_elapsed(struct cuda *, void *from, void *to);               /* microseconds; both are done */
 void         cuda_close(struct cuda *);                                       /* NULL is fine */
 #endif

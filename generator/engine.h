@@ -23,6 +23,10 @@ struct engine_kind {
 	void (*profile)(struct engine *, const void *const *inputs, void *const *outputs, engine_mark *, void *user);
 	/* limit_fma: float (long rounds); limit_read: float (const float *, long count).  As templates/c/limits.jinja says. */
 	void *(*limit)(struct engine *, const char *name);
+	/* Of a device, for ingot bench, behind a run; NULL: it is none.  again: once more, with what lies in its memory, by launches or as a graph.  times: so by
+	 * launches, and microseconds of each kernel by the device's own clock. */
+	void (*again)(struct engine *, bool graph);
+	void (*times)(struct engine *, double *kernels);
 	const char *(*form)(struct engine *, const struct kernel *);       /* what runs a kernel, in a word or two; NULL: its own code */
 };
 extern const struct engine_kind engine_interpreter, engine_c, engine_jit, engine_cuda, engine_cuda_emulated;

@@ -11,6 +11,8 @@ struct gpu {
 	void **kernels;
 	uint64_t weights, workspace, *inputs, *outputs;
 	uint8_t *held;                    /* of each check */
+	bool captured;                    /* its kernels are a graph */
+	void **events;                    /* around each kernel, and one behind the last; NULL: not yet */
 };
 
 static void gpu_close(struct engine *engine)
@@ -133,6 +135,13 @@ static void launch(struct engine *engine, int k)
 	cuda_launch(gpu->cuda, gpu->kernels[k], one->symbol, one->blocks, one->warps, pointers);
 }
 
+static void launch_all(struct engine *engine)
+{
+	const struct gpu *gpu = engine->state;
+	for (int k = 0; k < gpu->unit.count; k++)
+		launch(engine, k);
+}
+
 static void gpu_run(struct engine *engine, const void *const *inputs, void *const *outputs)
 {
 	struct gpu *gpu = engine->state;
@@ -140,8 +149,7 @@ static void gpu_run(struct engine *engine, const void *const *inputs, void *cons
 	cuda_enter(gpu->cuda);
 	for (size_t i = 0; i < program->inputs.count; i++)
 		cuda_upload(gpu->cuda, gpu->inputs[i], inputs[i], (size_t)placed(program->inputs.at[i])->bytes);
-	for (int k = 0; k < gpu->unit.count; k++)
-		launch(engine, k);
+	launch_all(engine);
 	for (size_t i = 0; i < program->outputs.count; i++)
 		cuda_download(gpu->cuda, outputs[i], gpu->outputs[i], (size_t)placed(program->outputs.at[i])->bytes);
 	for (size_t i = 0; i < program->checks.count; i++)
@@ -153,4 +161,46 @@ static void gpu_run(struct engine *engine, const void *const *inputs, void *cons
 			check_fail(program, program->checks.at[i], NULL);
 }
 
-const struct engine_kind engine_cuda = { .name = "cuda", .open = gpu_open, .run = gpu_run, .close = gpu_close };
+static void gpu_again(struct engine *engine, bool graph)
+{
+	struct gpu *gpu = engine->state;
+	cuda_enter(gpu->cuda);
+	if (graph && !gpu->captured) {
+		cuda_capture(gpu->cuda);
+		launch_all(engine);
+		cuda_captured(gpu->cuda);
+		gpu->captured = true;
+	}
+	if (graph)
+		cuda_replay(gpu->cuda);
+	else
+		launch_all(engine);
+	cuda_sync(gpu->cuda);
+	cuda_leave(gpu->cuda);
+}
+
+/* What the driver's queue holds is there before the first kernel ends; two events with nothing between them say what an event itself takes. */
+static void gpu_times(struct engine *engine, double *kernels)
+{
+	struct gpu *gpu = engine->state;
+	int count = gpu->unit.count;
+	cuda_enter(gpu->cuda);
+	if (!gpu->events) {
+		gpu->events = new_array(engine->model->build->arena, void *, (size_t)count + 2);
+		for (int k = 0; k < count + 2; k++)
+			gpu->events[k] = cuda_event(gpu->cuda);
+	}
+	cuda_record(gpu->cuda, gpu->events[0]);
+	for (int k = 0; k < count; k++) {
+		launch(engine, k);
+		cuda_record(gpu->cuda, gpu->events[k + 1]);
+	}
+	cuda_record(gpu->cuda, gpu->events[count + 1]);
+	cuda_sync(gpu->cuda);
+	double event = cuda_elapsed(gpu->cuda, gpu->events[count], gpu->events[count + 1]);
+	for (int k = 0; k < count; k++)
+		kernels[k] = cuda_elapsed(gpu->cuda, gpu->events[k], gpu->events[k + 1]) - event;
+	cuda_leave(gpu->cuda);
+}
+
+const struct engine_kind engine_cuda = { .name = "cuda", .open = gpu_open, .run = gpu_run, .close = gpu_close, .again = gpu_again, .times = gpu_times };

@@ -1,20 +1,25 @@
 /* driver.c: a GPU through NVIDIA's driver, opened when it is asked for.  For ingot itself; the libraries that it makes have code of their own. */
 #include "backends/backends.h"
-#include "backends/cuda/driver.h"
+#include "common/cuda.h"
 #include <dlfcn.h>
 #include <stdio.h>
 
 #define MEMBER(name, arguments) int (*name) arguments;
-struct functions { CUDA_DRIVER(MEMBER) };
+struct functions { CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) };
 #define ROW(name, arguments) { #name, #arguments },
 const struct driver_function driver_functions[] = { CUDA_DRIVER(ROW) { 0 } };
+static const char *const names[] = {
+#define NAME(name, arguments) #name,
+	CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME)
+};
 
 struct cuda {
 	struct build *build;
 	struct functions call;
 	int device, capability, version;
-	void *primary, *module, *stream;
+	void *primary, *module, *stream, *graph;
 	VECTOR(unsigned long long) memory;
+	VECTOR(void *) events;
 	bool current;
 };
 
@@ -34,9 +39,9 @@ static void open_driver(struct cuda *cuda)
 	void **to = (void **)&cuda->call;
 	if (!library)
 		fail(cuda->build, EXIT_ENVIRONMENT, NULL, "there is no libcuda.so.1, which NVIDIA's driver brings; cuda-emulated runs the same kernels on the CPU");
-	for (const struct driver_function *one = driver_functions; one->name; one++)
-		if (!(*to++ = dlsym(library, one->name)))
-			fail(cuda->build, EXIT_ENVIRONMENT, NULL, "NVIDIA's driver lacks %s: it is too old", one->name);
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (!(to[i] = dlsym(library, names[i])))
+			fail(cuda->build, EXIT_ENVIRONMENT, NULL, "NVIDIA's driver lacks %s: it is too old", names[i]);
 }
 
 struct cuda *cuda_open(struct build *build, int ordinal)
@@ -112,6 +117,39 @@ void cuda_launch(struct cuda *cuda, void *kernel, const char *name, unsigned blo
 
 void cuda_sync(struct cuda *cuda) { CALL(cuda, cuStreamSynchronize, cuda->stream); }
 
+void cuda_capture(struct cuda *cuda) { CALL(cuda, cuStreamBeginCapture_v2, cuda->stream, CUDA_CAPTURE_THREAD); }
+
+void cuda_captured(struct cuda *cuda)
+{
+	void *captured = NULL;
+	if (cuda->graph)
+		CALL(cuda, cuGraphExecDestroy, cuda->graph);
+	cuda->graph = NULL;
+	CALL(cuda, cuStreamEndCapture, cuda->stream, &captured);
+	int code = cuda->call.cuGraphInstantiateWithFlags(&cuda->graph, captured, 0);
+	cuda->call.cuGraphDestroy(captured);
+	check(cuda, code, "cuGraphInstantiateWithFlags");
+}
+
+void cuda_replay(struct cuda *cuda) { CALL(cuda, cuGraphLaunch, cuda->graph, cuda->stream); }
+
+void *cuda_event(struct cuda *cuda)
+{
+	void *event = NULL;
+	CALL(cuda, cuEventCreate, &event, 0);
+	push(cuda->build->arena, &cuda->events, event);
+	return event;
+}
+
+void cuda_record(struct cuda *cuda, void *event) { CALL(cuda, cuEventRecord, event, cuda->stream); }
+
+double cuda_elapsed(struct cuda *cuda, void *from, void *to)
+{
+	float milliseconds = 0;
+	CALL(cuda, cuEventElapsedTime, &milliseconds, from, to);
+	return 1000 * (double)milliseconds;
+}
+
 void cuda_close(struct cuda *cuda)
 {
 	void *left;
@@ -123,6 +161,10 @@ void cuda_close(struct cuda *cuda)
 			cuda->call.cuStreamSynchronize(cuda->stream);
 			cuda->call.cuStreamDestroy_v2(cuda->stream);
 		}
+		for (size_t i = 0; i < cuda->events.count; i++)
+			cuda->call.cuEventDestroy_v2(cuda->events.at[i]);
+		if (cuda->graph)
+			cuda->call.cuGraphExecDestroy(cuda->graph);
 		for (size_t i = 0; i < cuda->memory.count; i++)
 			cuda->call.cuMemFree_v2(cuda->memory.at[i]);
 		if (cuda->module)

@@ -1,8 +1,9 @@
 /* bench.c: ingot bench: times a model's kernels, each beside the limit that binds it, measured in the same run.
  *
  * Kernels run in their order, so that caches are as in a real call; a time is the median over rounds.  The limits are loops in
- * the same words as the kernels: fused multiply-adds in registers, and reads from a buffer of the kernel's own size.  An engine
- * that does not run kernels one by one (the interpreter, the CUDA emulator) is timed as a whole. */
+ * the same words as the kernels: fused multiply-adds in registers, and reads from a buffer of the kernel's own size.  A GPU's
+ * kernels are timed by its own events, without limits.  An engine that does not run kernels one by one (the interpreter, the CUDA emulator) is timed as a
+ * whole. */
 #include "cli/cli.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,29 @@ static double measure_calls(struct engine *engine, const void **inputs, void **o
 	return median(whole, count);
 }
 
+/* Calls with inputs and outputs in the device's memory: by launches, by one graph; as many rounds as time and `marks`, each kernel's times, allow. */
+struct device_calls { double launches, graph; int rounds; };
+static struct device_calls measure_device(struct engine *engine, struct marks *marks)
+{
+	double launches[ROUNDS], graph[ROUNDS], begun = now(), *kernels = marks->times;
+	size_t count = engine->model->lowered->kernels.count;
+	double *one = new_array(engine->model->build->arena, double, count + 1);
+	int rounds = 0;
+	engine->kind->again(engine, true);                   /* captures */
+	while (rounds < ROUNDS && (rounds < WHOLE_LEAST || now() - begun < WHOLE_MOST)) {
+		engine->kind->times(engine, one);
+		for (size_t k = 0; k < count; k++)
+			kernels[k * ROUNDS + (size_t)rounds] = one[k];
+		double t = now();
+		engine->kind->again(engine, false);
+		launches[rounds] = now() - t;
+		t = now();
+		engine->kind->again(engine, true);
+		graph[rounds++] = now() - t;
+	}
+	return (struct device_calls){ median(launches, rounds), median(graph, rounds), rounds };
+}
+
 /* What a look at the clock takes; the best of some, as others may take the core meanwhile. */
 static double measure_clock(void)
 {
@@ -166,6 +190,26 @@ static json_t *report_kernels(const struct cli *cli, struct engine *engine, cons
 	return list;
 }
 
+static json_t *report_device(const struct cli *cli, struct engine *engine, const struct marks *marks, int rounds, double *total)
+{
+	const struct lowered *lowered = engine->model->lowered;
+	json_t *list = json_array();
+	if (!cli->json)
+		printf("%-22s %-12s %10s %9s %9s\n", "kernel", "tile", "us", "GFLOP/s", "GB/s");
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		const struct kernel *kernel = lowered->kernels.at[k];
+		const char *tile = kernel->tile ? kernel->tile : "";
+		double time = median(marks->times + k * ROUNDS, rounds);
+		time = time > 1e-3 ? time : 1e-3;
+		*total += time;
+		if (!cli->json)
+			printf("%-22s %-12s %10.3f %9.1f %9.1f\n", kernel->name, tile, time, kernel->flops / time * 1e-3, kernel->bytes / time * 1e-3);
+		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:f,s:f,s:f}", "name", kernel->name, "template", kernel->template_name ? kernel->template_name : "",
+			"tile", tile, "microseconds", time, "flops", kernel->flops, "bytes", kernel->bytes));
+	}
+	return list;
+}
+
 static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
@@ -182,17 +226,28 @@ static void run(struct cli *cli)
 	bool apart = kind->profile != NULL;
 	struct marks marks = { .times = new_array(build->arena, double, kernels * ROUNDS + 1) };
 	double call_time = measure_calls(engine, inputs, outputs, apart ? &marks : NULL), fma_rate = 0, total = 0;
-	json_t *list = apart ? report_kernels(cli, engine, &marks, &fma_rate, &total) : json_array();
-	for (size_t k = 0; !apart && k < kernels; k++)
+	struct device_calls device = { 0 };
+	if (kind->times)
+		device = measure_device(engine, &marks);
+	json_t *list = apart ? report_kernels(cli, engine, &marks, &fma_rate, &total) : kind->times ? report_device(cli, engine, &marks, device.rounds, &total) : json_array();
+	for (size_t k = 0; !apart && !kind->times && k < kernels; k++)
 		json_array_append_new(list, json_pack("{s:s}", "name", model->lowered->kernels.at[k]->name));
 	if (cli->json) {
 		json_t *out = json_pack("{s:s,s:o,s:f}", "target", kind->name, "kernels", list, "call_microseconds", call_time);
 		if (apart)
 			json_object_set_new(out, "fma_gflops", json_real(2 * fma_rate * 1e-3));
+		if (kind->times) {
+			json_object_set_new(out, "launches_microseconds", json_real(device.launches));
+			json_object_set_new(out, "graph_microseconds", json_real(device.graph));
+			json_object_set_new(out, "rounds", json_integer(device.rounds));
+		}
 		cli_print_json(out, stdout);
 	} else {
 		if (apart)
 			printf("%-22s %-12s %10.3f   one call %.3f us; fma limit %.1f GFLOP/s\n", "all kernels", "", total, call_time, 2 * fma_rate * 1e-3);
+		else if (kind->times)
+			printf("%-22s %-12s %10.3f   one call %.3f us by launches, %.3f us as a graph, %.3f us with copies from and to the host; %d rounds\n", "all kernels", "", total,
+				device.launches, device.graph, call_time, device.rounds);
 		else
 			printf("%s: one call %.3f us\n", kind->name, call_time);
 		json_decref(list);
@@ -202,5 +257,6 @@ static void run(struct cli *cli)
 
 const struct command command_bench = { "bench", "MODEL", "time each kernel beside the machine's limits",
 	"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.\n"
-	"--target interpreter, cuda or cuda-emulated: whole calls only, as many as two seconds hold.  Never another target in its stead.",
+	"--target cuda: by the GPU's own events, without limits; whole calls by launches and as one graph besides; as many rounds as two seconds hold.\n"
+	"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold.  Never another target in its stead.",
 	IN_BENCH, 1, 1, run };

@@ -236,12 +236,23 @@ def engine(ingot, library, model, folder):
             ("check", words, {}, 0, "ok scores"), ("capability 8.6", words, {"STANDIN_CAPABILITY": "86"}, 0, "ok scores"),
             ("newer than NVRTC knows", words, {"STANDIN_CAPABILITY": "990", "STANDIN_VERSION": "13090"}, 0, "ok scores"),
             ("older", words, {"STANDIN_CAPABILITY": "35"}, 5, "compiles for no GPU of capability 3.5"),
-            ("bench", [ingot, "bench", model, "--target", "cuda"], {}, 0, "cuda"),
+            ("bench", [ingot, "bench", model, "--target", "cuda"], {}, 0, "us as a graph"),
             ("no GPU", words, {"STANDIN_INIT": "100"}, 5, "cuInit: no CUDA-capable device is detected (100)"),
             ("little memory", words, {"STANDIN_MEMORY": "4096"}, 6, "cuMemAlloc_v2: out of memory (2)"),
             ("no driver", words, {"LD_LIBRARY_PATH": folder}, 5, "there is no libcuda.so.1, which NVIDIA's driver brings; cuda-emulated runs the same kernels on the CPU")):
         done = subprocess.run(command, capture_output=True, text=True, env={**there, **more})
         expect("engine, %s" % what, done.returncode == code and text in done.stdout + done.stderr and "stand-in:" not in done.stderr, (done.returncode, done.stdout, done.stderr))
+
+
+    done = subprocess.run([ingot, "bench", model, "--target", "cuda", "--json"], capture_output=True, text=True, env=there)
+    times = json.loads(done.stdout) if not done.returncode else {"kernels": []}
+    expect("bench --json", not done.stderr and [kernel["name"] for kernel in times["kernels"]] == [kernel["name"] for kernel in library.manifest["kernels"]]
+           and all(kernel["microseconds"] > 0 for kernel in times["kernels"]) and times["rounds"] >= 3
+           and all(times[key] > 0 for key in ("call_microseconds", "launches_microseconds", "graph_microseconds")), done)
+    old = os.path.join(folder, "without_events")
+    build_driver(old, "-DcuEventRecord=gone")
+    done = subprocess.run([ingot, "bench", model, "--target", "cuda"], capture_output=True, text=True, env={**there, "LD_LIBRARY_PATH": old})
+    expect("bench without events", done.returncode == 5 and "NVIDIA's driver lacks cuEventRecord: it is too old" in done.stderr, done)
 
 
 def places(library, driver, lacking, folder):
@@ -320,7 +331,7 @@ def main():
         os.environ["INGOT_CACHE"] = os.path.join(folder, "cache")
         driver, lacking = os.path.join(folder, "driver"), os.path.join(folder, "lacking")
         build_driver(driver)
-        build_driver(lacking, "-DLACKS_cuGetErrorString")
+        build_driver(lacking, "-DcuGetErrorString=gone")
         digits = os.path.join(ROOT, "examples", "digits")
         data = os.path.join(folder, "digits_case")
         first = Library(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", folder)

@@ -12,8 +12,8 @@ SEES = {"template": {"base", "template"}, "base": {"base", "tables"}, "tables": 
 SHARED, SHARED_FROM = {"abi", "mode", "names", "plan"}, "kernels"
 # ingot/NAME.h of the generator's own library.
 OWN = {"template": {"template", "ops", "emit", "jit", "cli", ""}, "ingot": {""}}
-# What backends/ see: facts and base; the compilers' own headers.
-BACKENDS = {"tables", "base", "backends"}
+# What backends/ see: facts and base; the compilers' own headers; what the runtime has too.
+BACKENDS = {"tables", "base", "backends", "common"}
 
 
 def folder(path):

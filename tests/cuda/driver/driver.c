@@ -12,7 +12,7 @@
  *
  *     STANDIN_CAPABILITY=90      STANDIN_VERSION=13000      STANDIN_DEVICES=1      STANDIN_MEMORY=bytes      STANDIN_INIT=100 (what cuInit says)
  *     STANDIN_FAIL=N[+]          call N fails (with + each from there on) with 999; STANDIN_CALLS=FILE: how many there were
- *     -DLACKS_cuGetErrorString when it is built: that entry point is not there */
+ *     -DcuGetErrorString=gone when it is built: that entry point is not there */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
@@ -24,11 +24,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #define EXPORT __attribute__((visibility("default")))
 enum {
 	OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
-	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
+	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
 	CAPTURE_UNMATCHED = 903, UNKNOWN = 999
 };
 enum { PAGE = 4096, PARAMETERS_MOST = 64, STREAMS_MOST = 64, ALLOCATIONS_MOST = 4096, DEVICES_MOST = 8 };
@@ -40,8 +41,9 @@ struct module;
 struct function { char name[256]; int parameters, bytes; const struct kernel_row *row; struct module *module; };
 struct module { int magic; int count; struct function functions[4096]; };
 struct operation {
-	enum { COPY_IN, COPY_OUT, LAUNCH } kind;
+	enum { COPY_IN, COPY_OUT, LAUNCH, RECORD } kind;
 	const struct function *function;
+	struct event *event;                                    /* RECORD */
 	unsigned grid[3], block[3], shared;
 	uint64_t values[PARAMETERS_MOST];
 	void *host;                                             /* IN: taken over */
@@ -49,6 +51,7 @@ struct operation {
 	size_t bytes;
 	struct operation *next;
 };
+struct event { int magic, pending; bool recorded; double at; };         /* pending: records that are still to come */
 struct graph { int magic; struct operation *first, **last; };
 struct stream { int magic; bool capturing, broken; struct graph *graph; struct operation *first, **last; int queued; };
 struct allocation { uint64_t at; size_t bytes; };
@@ -61,7 +64,7 @@ static struct stream *streams[STREAMS_MOST];
 static struct allocation allocations[ALLOCATIONS_MOST];
 static unsigned char *arena;
 static size_t arena_used, memory_used;
-static int modules, graphs, executables, sick;                  /* sick: what every call says from now on */
+static int modules, graphs, executables, events, sick;                  /* sick: what every call says from now on */
 static long calls;
 static unsigned draw = 1;
 static bool initialised;
@@ -70,7 +73,7 @@ static int (*emulate)(const char *, void (*)(void **), void **, const unsigned *
 static const char *(*emulated_message)(void);
 static __thread struct device *current[16];
 static __thread int depth;
-enum { MODULE = 0x4d4f44, GRAPH = 0x475241, EXECUTABLE = 0x455845, STREAM = 0x535452, GONE = 0xdead };
+enum { MODULE = 0x4d4f44, GRAPH = 0x475241, EXECUTABLE = 0x455845, STREAM = 0x535452, EVENT = 0x455654, GONE = 0xdead };
 
 static void complain(const char *format, ...)
 {
@@ -132,8 +135,19 @@ static void protect(int how)
 }
 
 /* ---- the device's thread ---- */
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
 static void execute(struct operation *one)
 {
+	if (one->kind == RECORD) {
+		one->event->at = now();
+		return;
+	}
 	protect(PROT_READ | PROT_WRITE);
 	if (one->kind == COPY_IN)
 		memcpy((void *)(uintptr_t)one->at, one->host, one->bytes);
@@ -175,6 +189,8 @@ static void *work(void *unused)
 		struct operation *one = stream->first;
 		if (!sick)
 			execute(one);
+		if (one->kind == RECORD)
+			one->event->pending--;
 		stream->first = one->next;
 		if (!stream->first)
 			stream->last = &stream->first;
@@ -240,8 +256,8 @@ static void left_over(void)
 		open += streams[i] != NULL;
 	for (int i = 0; i < DEVICES_MOST; i++)
 		held += devices[i].retained;
-	if (left || open || held || modules || graphs || executables)
-		complain("left: %d allocations, %d streams, %d modules, %d graphs, %d executable graphs, %d contexts", left, open, modules, graphs, executables, held);
+	if (left || open || held || modules || graphs || executables || events)
+		complain("left: %d allocations, %d streams, %d modules, %d graphs, %d executable graphs, %d events, %d contexts", left, open, modules, graphs, executables, events, held);
 	FILE *to = file ? fopen(file, "w") : NULL;
 	if (to) {
 		fprintf(to, "%ld\n", calls);
@@ -598,6 +614,66 @@ EXPORT int cuStreamSynchronize(void *stream)
 	return end(sick);
 }
 
+/* ---- events ---- */
+static bool is_event(struct event *event)
+{
+	if (event && event->magic == EVENT)
+		return true;
+	complain("%p is no event", (void *)event);
+	return false;
+}
+
+EXPORT int cuEventCreate(void **handle, unsigned flags)
+{
+	BEGIN(true);
+	if (flags & ~3u)
+		return end(INVALID_VALUE);
+	struct event *event = calloc(1, sizeof *event);
+	event->magic = EVENT;
+	events++;
+	*handle = event;
+	return end(OK);
+}
+
+EXPORT int cuEventDestroy_v2(void *handle)
+{
+	BEGIN(true);
+	struct event *event = handle;
+	if (!is_event(event))
+		return end(INVALID_HANDLE);
+	while (event->pending)
+		pthread_cond_wait(&changed, &lock);
+	event->magic = GONE;
+	free(event);
+	events--;
+	return end(OK);
+}
+
+EXPORT int cuEventRecord(void *handle, void *stream)
+{
+	BEGIN(true);
+	struct event *event = handle;
+	if (!is_event(event) || !is_stream(stream))
+		return end(INVALID_HANDLE);
+	if (uncaptured(stream))
+		return end(CAPTURE_UNSUPPORTED);
+	event->recorded = true;
+	event->pending++;
+	return end(enqueue(stream, (struct operation){ .kind = RECORD, .event = event }));
+}
+
+EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
+{
+	BEGIN(true);
+	struct event *one = from, *other = to;
+	if (!is_event(one) || !is_event(other) || !one->recorded || !other->recorded)
+		return end(INVALID_HANDLE);
+	if (one->pending || other->pending)
+		return end(NOT_READY);
+	*milliseconds = (float)(other->at - one->at);
+	return end(OK);
+}
+
 /* ---- launches ---- */
 EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
 	void **parameters, void **extra)
@@ -742,7 +818,6 @@ EXPORT int cuGetErrorName(int code, const char **name)
 	return *name ? OK : INVALID_VALUE;
 }
 
-#ifndef LACKS_cuGetErrorString
 EXPORT int cuGetErrorString(int code, const char **text)
 {
 	*text = NULL;
@@ -751,4 +826,3 @@ EXPORT int cuGetErrorString(int code, const char **text)
 			*text = errors[i].text;
 	return *text ? OK : INVALID_VALUE;
 }
-#endif

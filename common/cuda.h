@@ -1,9 +1,10 @@
-/* driver.h: the functions of NVIDIA's driver that are called here and in the libraries that ingot makes (templates/cuda/host.jinja prints this table): name
- * and arguments, as cuda.h has them with plain types.  Handles are void *, device memory unsigned long long. */
-#ifndef BACKENDS_CUDA_DRIVER_H
-#define BACKENDS_CUDA_DRIVER_H
+/* cuda.h: the functions of NVIDIA's driver that are called: name and arguments, as NVIDIA's header of this name has them with plain types.  Handles are void *,
+ * device memory unsigned long long. */
+#ifndef COMMON_CUDA_H
+#define COMMON_CUDA_H
 #include <stddef.h>
 
+/* By all: the bare libraries (templates/cuda/host.jinja prints this table), the engine, the runtime. */
 #define CUDA_DRIVER(X) \
 	X(cuInit, (unsigned)) \
 	X(cuDriverGetVersion, (int *)) \
@@ -35,9 +36,16 @@
 	X(cuGetErrorName, (int, const char **)) \
 	X(cuGetErrorString, (int, const char **))
 
+/* By the engine and the runtime besides. */
+#define CUDA_DRIVER_EVENTS(X) \
+	X(cuEventCreate, (void **, unsigned)) \
+	X(cuEventDestroy_v2, (void *)) \
+	X(cuEventRecord, (void *, void *)) \
+	X(cuEventElapsedTime, (float *, void *, void *))
+
 /* What they answer, and what they are asked for. */
 enum {
 	CUDA_OUT_OF_MEMORY = 2, CUDA_STUB = 34, CUDA_NO_DEVICE = 100,
-	CUDA_CAPABILITY_MAJOR = 75, CUDA_CAPABILITY_MINOR = 76, CUDA_NON_BLOCKING = 1,
+	CUDA_CAPABILITY_MAJOR = 75, CUDA_CAPABILITY_MINOR = 76, CUDA_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD = 1,
 };
 #endif
