@@ -55,10 +55,10 @@ static void b8(struct trial *t)
 	ingot_says(t, &code, "build pools.onnxtxt --no-compile -o %s/small", t->folder);
 	CHECK(!code && !strstr(file_text("%s/small/pools_kernels.c", t->folder), "indices_have_64_bits"));
 	/* A GPU's threads reckon in 32 bits where that is enough, and in 64 where it is not. */
-	ingot_says(t, &code, "build wide_index.onnxtxt --dim N=1024 --target cuda -o %s/int", t->folder);
+	ingot_says(t, &code, "build wide_index.onnxtxt --dim N=1024 --target cuda --no-compile -o %s/int", t->folder);
 	text = file_text("%s/int/wide_index.cu", t->folder);
 	CHECK(!code && strstr(text, "\tconst int m = (int)") && !strstr(text, "\tconst long m = (long)"));
-	ingot_says(t, &code, "build wide_index.onnxtxt --dim N=50048 --large-models --target cuda -o %s/long", t->folder);
+	ingot_says(t, &code, "build wide_index.onnxtxt --dim N=50048 --large-models --target cuda --no-compile -o %s/long", t->folder);
 	text = file_text("%s/long/wide_index.cu", t->folder);
 	CHECK(!code && strstr(text, "\tconst long m = (long)"));
 	said = ingot_says(t, &code, "build large.onnxtxt --profile managed --no-compile -o %s/b", t->folder);
@@ -156,7 +156,7 @@ static void h6(struct trial *t)
 	}
 	same_as_golden(words, "words.txt");
 	/* They stand in what is emitted: rows between definitions are shared by the lanes of a warp. */
-	ingot_says(t, &code, "build rows.onnxtxt --target cuda -o %s/cuda", t->folder);
+	ingot_says(t, &code, "build rows.onnxtxt --target cuda --no-compile -o %s/cuda", t->folder);
 	char *cuda = file_text("%s/cuda/rows.cu", t->folder);
 	CHECK(!code && strstr(cuda, "\t__shared__ float") && strstr(cuda, "\t__syncwarp();"));
 	ingot_says(t, &code, "build rows.onnxtxt --no-compile -o %s/c", t->folder);
