@@ -130,6 +130,35 @@ struct definition *define_order(struct program *program, const char *name, int r
 	return definition;
 }
 
+struct definition *define_repeated(struct program *program, const char *name, const struct repeat *repeat, int part, struct definition *const *operands,
+                                 struct definition *base)
+{
+	const struct definition *of = repeat->body->outputs.at[part];
+	bool sliced = repeat->out[part].moves == REPEAT_SLICED;
+	int64_t extents[MAX_RANK] = { repeat->rounds };
+	const struct index *first[MAX_RANK];
+	for (int d = 0; d < MAX_RANK; d++)
+		first[d] = index_constant(program->arena, 0);
+	memcpy(extents + sliced, of->extents, (size_t)of->rank * sizeof *extents);
+	struct definition *definition = append(program, SOURCE_COMPUTED, name, of->type, of->rank + sliced, extents);
+	definition->reduce = REDUCE_REPEAT;
+	definition->batch = (1u << definition->rank) - 1;
+	definition->body = expr_number(program->arena, of->type, 0);
+	definition->repeat = repeat;
+	definition->part = part;
+	definition->operands = base ? 1 : (int)repeat->body->inputs.count;
+	definition->operand = new_array(program->arena, const struct expr *, (size_t)definition->operands + 1);
+	for (int i = 0; i < definition->operands; i++)
+		definition->operand[i] = expr_load(program->arena, base ? base : operands[i], first);
+	return definition;
+}
+
+struct definition *definition_repeats(const struct definition *definition)
+{
+	bool reads = definition->reduce == REDUCE_REPEAT && definition->operands == 1 && definition->operand[0]->of->repeat == definition->repeat;
+	return definition->reduce != REDUCE_REPEAT ? NULL : reads ? definition->operand[0]->of : (struct definition *)(uintptr_t)definition;
+}
+
 struct definition *define_check(struct program *program, const char *name, const struct check *check, int rank, const int64_t *extents,
                                 const struct expr *holds)
 {
@@ -144,7 +173,7 @@ bool definition_is_order(const struct definition *definition) { return definitio
 
 bool definition_stands_alone(const struct definition *definition)
 {
-	return definition_has_places(definition) || definition_is_order(definition);
+	return definition_has_places(definition) || definition_is_order(definition) || definition->reduce == REDUCE_REPEAT;
 }
 
 bool definition_has_places(const struct definition *definition)
@@ -164,6 +193,8 @@ void definition_loads(const struct definition *definition, void (*visit)(void *,
 	for (int d = 0; d < definition->rank; d++)
 		if (definition->place[d])
 			expr_loads(definition->place[d], visit, user);
+	for (int i = 0; i < definition->operands; i++)
+		expr_loads(definition->operand[i], visit, user);
 }
 
 void definition_map(struct definition *definition, const struct expr *(*map)(void *, const struct expr *), void *user)
@@ -172,6 +203,12 @@ void definition_map(struct definition *definition, const struct expr *(*map)(voi
 	definition->start = definition->start ? map(user, definition->start) : NULL;
 	for (int d = 0; d < definition->rank; d++)
 		definition->place[d] = definition->place[d] ? map(user, definition->place[d]) : NULL;
+	if (definition->operands) {                           /* those that others have stay */
+		const struct expr **operand = new_array(definition->repeat->body->arena, const struct expr *, (size_t)definition->operands);
+		for (int i = 0; i < definition->operands; i++)
+			operand[i] = map(user, definition->operand[i]);
+		definition->operand = operand;
+	}
 }
 
 void mark_batch(struct definition *definition, uint32_t axes)

@@ -139,7 +139,7 @@ static void check_computed(struct checking *c)
 {
 	const struct definition *d = c->definition;
 	bool places = definition_has_places(d);
-	assert(d->body && (definition_is_order(d) ? d->type == DTYPE_I64 : d->body->type == d->type) && !(d->reduce && dtype_is_narrow(d->type)));
+	assert(d->body && (definition_is_order(d) ? d->type == DTYPE_I64 : d->body->type == d->type) && !(d->reduce && d->reduce != REDUCE_REPEAT && dtype_is_narrow(d->type)));
 	assert(d->reduce ? d->reduced >= 0 && d->reduced <= MAX_RANK : d->reduced == 0 && !d->start);
 	assert(!d->reduce || d->order == definition_order(d));
 	c->vars = d->rank;
@@ -156,6 +156,35 @@ static void check_computed(struct checking *c)
 		assert(!places && !d->start && d->reduced == 1 && d->rank > 0 && d->extents[d->rank - 1] <= d->reduced_extents[0] && !expr_uses(d->body, d->rank - 1));
 }
 
+static bool same_shape(const struct definition *a, const struct definition *b, bool sliced)
+{
+	return a->type == b->type && a->rank == b->rank + sliced && !memcmp(a->extents + sliced, b->extents, (size_t)b->rank * sizeof *b->extents);
+}
+
+/* Operands and results fit the body's inputs and outputs. */
+static void check_repeat(struct checking *c)
+{
+	const struct definition *d = c->definition;
+	const struct repeat *r = d->repeat;
+	const struct program *body = r->body;
+	assert(r->rounds > 0 && (size_t)d->part < body->outputs.count && same_shape(d, body->outputs.at[d->part], r->out[d->part].moves == REPEAT_SLICED));
+	for (int i = 0; i < d->operands; i++)
+		check_expr(c, d->operand[i], NULL);
+	if (definition_repeats(d) != d)
+		return;
+	program_check(body);
+	assert(d->operands == (int)body->inputs.count && !body->checks.count && r->going < d->operands);
+	for (int i = 0; i < d->operands; i++) {
+		const struct repeat_port *in = &r->in[i];
+		assert(d->operand[i]->kind == EXPR_LOAD && same_shape(d->operand[i]->of, body->inputs.at[i], in->moves == REPEAT_SLICED));
+		assert(in->moves != REPEAT_SLICED || d->operand[i]->of->extents[0] == r->rounds);
+		assert(in->moves != REPEAT_CARRIED || (r->out[in->pair].pair == i && r->out[in->pair].moves == REPEAT_CARRIED
+			&& same_shape(body->inputs.at[i], body->outputs.at[in->pair], false)));
+	}
+	assert(r->going < 0 || (r->in[r->going].moves == REPEAT_CARRIED && body->inputs.at[r->going]->type == DTYPE_BOOL
+		&& definition_elements(body->inputs.at[r->going]) == 1));
+}
+
 void program_check(const struct program *program)
 {
 	struct arena arena;
@@ -169,6 +198,8 @@ void program_check(const struct program *program)
 		assert((c.definition->source == SOURCE_CONSTANT) == (c.definition->data != NULL));
 		if (c.definition->source == SOURCE_COMPUTED)
 			check_computed(&c);
+		if (c.definition->reduce == REDUCE_REPEAT)
+			check_repeat(&c);
 	}
 	for (size_t i = 0; i < program->checks.count; i++) {
 		const struct definition *d = program->checks.at[i];

@@ -116,9 +116,10 @@ int  expr_cost(const struct expr *);                               /* vector ins
 void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
 
 /* ---- definitions ---- */
-enum reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_LAST, REDUCE_UP, REDUCE_DOWN };
+enum reduce { REDUCE_NONE, REDUCE_SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_LAST, REDUCE_UP, REDUCE_DOWN, REDUCE_REPEAT };
 /* LAST: the last term that comes; of places alone.  UP, DOWN: the positions that sort a row of terms, stably: the last output variable counts them, element t is the
- * position (I64) of the t-th term from below or above; a NaN is above every number.  The one reduced variable is the position, the body, of any type, the key. */
+ * position (I64) of the t-th term from below or above; a NaN is above every number.  The one reduced variable is the position, the body, of any type, the key.
+ * REPEAT: what a program leaves that runs round after round; its body says nothing. */
 enum order {                              /* of a reduction's terms; part of the meaning (docs/architecture.md) */
 	ORDER_CHAIN,                      /* ascending, row-major over the reduced variables, from `start` */
 	ORDER_LANES,                      /* 64 partial results, term i to i mod 64, joined by halves; then `start` is added */
@@ -135,6 +136,20 @@ struct check {
 
 /* What is computed is needed where the condition, a BOOL of one element, is true, or is not, and the outer ones hold too. */
 struct branch { struct definition *condition; bool yes; const struct branch *outer; };
+
+/* A program that runs round after round.  For each of its inputs there is an operand, for each of its outputs there may be a result. */
+enum repeat_moves {
+	REPEAT_STEADY,                    /* an input that is the operand, in all rounds */
+	REPEAT_CARRIED,                   /* an input that is the operand first, then the output `pair` of the round before; an output whose last value is the result */
+	REPEAT_SLICED,                    /* an input that is element t of the operand's first axis in round t; an output that becomes that element of the result */
+};
+struct repeat_port { enum repeat_moves moves; bool back; int pair; };        /* back: element rounds - 1 - t */
+struct repeat {
+	struct program *body;             /* without checks; no tensor is without elements */
+	int64_t rounds;                   /* at most; where there are slices of results, what is there behind the last round is nothing */
+	int going;                        /* the carried input, a BOOL of one element, that says before each round whether it comes; -1: all do */
+	const struct repeat_port *in, *out;
+};
 
 struct definition {
 	const char *name;                 /* of the tensor; unique in the program */
@@ -161,6 +176,10 @@ struct definition {
 	const struct expr *place[MAX_RANK];
 	bool running;                     /* of places: what is stored there is the result so far, of this term and all before it, from `start`; not the element and the
 	                                   * term.  `start` uses no variable that has a place */
+
+	const struct repeat *repeat;      /* REPEAT: of which this is the result `part`.  One result, any, reads the operands, whole (loads of element 0, one for each input of the */
+	int part, operands;               /* body); the others read that one alone */
+	const struct expr **operand;
 
 	const struct shown *shown;        /* of inputs and outputs: the tensor that its bytes pack; NULL: itself */
 	const struct branch *branch;          /* NULL: always.  Nothing but a select on the condition reads it where it is not needed */
@@ -210,6 +229,10 @@ bool definition_has_places(const struct definition *);
 /* The first extents[rank-1] positions of each row of `terms` keys. */
 struct definition *define_order(struct program *, const char *name, int rank, const int64_t *extents, bool down, int64_t terms, const struct expr *key);
 bool definition_is_order(const struct definition *);
+/* Result `part`.  base: NULL, and it reads the operands; else the result that does. */
+struct definition *define_repeated(struct program *, const char *name, const struct repeat *, int part, struct definition *const *operands, struct definition *base);
+/* The result that reads the operands; NULL: it is none of a repeat. */
+struct definition *definition_repeats(const struct definition *);
 bool branch_equal(const struct branch *, const struct branch *);
 /* A check that `holds`, a BOOL over `rank` variables of these extents (all above 0), is true of all. */
 struct definition *define_check(struct program *, const char *name, const struct check *, int rank, const int64_t *extents, const struct expr *holds);

@@ -441,6 +441,7 @@ static void accumulate(enum reduce reduce, enum system system, enum dtype type, 
 	case REDUCE_NONE:
 	case REDUCE_UP:
 	case REDUCE_DOWN:
+	case REDUCE_REPEAT:
 		break;
 	}
 }

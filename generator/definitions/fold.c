@@ -24,7 +24,7 @@ static void read(void *user, const struct expr *load)
 static bool is_worth_folding(const struct definition *definition)
 {
 	struct reads reads = { .constant = true };
-	if (definition->source != SOURCE_COMPUTED || definition->is_output)
+	if (definition->source != SOURCE_COMPUTED || definition->is_output || definition->reduce == REDUCE_REPEAT)
 		return false;
 	definition_loads(definition, read, &reads);
 	return reads.constant && reads.count &&

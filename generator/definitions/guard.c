@@ -189,5 +189,7 @@ void program_guard_checks(struct program *program)
 		for (int v = 0; v < d->rank; v++)
 			if (d->place[v])
 				look(&g, d->place[v]);
+		for (int k = 0; k < d->operands; k++)
+			look(&g, d->operand[k]);
 	}
 }

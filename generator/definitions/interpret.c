@@ -14,6 +14,8 @@ struct run {
 	int *last;                        /* by number: who reads it last */
 	int *dying, *next_dying;          /* by number of the reader: a list of what it reads last, ended by -1 */
 	int reader;                       /* while readers are counted */
+	struct run *rounds;               /* of the body of a repeat, while it runs */
+	double have;                      /* bytes of the machine */
 	struct text found;                /* by a check that does not hold */
 	VECTOR(const struct definition *) told;
 };
@@ -42,9 +44,8 @@ static size_t bytes_of(const struct definition *definition, enum dtype stored)
 /* More than the machine has is refused at once: asked for, it would be promised and never kept. */
 static void *room_for(struct run *run, const struct definition *definition, enum dtype stored)
 {
-	double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 	size_t bytes = bytes_of(definition, stored);
-	void *room = (double)bytes < have ? malloc(bytes + 1) : NULL;
+	void *room = (double)bytes < run->have ? malloc(bytes + 1) : NULL;
 	if (!room)
 		fail(run->memories.program->build, EXIT_LIMIT, definition->name, "no memory for %zu bytes", bytes);
 	return run->owned[definition->number] = room;
@@ -100,13 +101,25 @@ static void count_readers(struct run *run)
 	}
 }
 
-static void compute(struct run *run, const struct definition *definition)
+static struct memory *place(struct run *run, const struct definition *definition)
 {
-	const struct definition *what = meaning(definition, run->memories.math);
 	enum dtype stored =
 	        system_of(definition->type, run->memories.math) == SYSTEM_DOUBLE ? DTYPE_F64 : definition->type;
 	struct memory *memory = &run->memories.at[definition->number];
 	*memory = (struct memory){ room_for(run, definition, stored), stored };
+	return memory;
+}
+
+static void repeat(struct run *, const struct definition *);
+
+static void compute(struct run *run, const struct definition *definition)
+{
+	const struct definition *what = meaning(definition, run->memories.math);
+	if (definition->reduce == REDUCE_REPEAT) {
+		repeat(run, definition);
+		return;
+	}
+	struct memory *memory = place(run, definition);
 	definition_evaluate(&run->scratch, &run->memories, what, *memory);
 	arena_release(&run->scratch);
 }
@@ -156,34 +169,41 @@ static void list_dying(struct run *run, int count)
 		}
 }
 
-static void store_output(struct run *run, const struct definition *definition, void *output)
+/* Elements, from the `first` of `to` on. */
+static void copy_elements(struct memory memory, struct memory to, int64_t first, int64_t elements)
 {
-	struct memory memory = run->memories.at[definition->number];
 	enum system system = system_of(memory.stored, MATH_STRICT);
-	int64_t values[CHUNK], elements = definition_elements(definition);
+	int64_t values[CHUNK];
+	if (memory.stored == to.stored) {
+		memcpy((char *)to.at + dtype_bytes(to.stored, (size_t)first), memory.at, dtype_bytes(to.stored, (size_t)elements));
+		return;
+	}
 	for (int64_t from = 0; from < elements; from += CHUNK) {
 		int n = elements - from < CHUNK ? (int)(elements - from) : CHUNK;
 		values_load(system, values, memory.at, memory.stored, from, n);
-		values_store(system, values, output, definition->type, from, n);
+		values_store(system, values, to.at, to.stored, first + from, n);
 	}
 }
 
-static void run_all(struct run *run, const void *const *inputs, void *const *outputs)
+static void begin(struct run *run)
+{
+	const struct program *program = run->memories.program;
+	for (size_t i = 0; i < program->all.count; i++)
+		program->all.at[i]->number = (int)i;
+	count_readers(run);
+	list_dying(run, (int)program->all.count);
+}
+
+/* Once; the inputs' memory is there, the outputs' stays. */
+static void run_once(struct run *run)
 {
 	const struct program *program = run->memories.program;
 	struct memory *at = run->memories.at;
 	int count = (int)program->all.count;
-	for (int i = 0; i < count; i++)
-		program->all.at[i]->number = i;
-	count_readers(run);
-	list_dying(run, count);
-	for (size_t i = 0; i < program->inputs.count; i++)
-		at[program->inputs.at[i]->number] =
-		        (struct memory){(void *)(uintptr_t)inputs[i], program->inputs.at[i]->type};
 	for (int i = 0; i < count; i++) {
 		const struct definition *definition = program->all.at[i];
 		enum source source = meaning(definition, run->memories.math)->source;
-		if (run->needed[i] && source == SOURCE_CONSTANT)
+		if (run->needed[i] && source == SOURCE_CONSTANT && !run->owned[i])
 			at[i] = constant_memory(run, definition);
 		if (run->needed[i] && source == SOURCE_COMPUTED)
 			compute(run, definition);
@@ -192,8 +212,21 @@ static void run_all(struct run *run, const void *const *inputs, void *const *out
 		for (int dead = run->dying[i]; dead >= 0; dead = run->next_dying[dead])
 			drop(run, dead);
 	}
-	for (size_t i = 0; i < program->outputs.count; i++)
-		store_output(run, program->outputs.at[i], outputs[i]);
+}
+
+static void run_all(struct run *run, const void *const *inputs, void *const *outputs)
+{
+	const struct program *program = run->memories.program;
+	struct memory *at = run->memories.at;
+	begin(run);
+	for (size_t i = 0; i < program->inputs.count; i++)
+		at[program->inputs.at[i]->number] =
+		        (struct memory){(void *)(uintptr_t)inputs[i], program->inputs.at[i]->type};
+	run_once(run);
+	for (size_t i = 0; i < program->outputs.count; i++) {
+		const struct definition *output = program->outputs.at[i];
+		copy_elements(at[output->number], (struct memory){ outputs[i], output->type }, 0, definition_elements(output));
+	}
 }
 
 static struct run *run_new(const struct program *program, enum math math)
@@ -203,20 +236,93 @@ static struct run *run_new(const struct program *program, enum math math)
 		fail(program->build, EXIT_LIMIT, NULL, "no memory for the interpreter");
 	run->memories.program = program;
 	run->memories.math = math;
+	run->have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 	arena_init(&run->arena, program->build);
 	arena_init(&run->scratch, program->build);
 	run->memories.arena = &run->scratch;
 	return run;
 }
 
+static void run_tables(struct run *run)
+{
+	size_t count = run->memories.program->all.count + 1;
+	run->memories.at = new_array(&run->arena, struct memory, count);
+	run->owned = new_array(&run->arena, void *, count);
+	run->needed = new_array(&run->arena, bool, count);
+	run->last = new_array(&run->arena, int, count);
+	run->dying = new_array(&run->arena, int, count);
+	run->next_dying = new_array(&run->arena, int, count);
+}
+
 static void run_free(struct run *run)
 {
 	for (size_t i = 0; run->owned && i < run->memories.program->all.count; i++)
 		free(run->owned[i]);
+	if (run->rounds)
+		run_free(run->rounds);
 	text_release(&run->found);
 	arena_release(&run->scratch);
 	arena_release(&run->arena);
 	free(run);
+}
+
+/* ---- rounds ---- */
+/* The memory of input i of the body in round t: of the operand, but for what the round before handed on. */
+static void hand_in(struct run *run, const struct definition *base, size_t i, int64_t t)
+{
+	const struct repeat *r = base->repeat;
+	const struct definition *input = r->body->inputs.at[i];
+	struct run *round = run->rounds;
+	struct memory *at = &round->memories.at[input->number];
+	if (r->in[i].moves == REPEAT_CARRIED && t > 0) {
+		int from = r->body->outputs.at[r->in[i].pair]->number;
+		free(round->owned[input->number]);
+		round->owned[input->number] = round->owned[from];
+		round->owned[from] = NULL;
+		*at = round->memories.at[from];
+		return;
+	}
+	*at = memory_of(&run->memories, base->operand[i]->of);
+	if (r->in[i].moves == REPEAT_SLICED)
+		at->at = (char *)at->at + dtype_bytes(at->stored, (size_t)((r->in[i].back ? r->rounds - 1 - t : t) * definition_elements(input)));
+}
+
+/* All results, by the one that reads the operands. */
+static void repeat(struct run *run, const struct definition *base)
+{
+	const struct repeat *r = base->repeat;
+	const struct program *all = run->memories.program;
+	if (definition_repeats(base) != base)
+		return;
+	struct run *round = run->rounds = run_new(r->body, run->memories.math);
+	run_tables(round);
+	begin(round);
+	for (size_t i = (size_t)base->number; i < all->all.count; i++)
+		if (run->needed[i] && definition_repeats(all->all.at[i]) == base)
+			place(run, all->all.at[i]);
+	for (int64_t t = 0; t <= r->rounds; t++) {
+		for (size_t i = 0; i < r->body->inputs.count; i++)
+			if (t < r->rounds || r->in[i].moves == REPEAT_CARRIED)
+				hand_in(run, base, i, t);
+		if (t == r->rounds || (r->going >= 0 && !*(const uint8_t *)round->memories.at[r->body->inputs.at[r->going]->number].at))
+			break;
+		run_once(round);
+		for (size_t i = (size_t)base->number; i < all->all.count; i++) {
+			const struct definition *result = all->all.at[i];
+			if (!run->needed[i] || definition_repeats(result) != base || r->out[result->part].moves != REPEAT_SLICED)
+				continue;
+			const struct definition *output = r->body->outputs.at[result->part];
+			int64_t elements = definition_elements(output);
+			copy_elements(round->memories.at[output->number], run->memories.at[i], (r->out[result->part].back ? r->rounds - 1 - t : t) * elements, elements);
+		}
+	}
+	for (size_t i = (size_t)base->number; i < all->all.count; i++) {
+		const struct definition *result = all->all.at[i];
+		if (run->needed[i] && definition_repeats(result) == base && r->out[result->part].moves == REPEAT_CARRIED)
+			copy_elements(round->memories.at[r->body->inputs.at[r->out[result->part].pair]->number], run->memories.at[i], 0, definition_elements(result));
+	}
+	run_free(round);
+	run->rounds = NULL;
 }
 
 static void place_constant(void *user, const struct expr *load)
@@ -245,13 +351,7 @@ static void run_safely(const struct program *program, const struct definition *o
 	build->out = &here;
 	bool failed = setjmp(here) != 0;
 	if (!failed) {
-		size_t count = program->all.count + 1;
-		run->memories.at = new_array(&run->arena, struct memory, count);
-		run->owned = new_array(&run->arena, void *, count);
-		run->needed = new_array(&run->arena, bool, count);
-		run->last = new_array(&run->arena, int, count);
-		run->dying = new_array(&run->arena, int, count);
-		run->next_dying = new_array(&run->arena, int, count);
+		run_tables(run);
 		if (one)
 			run_one(run, one, outputs[0]);
 		else

@@ -14,11 +14,19 @@ static bool calls_libm(const struct expr *expr)
 	return calls_libm(expr->arg[0]) || calls_libm(expr->arg[1]) || calls_libm(expr->arg[2]);
 }
 
-const char *program_numbers(const struct program *program, enum algorithms algorithms)
+static bool program_calls_libm(const struct program *program)
 {
 	bool libm = false;
-	for (size_t i = 0; i < program->all.count; i++)
-		libm |= calls_libm(program->all.at[i]->body) || calls_libm(program->all.at[i]->start);       /* places are integers */
+	for (size_t i = 0; i < program->all.count; i++) {
+		const struct definition *d = program->all.at[i];
+		libm |= calls_libm(d->body) || calls_libm(d->start) || (d->repeat && program_calls_libm(d->repeat->body));       /* places are integers */
+	}
+	return libm;
+}
+
+const char *program_numbers(const struct program *program, enum algorithms algorithms)
+{
+	bool libm = program_calls_libm(program);
 	return arena_printf(program->arena, "numbers=%d math=strict algorithms=%s%s", NUMBERS, algorithms == ALGORITHMS_FAST ? "fast" : "direct",
 		libm ? " libm" : "");
 }

@@ -182,6 +182,29 @@ static void print_computed(const struct definition *definition, struct text *out
 	print_expr(&p, definition->body, 0);
 }
 
+/* Its body stands below the result that reads the operands. */
+static void print_repeat(const struct definition *definition, struct text *out)
+{
+	static const char *const words[] = { "", " carried", " sliced" };
+	const struct repeat *repeat = definition->repeat;
+	struct printing p = { .out = out };
+	if (definition_repeats(definition) != definition) {
+		text_printf(out, " = %s of %s", repeat->body->output_names.at[definition->part], definition_repeats(definition)->name);
+		return;
+	}
+	text_printf(out, " = %s of repeat(%" PRId64 " rounds", repeat->body->output_names.at[definition->part], repeat->rounds);
+	if (repeat->going >= 0)
+		text_printf(out, " while %s", repeat->body->inputs.at[repeat->going]->name);
+	for (int i = 0; i < definition->operands; i++) {
+		text_printf(out, ", %s", repeat->body->inputs.at[i]->name);
+		text_printf(out, "%s%s = ", words[repeat->in[i].moves], repeat->in[i].back ? " back" : "");
+		print_expr(&p, definition->operand[i], 0);
+	}
+	text_adds(out, ")\n{\n");
+	program_print(repeat->body, out);
+	text_addc(out, '}');
+}
+
 void program_print(const struct program *program, struct text *out)
 {
 	text_printf(out, "program %s\n", program->name);
@@ -192,6 +215,8 @@ void program_print(const struct program *program, struct text *out)
 			text_adds(out, "    input");
 		else if (definition->source == SOURCE_CONSTANT)
 			text_adds(out, "    constant");
+		else if (definition->reduce == REDUCE_REPEAT)
+			print_repeat(definition, out);
 		else
 			print_computed(definition, out);
 		text_addc(out, '\n');

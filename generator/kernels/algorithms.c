@@ -17,6 +17,8 @@ void choose_algorithms(struct program *program, enum algorithms algorithms)
 		return;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
+		if (definition_repeats(d) == d && d->repeat)
+			choose_algorithms(d->repeat->body, algorithms);
 		if (d->source != SOURCE_COMPUTED || d->reduce != REDUCE_SUM || definition_has_places(d))
 			continue;
 		int m = winograd_size(d);

@@ -159,7 +159,7 @@ static struct holder holder_of(struct texts *texts, struct node *node)
 }
 
 /* ---- what all rounds share: what depends on nothing that a round is given ---- */
-static bool is_random(const struct node *node)
+bool node_is_random(const struct node *node)
 {
 	const struct op *op = op_find(node->domain, node->type);
 	return op && (op->define == define_random || op->define == define_random_like || op->define == define_bernoulli);
@@ -170,7 +170,7 @@ static bool graph_is_steady(const struct graph *, const struct graph *body);
 /* `body`: the graph of the rounds; nodes of it that are marked are made once. */
 static bool is_steady(const struct node *node, const struct graph *body)
 {
-	if (is_random(node))
+	if (node_is_random(node))
 		return false;
 	for (int i = 0; i < node->ins; i++) {
 		const struct tensor *in = node->in[i];
@@ -321,6 +321,7 @@ struct loop {
 	struct tensor ***parts;           /* of each scan, as many as rounds */
 	int64_t rounds, room;
 	bool unbounded;                   /* nothing says how many rounds there may be */
+	const char *why;                  /* it is not made as one node */
 };
 
 /* The rounds that outputs are declared to have; -1: none is. */
@@ -377,7 +378,7 @@ static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
 		loop->alive = both(h, loop->going, is_below(loop, trips, at));
 	}
 	if (at >= ROUNDS_MOST)
-		node_fail(h->node, EXIT_LIMIT, "Loop: more than %d rounds", ROUNDS_MOST);
+		node_fail(h->node, EXIT_LIMIT, "Loop: more than %d rounds (one after the other, since %s)", ROUNDS_MOST, loop->why);
 	return true;
 }
 
@@ -442,6 +443,89 @@ static void play(struct loop *loop, int64_t at)
 	add_parts(loop, out + 1 + loop->carried);
 }
 
+/* ---- Loop as one node ---- */
+static const int64_t repeated_most = INT32_MAX;
+
+/* A bool of one element, of rank 0. */
+static struct tensor *scalar_truth(struct holder *h, struct tensor *tensor)
+{
+	return tensor->rank == 0 ? tensor : add(h, "", "Reshape", 2, (struct tensor *[]){ tensor, graph_constant(h->graph, "scalar", DTYPE_I64, 1, (int64_t[1]){ 0 }, "") });
+}
+
+static struct holder inside_of(const struct holder *h, const struct repeating *r)
+{
+	struct holder inside = *h;
+	inside.graph = r->body;
+	inside.placing = (struct placing){ .owner = r->inside, .body = h->placing.body, .copied = h->placing.copied };
+	return inside;
+}
+
+/* Rounds as far as a constant, or what outputs are declared to stack, says; else as many as anybody waits for. */
+static int64_t repeated_rounds(const struct loop *loop, const struct tensor *trips, bool open)
+{
+	int64_t bound = trips && trips->data ? tensor_int(trips, 0) : INT64_MAX, declared = open && loop->scans ? rounds_declared(loop) : -1;
+	if (open && loop->scans && declared < 0)
+		return -1;
+	bound = declared >= 0 && declared < bound ? declared : bound;
+	return bound <= repeated_most ? bound : open && !loop->scans ? repeated_most : -1;
+}
+
+static bool repeat_loop(struct repeating *r, void *user)
+{
+	struct loop *loop = user;
+	struct holder *h = &loop->h, in = inside_of(h, r);
+	struct node *node = h->node;
+	struct tensor *trips = node_in(node, 0), *first = loop->now[1], **now = new_array(h->arena, struct tensor *, 2 + loop->carried);
+	bool counts = comes(trips);
+	if (first->data && !tensor_int(first, 0))
+		return false;
+	for (size_t i = 0; i < loop->carried; i++)
+		want_fit(h, 2 + i, loop->now[2 + i]);
+	now[0] = repeat_in(r, number_of_round(loop, 0), REPEAT_CARRIED, false);
+	now[1] = truth(&in, true);
+	for (size_t i = 0; i < loop->carried; i++)
+		now[2 + i] = repeat_in(r, loop->now[2 + i], REPEAT_CARRIED, false);
+	struct tensor **out = place_graph(&in, 2 + (int)loop->carried, now, NULL, true), *on = out[0], *starts = comes(first) ? first : NULL;
+	if (on->type != DTYPE_BOOL || !tensor_is_scalar_like(on) || (on->data && !tensor_int(on, 0)))
+		return false;
+	/* Whether a round comes: the condition, and the count where that is given when it runs. */
+	struct tensor *next = add(&in, "", "Add", 2, (struct tensor *[]){ now[0], whole(&in, 0, 1) }), *going = NULL;
+	struct tensor *goes = comes(on) ? scalar_truth(&in, on) : NULL;
+	if (counts) {
+		struct tensor *scalar = scalar_truth(h, trips);
+		starts = both(h, starts ? scalar_truth(h, starts) : NULL, add(h, "", "Less", 2, (struct tensor *[]){ whole(h, 0, 0), scalar }));
+		goes = both(&in, goes, scalar_truth(&in, add(&in, "", "Less", 2, (struct tensor *[]){ next, scalar })));
+	}
+	bool open = goes || starts;
+	int64_t rounds = repeated_rounds(loop, trips, open);
+	if (rounds < 1)
+		return false;
+	if (open)
+		going = repeat_in(r, starts ? scalar_truth(h, starts) : truth(h, true), REPEAT_CARRIED, false);
+	repeat_out(r, next, now[0], false);
+	for (size_t i = 0; i < loop->carried; i++)
+		repeat_out(r, out[1 + i], now[2 + i], false);
+	if (open)
+		repeat_out(r, goes ? goes : truth(&in, true), going, false);
+	for (size_t k = 0; k < loop->scans; k++)
+		if (node_has_out(node, (int)(loop->carried + k)))
+			repeat_out(r, out[1 + loop->carried + k], NULL, false);
+	struct tensor **results = repeat_node(r, rounds, going), **stack = results + 1 + loop->carried + open;
+	struct tensor *more = open ? results[1 + loop->carried] : NULL, *count = NULL;
+	if (open && loop->scans)              /* as many as are stacked, and none would follow */
+		count = add(h, "", "Add", 2, (struct tensor *[]){ results[0], add_node(h, "", "Cast", 1, &more, "to", DTYPE_I64, NULL) });
+	if (open && loop->carried && rounds == repeated_most)
+		results[1] = add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ results[1], add(h, "", "Not", 1, &more) }, "most", rounds, NULL);
+	for (size_t k = 0; k < loop->carried; k++)
+		hand_out(h, (int)k, results[1 + k]);
+	for (size_t k = 0; k < loop->scans; k++)
+		if (node_has_out(node, (int)(loop->carried + k))) {
+			struct tensor *one = *stack++;
+			hand_out(h, (int)(loop->carried + k), count ? add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ one, count }, "rounds", rounds, NULL) : one);
+		}
+	return true;
+}
+
 NORETURN static void refuse_unbounded(const struct node *node)
 {
 	const struct tensor *trips = node_in(node, 0);
@@ -477,6 +561,10 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 	if (!loop.now[1])
 		loop.now[1] = truth(h, true);
 	loop.parts = new_array(h->arena, struct tensor **, loop.scans + 1);
+	struct repeating repeating;
+	if (repeat_try(&repeating, texts, node, repeat_loop, &loop))
+		return true;
+	loop.why = repeating.why;
 	find_steady(h);
 	texts->rounds++;
 	while (begins(&loop, trips, loop.rounds))
@@ -533,12 +621,67 @@ static const int64_t *directions_of(const struct scan *scan, const char *name, i
 	return at;
 }
 
+/* The axis `from` goes to `to`. */
+static struct tensor *with_axis(struct holder *h, struct tensor *tensor, int64_t from, int64_t to)
+{
+	int64_t *perm = new_array(h->arena, int64_t, MAX_RANK);
+	int rank = tensor->rank, at = 0;
+	if (from == to)
+		return tensor;
+	for (int d = 0; d < rank; d++)
+		perm[d] = d == to ? from : at + (at >= from), at += d != to;
+	size_t nodes = h->graph->nodes.count;
+	struct node *node = graph_node_new(h->graph, "", "Transpose", h->node->name, 1, 1);
+	node->since = NEWEST_OPSET;
+	node->where = h->node->where;
+	node->in[0] = tensor;
+	node->out[0] = fresh(h, tensor->name);
+	node->out[0]->producer = node;
+	node->attributes = new(h->arena, struct attribute);
+	node->attributes[node->attribute_count++] = (struct attribute){ .name = name_is(h->graph->build->names, "perm"), .kind = ATTRIBUTE_INTS, .count = (size_t)rank, .ints = perm };
+	h->texts->walk(h->texts, h->graph, nodes);
+	return node->out[0];
+}
+
+/* As one node. */
+struct scanning { struct scan *scan; struct tensor **state, **out; struct tensor *const *from; };
+static bool repeat_scan(struct repeating *r, void *user)
+{
+	struct scanning *s = user;
+	struct scan *scan = s->scan;
+	struct holder *h = &scan->h, in = inside_of(h, r);
+	struct tensor **now = new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins) + 1);
+	if (scan->rounds < 1 || scan->rounds > repeated_most)
+		return false;
+	for (int i = 0; i < scan->states; i++) {
+		want_fit(h, (size_t)i, s->state[i]);
+		now[i] = repeat_in(r, s->state[i], REPEAT_CARRIED, false);
+	}
+	for (int i = 0; i < scan->ins; i++) {
+		now[scan->states + i] = repeat_in(r, with_axis(h, s->from[i], scan->in_axis[i], 0), REPEAT_SLICED, scan->in_back[i]);
+		want_fit(h, (size_t)(scan->states + i), now[scan->states + i]);
+	}
+	struct tensor **out = place_graph(&in, scan->states + scan->ins, now, NULL, true);
+	for (int i = 0; i < scan->states + scan->outs; i++)
+		repeat_out(r, out[i], i < scan->states ? now[i] : NULL, i >= scan->states && scan->out_back[i - scan->states]);
+	struct tensor **results = repeat_node(r, scan->rounds, NULL);
+	for (int k = 0; k < scan->outs; k++)
+		s->out[k] = with_axis(h, results[scan->states + k], 0, node_axis(h->node, scan->out_axis[k], out[scan->states + k]->rank + 1));
+	memcpy(s->state, results, (size_t)scan->states * sizeof *s->state);
+	return true;
+}
+
 /* `state` becomes what the last round hands on; the outputs, each round's parts side by side. */
 static struct tensor **scanned(struct scan *scan, struct tensor **state, struct tensor *const *from)
 {
 	struct holder *h = &scan->h;
-	size_t parts = (size_t)(scan->rounds + 1);
 	struct tensor **out = new_array(h->arena, struct tensor *, (size_t)scan->outs + 1), **last = NULL;
+	struct repeating repeating;
+	if (repeat_try(&repeating, h->texts, h->node, repeat_scan, &(struct scanning){ scan, state, out, from }))
+		return out;
+	if (scan->rounds > ROUNDS_MOST)
+		node_fail(h->node, EXIT_LIMIT, "Scan: %" PRId64 " rounds, at most %d are supported (one after the other, since %s)", scan->rounds, ROUNDS_MOST, repeating.why);
+	size_t parts = (size_t)(scan->rounds + 1);
 	struct tensor ***part = new_array(h->arena, struct tensor **, (size_t)scan->outs + 1), **now = new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins));
 	for (int k = 0; k < scan->outs; k++)
 		part[k] = new_array(h->arena, struct tensor *, parts);
@@ -652,8 +795,6 @@ bool place_scan(struct texts *texts, struct node *node, const struct op *op)
 		scan.rounds = extent;
 		scan.in_axis[i] -= batches;
 	}
-	if (scan.rounds > ROUNDS_MOST)
-		node_fail(node, EXIT_LIMIT, "Scan: %" PRId64 " rounds, at most %d are supported", scan.rounds, ROUNDS_MOST);
 	find_steady(h);
 	texts->rounds++;
 	if (batches) {
@@ -710,9 +851,14 @@ void infer_rounds(struct node *node, const struct op *op)
 
 void define_rounds(struct definer *definer, const struct op *op)
 {
-	int64_t rounds = node_int(definer->node, "rounds", 0);
+	int64_t rounds = node_int(definer->node, "rounds", 0), most = attribute_int(definer->node, "most");
 	(void)op;
 	const struct expr *holds = definer_load(definer, definer_in(definer, 1), 0, NULL);
+	if (most) {
+		definer_require(definer, EXIT_LIMIT, 0, NULL, holds, "the loop goes on behind %" PRId64 " rounds", most);
+		definer_out(definer, 0, definer_in(definer, 0));
+		return;
+	}
 	holds = holds->type == DTYPE_BOOL ? holds : whole_is(definer, holds, rounds);
 	definer_require(definer, EXIT_INVALID, 0, NULL, holds, "the rounds at run time are not %" PRId64 ", as an output is declared to stack", rounds);
 	definer_out(definer, 0, definer_in(definer, 0));

@@ -247,6 +247,14 @@ struct definition *definer_order(struct definer *definer, const char *name, int 
 	return definition;
 }
 
+struct definition *definer_repeat(struct definer *definer, const char *name, const struct repeat *repeat, int part, struct definition *const *operands,
+                                  struct definition *base)
+{
+	struct definition *definition = define_repeated(definer->program, name, repeat, part, operands, base);
+	own(definer, definition);
+	return definition;
+}
+
 void definer_out_places(struct definer *definer, int i, enum reduce reduce, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
                         const struct expr *start, const struct expr *body)
 {

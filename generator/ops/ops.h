@@ -199,6 +199,8 @@ struct definition *definer_places(struct definer *, const char *name, int rank, 
                                   const struct expr *start, const struct expr *body);
 /* The first extents[rank-1] positions of each row of `terms` keys, sorted; where the keys are none, or no position is wanted, a map of 0 (`key` may be NULL then). */
 struct definition *definer_order(struct definer *, const char *name, int rank, const int64_t *extents, bool down, int64_t terms, const struct expr *key);
+/* Result `part` of a loop: define_repeated. */
+struct definition *definer_repeat(struct definer *, const char *name, const struct repeat *, int part, struct definition *const *operands, struct definition *base);
 /* Output i so, of its own shape. */
 void definer_out_places(struct definer *, int i, enum reduce, const struct expr *const *place, int reduced, const int64_t *reduced_extents,
                         const struct expr *start, const struct expr *body);
@@ -231,6 +233,27 @@ void define_text(struct definer *, const struct op *);                   /* of a
 
 /* ---- control.c: of a node that holds graphs and stayed: refuses it ---- */
 void define_graphs(struct definer *, const struct op *);
+bool node_is_random(const struct node *);
+
+/* ---- repeat.c: a loop as one node that holds its body, where that pays and nothing stands in the way ---- */
+struct repeating {
+	struct build *build;
+	struct texts *texts;
+	struct node *node;                /* the loop */
+	struct graph *graph, *body;       /* that it stands in; that its nodes go to */
+	struct node *inside;              /* the loop as if it stood in the body: whose graph is placed */
+	VECTOR(struct tensor *) operands; /* for each input of the body */
+	VECTOR(struct repeat_port) in, out;
+	const char *why;                  /* it was not made: what stood in the way */
+};
+bool repeat_pays(int64_t rounds, size_t nodes);
+/* `make` calls the others.  False where it says so, or fails: the graph is then as it was. */
+bool repeat_try(struct repeating *, struct texts *, struct node *, bool (*make)(struct repeating *, void *user), void *user);
+struct tensor *repeat_in(struct repeating *, struct tensor *operand, enum repeat_moves, bool back);      /* an input of the body */
+/* An output of the body: the next value of the input that it carries, or (NULL) an element of the result. */
+void repeat_out(struct repeating *, struct tensor *, struct tensor *carries, bool back);
+/* When the body is whole: its results, one for each output.  going: the input that says whether a round comes; NULL: all do. */
+struct tensor **repeat_node(struct repeating *, int64_t rounds, struct tensor *going);
 
 /* ---- the families ---- */
 #define T(...)

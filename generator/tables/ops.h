@@ -292,7 +292,8 @@ G("", "Scan", 8, scan, A(GRAPH, "body", ALL) A(INT, "num_scan_inputs", ALL) A(IN
 /* our own: what simplification makes of several nodes, and texts are made of */
 O("ingot", "Gelu",   1, gelu,   NONE, STRING("approximate", ALL, "none"))
 O("ingot", "MatMul", 1, matmul, NONE, PLAIN)          /* a third input: a bias for each column */
-O("ingot", "Loop", 1, rounds, NONE, A(INT, "rounds", ALL))      /* input 0, where a loop had so many rounds: as input 1 says, or counts */
+O("ingot", "Repeat", 1, repeat, NONE, A(GRAPH, "body", ALL) A(INT, "rounds", ALL) A(INT, "going", ALL) A(INTS, "inputs", ALL) A(INTS, "outputs", ALL) A(INTS, "pairs", ALL))      /* a loop: ops/repeat.c */
+O("ingot", "Loop", 1, rounds, NONE, A(INT, "rounds", ALL) INT("most", ALL, 0))      /* input 0, where a loop had so many rounds: as input 1 says, or counts */
 O("ingot", "Select", 1, select, NONE, PLAIN)          /* input 0 ? input 1 : input 2, both of one shape */
 O("ingot", "Softmax", 1, softmax, NONE, INT("axis", ALL, -1))   /* a row of -inf alone gives 0 */
 O("ingot", "Asked",  1, asked,  NONE, STRING("what", ALL, "an operand"))         /* the first input; a check asks that the second equals the third */
