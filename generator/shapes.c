@@ -13,4 +13,6 @@ const struct shape_row shapes[SHAPE_COUNT] = {
 	[SHAPE_CHAIN] = { .name = "chain", .word = chain_word, .choose = chain_choose, .parameters = generic_parameters, .inside = chain_inside,
 		.viewed = true, .emit = chain_emit },
 	[SHAPE_ORDER] = { .name = "order", .word = order_word, .choose = order_choose, .parameters = order_parameters, .plain = true, .emit = order_emit },
+	[SHAPE_REPEAT] = { .name = "repeat", .word = repeat_word, .choose = repeat_choose, .parameters = repeat_parameters, .inside = repeat_inside, .same = repeat_same,
+		.emit = repeat_emit },
 };

@@ -88,6 +88,9 @@ void order_emit(struct emit *, const struct kernel *, struct text *out);
 void chain_emit(struct emit *, const struct kernel *, struct text *out);
 /* The values of c/chain.jinja; more: what each step is called with at last, NULL: all of its blocks. */
 struct value chain_values(struct emit *, const struct kernel *, const char *const *more);
+void repeat_emit(struct emit *, const struct kernel *, struct text *out);
+/* The values of c/repeat.jinja; more: as with chains, of each kernel of the body. */
+struct value repeat_values(struct emit *, const struct kernel *, const char *const *more);
 /* Nothing where it runs another kernel's code. */
 void emit_kernel(struct emit *, const struct kernel *, struct text *out);
 

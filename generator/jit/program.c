@@ -170,10 +170,38 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 	return any;
 }
 
+static bool add_rounds(struct writing *, const struct kernel *);
+
+/* A kernel that holds others: their functions, and its own.  True: one of them is scalar loops. */
+static bool add_inside(struct writing *w, const struct kernel *kernel) { return kernel->shape == SHAPE_REPEAT ? add_rounds(w, kernel) : add_steps(w, kernel); }
+
+/* The kernels of a loop's body, and a function that calls them round after round. */
+static bool add_rounds(struct writing *w, const struct kernel *kernel)
+{
+	const struct lowered *inside = kernel_inside(kernel);
+	struct emit emit = { .build = w->build, .arena = &w->arena, .target = w->lowered->target, .templates = w->templates, .name = w->name };
+	const char **more = new_array(&w->arena, const char *, inside->kernels.count + 1), *why = NULL;
+	bool any = false;
+	for (size_t s = 0; s < inside->kernels.count; s++) {
+		const struct kernel *step = inside->kernels.at[s];
+		if (step->same) {
+			more[s] = more[step->same->number];
+			continue;
+		}
+		bool steps = kernel_inside(step), scalar = steps ? add_inside(w, step) : !add_blocks(w, step, 0, &why);
+		more[s] = scalar && !steps ? arena_printf(&w->arena, "0, %" PRId64, add_scalar(w, step, why)) : "scratch";
+		any |= scalar;
+	}
+	struct value values = repeat_values(&emit, kernel, more);
+	value_dict_set(values, "place", value_string(place_of(&w->arena, kernel)));
+	template_render(w->templates, "c/jit_repeat.jinja", values, &w->kernels);
+	return any;
+}
+
 static void add_kernel(struct writing *w, const struct kernel *kernel)
 {
 	const char *why = NULL;
-	bool steps = kernel_inside(kernel), scalar = steps ? add_steps(w, kernel) : !add_blocks(w, kernel, 0, &why);
+	bool steps = kernel_inside(kernel), scalar = steps ? add_inside(w, kernel) : !add_blocks(w, kernel, 0, &why);
 	add_schedule(w, kernel, scalar && !steps ? add_scalar(w, kernel, why) : kernel->blocks, scalar && !steps);
 	w->program->scalar[kernel->number] = scalar;
 	w->program->scalar_kernels += scalar;

@@ -324,6 +324,11 @@ static void make_kernels(struct lowered *lowered)
 			placed(d)->kernel = kernel;
 			continue;
 		}
+		if (definition_repeats(d) && definition_repeats(d) != d) {           /* all results of a loop are one kernel's */
+			placed(d)->kernel = placed(definition_repeats(d))->kernel;
+			push(lowered->arena, &placed(d)->kernel->members, d);
+			continue;
+		}
 		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own, and so has what terms
 		 * find their places in: it is whole when the last of them is there. */
 		bool alone = lowered->target->log || definition_stands_alone(d) || (open && definition_stands_alone(open->root))
@@ -339,7 +344,7 @@ static void make_kernels(struct lowered *lowered)
 			memmove(lowered->kernels.at + at, lowered->kernels.at + at + 1, (lowered->kernels.count - at - 1) * sizeof *lowered->kernels.at);
 			lowered->kernels.at[lowered->kernels.count - 1] = open;
 		} else {
-			open = kernel_new(lowered, d, definition_is_order(d) ? SHAPE_ORDER : SHAPE_LOOPS);
+			open = kernel_new(lowered, d, definition_is_order(d) ? SHAPE_ORDER : d->reduce == REDUCE_REPEAT ? SHAPE_REPEAT : SHAPE_LOOPS);
 			open->outer = d->rank;
 			push(lowered->arena, &open->members, d);
 			push(lowered->arena, &lowered->kernels, open);

@@ -40,7 +40,7 @@ struct placed {
 static inline struct placed *placed(const struct definition *definition) { return (struct placed *)(uintptr_t)definition; }
 
 /* ---- kernels ---- */
-enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_CHAIN, SHAPE_ORDER, SHAPE_COUNT };
+enum shape { SHAPE_CONTRACTION, SHAPE_WINOGRAD, SHAPE_LOOPS, SHAPE_CHAIN, SHAPE_ORDER, SHAPE_REPEAT, SHAPE_COUNT };
 
 /* What is different about a shape, from the layouts on: a row in generator/shapes.c.  NULL: there is nothing to do. */
 struct kernel;
@@ -85,8 +85,8 @@ struct kernel {
 	const char *template_name;        /* "c/contraction.jinja" */
 	struct kernel *same;              /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
 	int times;                        /* … and serves this many kernels */
-	void *detail;                     /* what its shape keeps: struct contraction, struct chain; NULL: generic loops keep nothing */
-	bool inner;                       /* a step of a chain: only that calls it */
+	void *detail;                     /* what its shape keeps: struct contraction, struct chain … ; NULL: generic loops keep nothing */
+	bool inner;                       /* a step of a chain, or of a loop's body: only that calls it */
 };
 
 /* A constant as the blob holds it: packed for the kernel that reads it, in pieces that follow each other, so that none is ever whole in
@@ -311,6 +311,21 @@ int64_t chain_scratch(const struct chain *);          /* floats */
 const char *chain_word(const struct kernel *);
 void chain_choose(struct lowered *, struct kernel *);
 const struct lowered *chain_inside(const struct kernel *);
+
+/* ---- repeat.c: a program that runs round after round ---- */
+struct rounds {
+	const struct repeat *repeat;
+	struct lowered *body;
+	const struct expr **operand;          /* for each input of the body: a load of it */
+	struct definition **results;          /* for each output: where it goes; NULL: nobody wants it */
+	int64_t *place, *other;               /* for each output, bytes in the scratch: where it goes without a result; the second place of what is carried; else -1 */
+	struct definition *scratch;           /* the body's workspace, and those places; NULL: there is nothing */
+};
+const char *repeat_word(const struct kernel *);
+void repeat_choose(struct lowered *, struct kernel *);
+void repeat_parameters(struct lowered *, struct kernel *);
+const struct lowered *repeat_inside(const struct kernel *);
+bool repeat_same(const struct kernel *, const struct kernel *);
 
 /* block.c: a block of warps where that pays; false: each warp for itself. */
 bool block_choose(const struct target *, struct contraction *, int sums);             /* sums: the most of a warp's tile */

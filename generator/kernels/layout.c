@@ -145,6 +145,15 @@ static bool next_permutation(int *order, int n)
 	return true;
 }
 
+/* A loop makes it or reads it: row-major, so that elements of its first axis are slices and bodies need not know. */
+static bool is_whole(const struct definition *d)
+{
+	bool whole = d->reduce == REDUCE_REPEAT;
+	for (size_t i = 0; !whole && i < placed(d)->readers.count; i++)
+		whole = placed(d)->readers.at[i]->reduce == REDUCE_REPEAT;
+	return whole;
+}
+
 static void choose_layout(struct lowered *lowered, struct definition *d, const struct kernel *writer)
 {
 	int order[MAX_RANK], best[MAX_RANK], count = 0;
@@ -152,7 +161,7 @@ static void choose_layout(struct lowered *lowered, struct definition *d, const s
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] > 1)
 			order[count++] = v;
-	if (placed(d)->mode != MODE_DEVICE || count < 2)
+	if (placed(d)->mode != MODE_DEVICE || count < 2 || is_whole(d))
 		return;
 	for (int tried = 0; tried < 120; tried++) {           /* all of up to five dims; row-major first: it wins ties */
 		set_strides(d, order, count);
@@ -198,7 +207,7 @@ static void lay_constant(struct lowered *lowered, struct definition *d)
 {
 	int order[MAX_RANK], best[MAX_RANK], count = 0;
 	double least = -1;
-	if (d->source != SOURCE_CONSTANT || d->type != DTYPE_F32)
+	if (d->source != SOURCE_CONSTANT || d->type != DTYPE_F32 || is_whole(d))
 		return;
 	for (size_t i = 0; i < placed(d)->readers.count; i++) {
 		const struct contraction *c = placed(placed(d)->readers.at[i])->contraction;

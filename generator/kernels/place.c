@@ -139,6 +139,15 @@ static int loads_inside(const struct expr *body)
  * step that looks through it and each function that the compiler gets. */
 enum { COST_MOST = 512 };
 
+/* A loop reads what is stored alone. */
+static bool feeds_loop(const struct definition *d)
+{
+	for (size_t i = 0; i < placed(d)->readers.count; i++)
+		if (placed(d)->readers.at[i]->reduce == REDUCE_REPEAT)
+			return true;
+	return false;
+}
+
 /* What the code says of a computed definition that is no output: a mode and why, as the runtime's mode lattice has them. */
 static struct ingot_mode_state verdict(const struct lowered *lowered, const struct definition *d)
 {
@@ -146,7 +155,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 	const struct ingot_mode_state no = { INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS }, yes = { INGOT_VIRTUAL, 0, INGOT_BY_FEW_VISITS };
 	if (d->reduce != REDUCE_NONE)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REDUCTION };
-	if (d->check || placed(d)->steers)                                     /* the schedule reads it */
+	if (d->check || placed(d)->steers || feeds_loop(d))                    /* the schedule reads it, or a loop */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS };
 	if (placed(d)->rewrite && !lowered->target->winograd_apart)            /* what a rewrite made is one kernel's own affair, unless it runs in parts */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
@@ -205,7 +214,7 @@ static struct ingot_mode_state decide(const struct lowered *lowered, const struc
 	if (choice && !choice->outputs)
 		update(lowered, d, &state, (struct ingot_mode_state){ choice->mode, 0, INGOT_BY_USER });
 	/* What the cost law says gives way to the user; what cannot be otherwise does not. */
-	bool must = d->check || placed(d)->steers || said.provenance == INGOT_BY_REDUCTION || said.provenance == INGOT_BY_REWRITTEN;
+	bool must = d->check || placed(d)->steers || feeds_loop(d) || said.provenance == INGOT_BY_REDUCTION || said.provenance == INGOT_BY_REWRITTEN;
 	if (must || (state.mode & said.mode && placed(d)->readers.count))
 		update(lowered, d, &state, said);
 	return state;

@@ -1,0 +1,113 @@
+/* repeat.c: the values of templates/c/repeat.jinja and c/jit_repeat.jinja: what goes from round to round, and what each kernel of the body is called with. */
+#include "emit/emit.h"
+#include <inttypes.h>
+
+static const char *scratch_at(struct emit *emit, const struct kernel *kernel, enum dtype type, bool written, int64_t at)
+{
+	const struct rounds *rounds = kernel->detail;
+	return arena_printf(emit->arena, "(%s%s *)(void *)(%s + %" PRId64 ")", written ? "" : "const ", dtypes[type].c,
+		emit_buffer((void *)(uintptr_t)kernel, rounds->scratch), at);
+}
+
+static int number_of(const struct definition *of, struct definition *const *at, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (at[i] == of)
+			return (int)i;
+	return -1;
+}
+
+/* Element `round` of what is sliced. */
+static const char *slice_of(struct emit *emit, const char *buffer, int64_t elements, int64_t rounds, bool back)
+{
+	return back ? arena_printf(emit->arena, "%s + %" PRId64 " * (%" PRId64 " - round)", buffer, elements, rounds - 1)
+		: arena_printf(emit->arena, "%s + %" PRId64 " * round", buffer, elements);
+}
+
+/* What a kernel of the body is given for one of the body's tensors. */
+static const char *argument_of(struct emit *emit, const struct kernel *kernel, struct definition *of, bool written)
+{
+	const struct rounds *rounds = kernel->detail;
+	const struct repeat *repeat = rounds->repeat;
+	const struct program *program = rounds->body->program;
+	void *holder = (void *)(uintptr_t)kernel;
+	if (placed(of)->mode == MODE_CONSTANT)
+		return emit_buffer(holder, of);
+	if (placed(of)->mode == MODE_DEVICE)
+		return scratch_at(emit, kernel, of->type, written, placed(of)->offset);
+	int in = number_of(of, program->inputs.at, program->inputs.count), out = number_of(of, program->outputs.at, program->outputs.count);
+	if (in >= 0) {
+		const char *operand = emit_buffer(holder, rounds->operand[in]->of);
+		return repeat->in[in].moves == REPEAT_CARRIED ? arena_printf(emit->arena, "now%d", repeat->in[in].pair)
+			: repeat->in[in].moves == REPEAT_SLICED ? slice_of(emit, operand, definition_elements(of), repeat->rounds, repeat->in[in].back) : operand;
+	}
+	if (repeat->out[out].moves == REPEAT_CARRIED)
+		return arena_printf(emit->arena, "next%d", out);
+	return rounds->results[out] ? slice_of(emit, emit_buffer(holder, rounds->results[out]), definition_elements(of), repeat->rounds, repeat->out[out].back)
+		: scratch_at(emit, kernel, of->type, true, rounds->place[out]);
+}
+
+static const char *only_where(struct emit *emit, const struct kernel *kernel, const struct branch *branch)
+{
+	if (!branch)
+		return "";
+	const char *outer = only_where(emit, kernel, branch->outer);
+	return arena_printf(emit->arena, "%s%s%s*(%s)", outer, *outer ? " && " : "", branch->yes ? "" : "!", argument_of(emit, kernel, branch->condition, false));
+}
+
+static struct value step_value(struct emit *emit, const struct kernel *kernel, const struct kernel *step, const char *more)
+{
+	struct value value = value_dict(emit->arena);
+	const char *arguments = "";
+	for (size_t i = 0; i < step->params.count; i++)
+		arguments = arena_printf(emit->arena, "%s%s, ", arguments, argument_of(emit, kernel, step->params.at[i].of, step->params.at[i].written));
+	value_dict_set(value, "name", value_string(emit_symbol(emit, step)));
+	value_dict_set(value, "only", value_string(only_where(emit, kernel, kernel_branch(step))));
+	value_dict_set(value, "arguments", value_string(arguments));
+	value_dict_set(value, "more", more ? value_string(more) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
+	return value;
+}
+
+static struct value pair_value(struct emit *emit, const struct kernel *kernel, size_t k)
+{
+	const struct rounds *rounds = kernel->detail;
+	const struct definition *of = rounds->body->program->outputs.at[k], *result = rounds->results[k];
+	struct value value = value_dict(emit->arena);
+	value_dict_set(value, "number", value_int((int64_t)k));
+	value_dict_set(value, "type", value_string(dtypes[of->type].c));
+	value_dict_set(value, "elements", value_int(definition_elements(of)));
+	value_dict_set(value, "first", value_string(emit_buffer((void *)(uintptr_t)kernel, rounds->operand[rounds->repeat->out[k].pair]->of)));
+	value_dict_set(value, "place", value_string(result ? emit_buffer((void *)(uintptr_t)kernel, result) : scratch_at(emit, kernel, of->type, true, rounds->place[k])));
+	value_dict_set(value, "other", value_string(scratch_at(emit, kernel, of->type, true, rounds->other[k])));
+	value_dict_set(value, "result", value_bool(result));
+	return value;
+}
+
+struct value repeat_values(struct emit *emit, const struct kernel *kernel, const char *const *more)
+{
+	const struct rounds *rounds = kernel->detail;
+	const struct repeat *repeat = rounds->repeat;
+	struct value globals = value_dict(emit->arena), steps = value_list(emit->arena), pairs = value_list(emit->arena);
+	for (size_t s = 0; s < rounds->body->kernels.count; s++)
+		value_list_add(steps, step_value(emit, kernel, rounds->body->kernels.at[s], more ? more[s] : NULL));
+	for (size_t k = 0; k < repeat->body->outputs.count; k++)
+		if (repeat->out[k].moves == REPEAT_CARRIED)
+			value_list_add(pairs, pair_value(emit, kernel, k));
+	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(globals, "rounds", value_int(repeat->rounds));
+	value_dict_set(globals, "going", repeat->going < 0 ? value_none() : value_int(repeat->in[repeat->going].pair));
+	value_dict_set(globals, "steps", steps);
+	value_dict_set(globals, "pairs", pairs);
+	return globals;
+}
+
+void repeat_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
+{
+	const struct lowered *body = kernel_inside(kernel);
+	for (size_t s = 0; s < body->kernels.count; s++)
+		if (!body->kernels.at[s]->same) {
+			emit_kernel(emit, body->kernels.at[s], out);
+			text_addc(out, '\n');
+		}
+	template_render(emit->templates, kernel->template_name, repeat_values(emit, kernel, NULL), out);
+}

@@ -1,0 +1,94 @@
+/* repeat.c: a program that runs round after round, as one kernel.  Its body is lowered by these very stages; the body's workspace lies in one buffer of the
+ * program around it.  What is carried has two places that change roles with each round: the result's own, where there is one, and one in that buffer. */
+#include "kernels/kernels.h"
+#include "ingot/mode.h"
+
+enum { ALIGN = 64 };
+
+const char *repeat_word(const struct kernel *kernel) { (void)kernel; return "rounds"; }
+
+const struct lowered *repeat_inside(const struct kernel *kernel) { return ((const struct rounds *)kernel->detail)->body; }
+
+/* Names are unique in the library: the kernels inside are called after the one that holds them. */
+static void name_inside(struct lowered *lowered, const struct kernel *kernel)
+{
+	const struct lowered *inside = kernel_inside(kernel);
+	for (size_t s = 0; inside && s < inside->kernels.count; s++) {
+		struct kernel *step = inside->kernels.at[s];
+		step->name = arena_printf(lowered->arena, "%s_%zu", kernel->name, s);
+		step->inner = true;
+		name_inside(lowered, step);
+	}
+}
+
+/* A place in the buffer. */
+static int64_t take(int64_t *bytes, const struct definition *of)
+{
+	int64_t at = *bytes;
+	*bytes += (placed(of)->bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
+	return at;
+}
+
+static struct definition *scratch_new(struct lowered *lowered, struct kernel *kernel, int64_t bytes)
+{
+	struct definition *of = define_map(lowered->program, arena_printf(lowered->arena, "%s_scratch", kernel->root->name), 1, &bytes,
+		expr_integer(lowered->arena, DTYPE_U8, 0));
+	placed(of)->mode = MODE_DEVICE;
+	placed(of)->provenance = INGOT_BY_REDUCTION;
+	placed(of)->kernel = kernel;
+	placed(of)->first = placed(of)->last = -1;
+	place_row_major(of);
+	return of;
+}
+
+void repeat_choose(struct lowered *lowered, struct kernel *kernel)
+{
+	const struct repeat *repeat = kernel->root->repeat;
+	struct rounds *rounds = new(lowered->arena, struct rounds);
+	size_t outs = repeat->body->outputs.count;
+	if (lowered->target->log || lowered->target->kernels_apart)
+		fail(lowered->program->build, EXIT_UNSUPPORTED, kernel->root->node ? kernel->root->node->where : kernel->root->name, "a loop of %lld rounds is not supported %s",
+			(long long)repeat->rounds, lowered->target->log ? "with --log" : "on this target");
+	rounds->repeat = repeat;
+	rounds->body = lower(repeat->body, lowered->target, lowered->optimise, NULL);
+	rounds->operand = definition_repeats(kernel->root)->operand;
+	rounds->results = new_array(lowered->arena, struct definition *, outs);
+	rounds->place = new_array(lowered->arena, int64_t, outs);
+	rounds->other = new_array(lowered->arena, int64_t, outs);
+	for (size_t m = 0; m < kernel->members.count; m++)
+		if (placed(kernel->members.at[m])->mode != MODE_LOCAL)
+			rounds->results[kernel->members.at[m]->part] = kernel->members.at[m];
+	int64_t bytes = (rounds->body->workspace_bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
+	for (size_t k = 0; k < outs; k++) {
+		const struct definition *output = rounds->body->program->outputs.at[k];
+		rounds->place[k] = rounds->results[k] ? -1 : take(&bytes, output);
+		rounds->other[k] = repeat->out[k].moves == REPEAT_CARRIED ? take(&bytes, output) : -1;
+	}
+	if (bytes)
+		rounds->scratch = scratch_new(lowered, kernel, bytes);
+	kernel->detail = rounds;
+	kernel->blocks = 1;
+	name_inside(lowered, kernel);
+	kernel->tile = arena_printf(lowered->arena, "%s%lld rounds", repeat->going < 0 ? "" : "up to ", (long long)repeat->rounds);
+	kernel->template_name = arena_printf(lowered->arena, "%s/repeat.jinja", lowered->target->family);
+}
+
+void repeat_parameters(struct lowered *lowered, struct kernel *kernel)
+{
+	const struct rounds *rounds = kernel->detail;
+	generic_parameters(lowered, kernel);
+	for (size_t i = 0; i < rounds->body->constants.count; i++) {         /* the blob is one */
+		push(lowered->arena, &lowered->constants, rounds->body->constants.at[i]);
+		kernel_add_param(lowered->arena, kernel, rounds->body->constants.at[i].of, false);
+	}
+	if (rounds->scratch)
+		kernel_add_param(lowered->arena, kernel, rounds->scratch, true);
+	for (size_t s = 0; s < rounds->body->kernels.count; s++)
+		kernel->flops += (double)rounds->repeat->rounds * rounds->body->kernels.at[s]->flops;
+}
+
+bool repeat_same(const struct kernel *a, const struct kernel *b)
+{
+	(void)a, (void)b;
+	return false;                         /* nobody looks into bodies */
+}
