@@ -7,7 +7,7 @@
 enum { ARGUMENTS_MOST = 256 };
 struct gpu {
 	struct cuda *cuda;
-	struct cuda_unit unit;
+	struct launch_list launches;
 	void **kernels;
 	uint64_t weights, workspace, *inputs, *outputs;
 	uint8_t *held;                    /* of each check */
@@ -43,7 +43,7 @@ static const char *compile(struct engine *engine)
 		part = model_part(model);
 		package.parts = &part;
 	} while (package_images(&emit, &package, nvrtc, &image, 1, &model->refused));
-	gpu->unit = package_cuda_unit(&emit, &package);
+	gpu->launches = package_cuda_launches(&emit, &package);
 	return image.bytes;
 }
 
@@ -78,11 +78,11 @@ static void gpu_load(struct engine *engine)
 	struct gpu *gpu = engine->state;
 	const char *image = compile(engine);
 	const struct program *program = model->lowered->program;
-	gpu->kernels = new_array(model->build->arena, void *, (size_t)gpu->unit.count + 1);
+	gpu->kernels = new_array(model->build->arena, void *, gpu->launches.rows.count + 1);
 	cuda_enter(gpu->cuda);
 	cuda_load(gpu->cuda, image);
-	for (int k = 0; k < gpu->unit.count; k++)
-		gpu->kernels[k] = cuda_kernel(gpu->cuda, gpu->unit.launches[k].symbol);
+	for (size_t k = 0; k < gpu->launches.rows.count; k++)
+		gpu->kernels[k] = gpu->launches.rows.at[k].symbol ? cuda_kernel(gpu->cuda, gpu->launches.rows.at[k].symbol) : NULL;
 	upload_weights(engine);
 	gpu->workspace = cuda_memory(gpu->cuda, (size_t)model->lowered->workspace_bytes);
 	gpu->inputs = arrays_of(gpu, model, program->inputs.at, program->inputs.count);
@@ -110,36 +110,60 @@ static void gpu_open(struct engine *engine)
 	}
 }
 
-static uint64_t address(const struct gpu *gpu, struct place place)
+static uint64_t address(const struct gpu *gpu, const struct launch_argument *a, const int64_t *rounds)
 {
-	switch (place.kind) {
-	case PLACE_WEIGHTS: return gpu->weights + (uint64_t)place.at;
-	case PLACE_WORKSPACE: return gpu->workspace + (uint64_t)place.at;
-	case PLACE_INPUT: return gpu->inputs[place.at];
-	default: return gpu->outputs[place.at];
-	}
+	struct place place = a->place;
+	uint64_t at = place.kind == PLACE_WEIGHTS ? gpu->weights + (uint64_t)place.at : place.kind == PLACE_WORKSPACE ? gpu->workspace + (uint64_t)place.at
+		: place.kind == PLACE_INPUT ? gpu->inputs[place.at] : gpu->outputs[place.at];
+	at += (uint64_t)a->from;
+	for (int d = 0; d < gpu->launches.depth; d++)
+		at += (uint64_t)(a->step[d] * rounds[d] + (rounds[d] & 1 ? a->flip[d] : 0));
+	return at;
 }
 
-static void launch(struct engine *engine, int k)
+/* Whether another round of the row's loop comes. */
+static bool comes(const struct gpu *gpu, const struct launch *row, int64_t *rounds)
+{
+	uint8_t going = 1;
+	int d = row->loop > 0 ? row->loop - 1 : -row->loop - 1;
+	rounds[d] = row->loop > 0 ? 0 : rounds[d] + 1;
+	if (rounds[d] < row->rounds && row->count) {
+		cuda_download(gpu->cuda, &going, address(gpu, row->arguments, rounds), 1);
+		cuda_sync(gpu->cuda);
+	}
+	return going && rounds[d] < row->rounds;
+}
+
+static void launch(struct engine *engine, size_t k, const int64_t *rounds)
 {
 	struct gpu *gpu = engine->state;
-	const struct cuda_launch *one = &gpu->unit.launches[k];
+	const struct launch *one = &gpu->launches.rows.at[k];
 	uint64_t values[ARGUMENTS_MOST];
 	void *pointers[ARGUMENTS_MOST];
 	if (one->count > ARGUMENTS_MOST)
 		fail(engine->model->build, EXIT_LIMIT, one->symbol, "%d arguments, %d at most", one->count, ARGUMENTS_MOST);
 	for (int i = 0; i < one->count; i++) {
-		values[i] = address(gpu, one->arguments[i]);
+		values[i] = address(gpu, &one->arguments[i], rounds);
 		pointers[i] = &values[i];
 	}
-	cuda_launch(gpu->cuda, gpu->kernels[k], one->symbol, one->blocks, one->warps, pointers);
+	cuda_launch(gpu->cuda, gpu->kernels[k], one->symbol, (unsigned)one->blocks, (unsigned)one->warps, pointers);
 }
 
-static void launch_all(struct engine *engine)
+/* events: one is recorded behind each kernel, from the second on; NULL: none. */
+static void launch_all(struct engine *engine, void *const *events)
 {
 	const struct gpu *gpu = engine->state;
-	for (int k = 0; k < gpu->unit.count; k++)
-		launch(engine, k);
+	const struct launch_list *list = &gpu->launches;
+	int64_t rounds[LOOPS_DEEP] = { 0 };
+	for (size_t k = 0; k < list->rows.count; k++) {
+		const struct launch *row = &list->rows.at[k];
+		if (!row->loop)
+			launch(engine, k, rounds);
+		else if (comes(gpu, row, rounds) != (row->loop > 0))
+			k = (size_t)row->other;
+		if (events && (k + 1 == list->rows.count || list->rows.at[k + 1].number != row->number))
+			cuda_record(gpu->cuda, events[row->number + 1]);
+	}
 }
 
 static void gpu_run(struct engine *engine, const void *const *inputs, void *const *outputs)
@@ -149,7 +173,7 @@ static void gpu_run(struct engine *engine, const void *const *inputs, void *cons
 	cuda_enter(gpu->cuda);
 	for (size_t i = 0; i < program->inputs.count; i++)
 		cuda_upload(gpu->cuda, gpu->inputs[i], inputs[i], (size_t)placed(program->inputs.at[i])->bytes);
-	launch_all(engine);
+	launch_all(engine, NULL);
 	for (size_t i = 0; i < program->outputs.count; i++)
 		cuda_download(gpu->cuda, outputs[i], gpu->outputs[i], (size_t)placed(program->outputs.at[i])->bytes);
 	for (size_t i = 0; i < program->checks.count; i++)
@@ -164,17 +188,18 @@ static void gpu_run(struct engine *engine, const void *const *inputs, void *cons
 static void gpu_again(struct engine *engine, bool graph)
 {
 	struct gpu *gpu = engine->state;
+	graph &= gpu->launches.captured;
 	cuda_enter(gpu->cuda);
 	if (graph && !gpu->captured) {
 		cuda_capture(gpu->cuda);
-		launch_all(engine);
+		launch_all(engine, NULL);
 		cuda_captured(gpu->cuda);
 		gpu->captured = true;
 	}
 	if (graph)
 		cuda_replay(gpu->cuda);
 	else
-		launch_all(engine);
+		launch_all(engine, NULL);
 	cuda_sync(gpu->cuda);
 	cuda_leave(gpu->cuda);
 }
@@ -183,7 +208,7 @@ static void gpu_again(struct engine *engine, bool graph)
 static void gpu_times(struct engine *engine, double *kernels)
 {
 	struct gpu *gpu = engine->state;
-	int count = gpu->unit.count;
+	int count = (int)engine->model->lowered->kernels.count;
 	cuda_enter(gpu->cuda);
 	if (!gpu->events) {
 		gpu->events = new_array(engine->model->build->arena, void *, (size_t)count + 2);
@@ -191,10 +216,7 @@ static void gpu_times(struct engine *engine, double *kernels)
 			gpu->events[k] = cuda_event(gpu->cuda);
 	}
 	cuda_record(gpu->cuda, gpu->events[0]);
-	for (int k = 0; k < count; k++) {
-		launch(engine, k);
-		cuda_record(gpu->cuda, gpu->events[k + 1]);
-	}
+	launch_all(engine, gpu->events);
 	cuda_record(gpu->cuda, gpu->events[count + 1]);
 	cuda_sync(gpu->cuda);
 	double event = cuda_elapsed(gpu->cuda, gpu->events[count], gpu->events[count + 1]);

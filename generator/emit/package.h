@@ -84,13 +84,37 @@ const char *package_runtime_flags(struct writing *);                        /* w
 void package_module(struct writing *);                                    /* adds NAME_module.c and the runtime's sources */
 void package_describe(struct writing *);                                  /* into the globals: what package/module.jinja needs */
 
+/* ---- launches.c: what a GPU runs, row by row ---- */
+enum { LOOPS_DEEP = 8 };
+/* A pointer, from bytes behind its place; in round t of an open loop of depth d (0: the outermost) it is step[d] * t further, and in odd rounds flip[d] besides. */
+struct launch_argument { struct place place; enum dtype type; bool written; int64_t from, step[LOOPS_DEEP], flip[LOOPS_DEEP]; };
+struct launch {
+	const struct kernel *kernel;      /* NULL: a copy, or a loop's */
+	const char *symbol;               /* NULL: a loop's */
+	int64_t blocks;
+	int number;                       /* of the kernel, or of the loop around all others */
+	int warps, count;
+	const struct launch_argument *arguments;
+	/* A loop of depth d: row d + 1 begins it, row -d - 1 ends a round, `other` is the number of the other of them.  A round comes while fewer than `rounds` were,
+	 * and while the byte that the one argument, where there is one, points to is not 0. */
+	int loop, other;
+	int64_t rounds;
+};
+struct launch_list {
+	VECTOR(struct launch) rows;
+	VECTOR(int64_t) copies;           /* bytes that NAME_copy_BYTES copies */
+	int depth;                        /* of loops; 0: there are none */
+	bool captured;                    /* it may be a graph: the host reads nothing on the way, and there are not too many launches */
+};
+struct launch_list package_launches(struct writing *);
+int64_t launch_blocks(const struct writing *, const struct kernel *);
+int launch_warps(const struct kernel *);
+
 /* package_cuda.c: the kernels, their images, the host's side, weights, build files; with package->shared the kernels and what runs them on the CPU alone,
  * NAME_emulated.cpp and the emulator. */
 void package_cuda(struct writing *);
 /* For an engine, beside package_images: what to launch. */
-struct cuda_launch { const char *symbol; unsigned blocks, warps; int count; const struct place *arguments; };
-struct cuda_unit { struct cuda_launch *launches; int count; };
-struct cuda_unit package_cuda_unit(struct emit *, const struct package *);
+struct launch_list package_cuda_launches(struct emit *, const struct package *);
 /* package_c.c */
 void package_c(struct writing *);
 void package_add_weights(struct writing *);                               /* NAME_weights.bin, and where they are linked in its source */

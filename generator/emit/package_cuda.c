@@ -7,52 +7,85 @@
 
 enum { WARP = 32, DEVICE_ALIGN = 256 };
 
-/* A block is one warp, or the warps of a large product: a tile of a contraction, else a block of the kernel's function. */
-static int64_t blocks_of(struct writing *w, const struct kernel *kernel)
+/* Several launches may run one kernel. */
+typedef VECTOR(const char *) symbol_list;
+static int64_t symbol_number(symbol_list *symbols, struct arena *arena, const char *symbol)
 {
-	int64_t blocks = kernel_tiles(kernel);
-	if (blocks > INT32_MAX)
-		fail(w->emit->build, EXIT_LIMIT, kernel->root->name, "%" PRId64 " blocks; a grid has at most %d", blocks, INT32_MAX);
-	return blocks;
+	for (size_t i = 0; i < symbols->count; i++)
+		if (!strcmp(symbols->at[i], symbol))
+			return (int64_t)i;
+	push(arena, symbols, symbol);
+	return (int64_t)symbols->count - 1;
 }
 
-static int warps_of(const struct kernel *kernel)
+typedef VECTOR(struct launch_argument) argument_list;
+static struct value moves_value(struct arena *arena, const int64_t *at, int depth)
 {
-	const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
-	return c && c->warps ? c->warps : 1;
+	struct value list = value_list(arena);
+	for (int d = 0; d < depth; d++)
+		value_list_add(list, value_int(at[d]));
+	return list;
 }
 
-/* `launches` and `symbols` of the templates; several launches may run one kernel. */
+/* The number of how an argument moves, in a list of {from, step, flip}; 0: not at all. */
+static int64_t moves_number(struct arena *arena, struct value moves, argument_list *known, const struct launch_argument *a, int depth)
+{
+	size_t i = 0;
+	while (i < known->count && (known->at[i].from != a->from || memcmp(known->at[i].step, a->step, sizeof a->step) || memcmp(known->at[i].flip, a->flip, sizeof a->flip)))
+		i++;
+	if (i == known->count) {
+		struct value move = value_dict(arena);
+		value_dict_set(move, "from", value_int(a->from));
+		value_dict_set(move, "step", moves_value(arena, a->step, depth));
+		value_dict_set(move, "flip", moves_value(arena, a->flip, depth));
+		value_list_add(moves, move);
+		push(arena, known, *a);
+	}
+	return (int64_t)i;
+}
+
+/* `launches`, `symbols` and, of loops, `moves`, `depth` and `captured` of the templates. */
 static void add_launches(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
-	struct value list = value_list(arena), names = value_list(arena);
-	int64_t *code = new_array(arena, int64_t, w->lowered->kernels.count + 1), codes = 0;       /* of each kernel: whose */
-	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
-		const struct kernel *kernel = w->lowered->kernels.at[k];
-		code[k] = kernel->same ? code[kernel->same->number] : codes++;
+	struct value list = value_list(arena), names = value_list(arena), moves = value_list(arena), checks = value_dict_get(w->globals, "checks");
+	struct launch_list launches = package_launches(w);
+	argument_list known = { 0 };
+	symbol_list symbols = { 0 };
+	(void)moves_number(arena, moves, &known, &(struct launch_argument){ .from = 0 }, launches.depth);
+	for (size_t k = 0; k < launches.rows.count; k++) {
+		const struct launch *row = &launches.rows.at[k];
 		struct value launch = value_dict(arena), arguments = value_list(arena);
-		for (size_t i = 0; i < kernel->params.count; i++) {
-			const struct param *param = &kernel->params.at[i];
-			struct place place = package_place(w, param->of);
+		for (int i = 0; i < row->count; i++) {
+			const struct launch_argument *a = &row->arguments[i];
 			struct value argument = value_dict(arena);
-			value_dict_set(argument, "place", value_string(place.word));
-			value_dict_set(argument, "at", value_int(place.at));
-			value_dict_set(argument, "type", value_printf(arena, "%s%s *", param->written ? "" : "const ", dtypes[param->of->type].c));
+			value_dict_set(argument, "place", value_string(a->place.word));
+			value_dict_set(argument, "at", value_int(a->place.at));
+			value_dict_set(argument, "type", value_printf(arena, "%s%s *", a->written ? "" : "const ", dtypes[a->type].c));
+			value_dict_set(argument, "moves", value_int(moves_number(arena, moves, &known, a, launches.depth)));
 			value_list_add(arguments, argument);
 		}
-		value_dict_set(launch, "number", value_int(kernel->number));
-		value_dict_set(launch, "symbol", value_string(emit_symbol(w->emit, kernel)));
-		value_dict_set(launch, "kernel", value_int(code[k]));
-		value_dict_set(launch, "blocks", value_int(blocks_of(w, kernel)));
-		value_dict_set(launch, "warps", value_int(warps_of(kernel)));
+		value_dict_set(launch, "number", value_int((int64_t)k));
+		value_dict_set(launch, "symbol", row->symbol ? value_string(row->symbol) : value_none());
+		value_dict_set(launch, "kernel", value_int(row->symbol ? symbol_number(&symbols, arena, row->symbol) : -1));
+		value_dict_set(launch, "blocks", value_int(row->blocks));
+		value_dict_set(launch, "warps", value_int(row->warps));
 		value_dict_set(launch, "arguments", arguments);
+		value_dict_set(launch, "loop", value_int(row->loop));
+		value_dict_set(launch, "other", value_int(row->other));
+		value_dict_set(launch, "rounds", value_int(row->rounds));
 		value_list_add(list, launch);
+		for (size_t i = 0; row->kernel && i < value_count(checks); i++)      /* launches are rows here */
+			if (placed(w->lowered->program->checks.at[i])->kernel == row->kernel)
+				value_dict_set(value_at(checks, i), "kernel", value_int((int64_t)k));
 	}
-	for (size_t i = 0; i < w->lowered->code.count; i++)
-		value_list_add(names, value_string(emit_symbol(w->emit, w->lowered->code.at[i])));
+	for (size_t i = 0; i < symbols.count; i++)
+		value_list_add(names, value_string(symbols.at[i]));
 	value_dict_set(w->globals, "launches", list);
 	value_dict_set(w->globals, "symbols", names);
+	value_dict_set(w->globals, "moves", moves);
+	value_dict_set(w->globals, "depth", value_int(launches.depth));
+	value_dict_set(w->globals, "captured", value_bool(launches.captured));
 	package_render(w, "cuda/launches.jinja", arena_printf(arena, "%s_launches.h", w->package->name));
 }
 
@@ -60,8 +93,8 @@ static void add_blocks(struct writing *w, json_t *manifest)
 {
 	json_t *rows = json_object_get(manifest, "kernels");
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
-		json_object_set_new(json_array_get(rows, k), "blocks", json_integer(blocks_of(w, w->lowered->kernels.at[k])));
-		json_object_set_new(json_array_get(rows, k), "threads", json_integer(WARP * warps_of(w->lowered->kernels.at[k])));
+		json_object_set_new(json_array_get(rows, k), "blocks", json_integer(launch_blocks(w, w->lowered->kernels.at[k])));
+		json_object_set_new(json_array_get(rows, k), "threads", json_integer(WARP * launch_warps(w->lowered->kernels.at[k])));
 	}
 }
 
@@ -73,6 +106,13 @@ static const char *unit_text(struct writing *w)
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
 		emit_kernel(w->emit, w->lowered->kernels.at[k], &kernels);
 		text_addc(&kernels, '\n');
+	}
+	const struct launch_list launches = package_launches(w);
+	for (size_t i = 0; i < launches.copies.count; i++) {
+		struct value values = value_dict(w->emit->arena);
+		value_dict_set(values, "name", value_string(w->emit->name));
+		value_dict_set(values, "bytes", value_int(launches.copies.at[i]));
+		template_render(w->emit->templates, "cuda/copy.jinja", values, &kernels);
 	}
 	emit_prelude(w->emit, kernels.at, kernels.count, &prelude);
 	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
@@ -298,18 +338,9 @@ void package_cuda(struct writing *w)
 	package_add_manifest(w, manifest);
 }
 
-struct cuda_unit package_cuda_unit(struct emit *emit, const struct package *package)
+struct launch_list package_cuda_launches(struct emit *emit, const struct package *package)
 {
-	struct arena *arena = emit->arena;
 	struct writing w = { .emit = emit, .package = package };
 	package_begin(&w);
-	struct cuda_unit unit = { new_array(arena, struct cuda_launch, w.lowered->kernels.count), (int)w.lowered->kernels.count };
-	for (int k = 0; k < unit.count; k++) {
-		const struct kernel *kernel = w.lowered->kernels.at[k];
-		struct place *arguments = new_array(arena, struct place, kernel->params.count);
-		for (size_t i = 0; i < kernel->params.count; i++)
-			arguments[i] = package_place(&w, kernel->params.at[i].of);
-		unit.launches[k] = (struct cuda_launch){ emit_symbol(emit, kernel), (unsigned)blocks_of(&w, kernel), (unsigned)warps_of(kernel), (int)kernel->params.count, arguments };
-	}
-	return unit;
+	return package_launches(&w);
 }

@@ -101,6 +101,7 @@ struct value repeat_values(struct emit *emit, const struct kernel *kernel, const
 	return globals;
 }
 
+/* Where the host goes round there is no function but those of the body. */
 void repeat_emit(struct emit *emit, const struct kernel *kernel, struct text *out)
 {
 	const struct lowered *body = kernel_inside(kernel);
@@ -109,5 +110,6 @@ void repeat_emit(struct emit *emit, const struct kernel *kernel, struct text *ou
 			emit_kernel(emit, body->kernels.at[s], out);
 			text_addc(out, '\n');
 		}
-	template_render(emit->templates, kernel->template_name, repeat_values(emit, kernel, NULL), out);
+	if (kernel->template_name)
+		template_render(emit->templates, kernel->template_name, repeat_values(emit, kernel, NULL), out);
 }

@@ -1,5 +1,6 @@
 /* repeat.c: a program that runs round after round, as one kernel.  Its body is lowered by these very stages; the body's workspace lies in one buffer of the
- * program around it.  What is carried has two places that change roles with each round: the result's own, where there is one, and one in that buffer. */
+ * program around it.  What is carried has two places that change roles with each round: the result's own, where there is one, and one in that buffer.  Of a GPU the host
+ * goes round (emit/launches.c), and both are in the buffer. */
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
@@ -46,9 +47,9 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 	const struct repeat *repeat = kernel->root->repeat;
 	struct rounds *rounds = new(lowered->arena, struct rounds);
 	size_t outs = repeat->body->outputs.count;
-	if (lowered->target->log || lowered->target->kernels_apart)
-		fail(lowered->program->build, EXIT_UNSUPPORTED, kernel->root->node ? kernel->root->node->where : kernel->root->name, "a loop of %lld rounds is not supported %s",
-			(long long)repeat->rounds, lowered->target->log ? "with --log" : "on this target");
+	if (lowered->target->log)
+		fail(lowered->program->build, EXIT_UNSUPPORTED, kernel->root->node ? kernel->root->node->where : kernel->root->name, "a loop of %lld rounds is not supported with --log",
+			(long long)repeat->rounds);
 	rounds->repeat = repeat;
 	rounds->body = lower(repeat->body, lowered->target, lowered->optimise, NULL);
 	rounds->operand = definition_repeats(kernel->root)->operand;
@@ -61,8 +62,9 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 	int64_t bytes = (rounds->body->workspace_bytes + ALIGN - 1) & ~(int64_t)(ALIGN - 1);
 	for (size_t k = 0; k < outs; k++) {
 		const struct definition *output = rounds->body->program->outputs.at[k];
-		rounds->place[k] = rounds->results[k] ? -1 : take(&bytes, output);
-		rounds->other[k] = repeat->out[k].moves == REPEAT_CARRIED ? take(&bytes, output) : -1;
+		bool carried = repeat->out[k].moves == REPEAT_CARRIED, own = rounds->results[k] && !(carried && lowered->target->lanes_are_threads);
+		rounds->place[k] = own ? -1 : take(&bytes, output);           /* the host of a GPU moves both by one distance */
+		rounds->other[k] = carried ? take(&bytes, output) : -1;
 	}
 	if (bytes)
 		rounds->scratch = scratch_new(lowered, kernel, bytes);
@@ -70,7 +72,7 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->blocks = 1;
 	name_inside(lowered, kernel);
 	kernel->tile = arena_printf(lowered->arena, "%s%lld rounds", repeat->going < 0 ? "" : "up to ", (long long)repeat->rounds);
-	kernel->template_name = arena_printf(lowered->arena, "%s/repeat.jinja", lowered->target->family);
+	kernel->template_name = lowered->target->lanes_are_threads ? NULL : "c/repeat.jinja";       /* a GPU's host goes round */
 }
 
 void repeat_parameters(struct lowered *lowered, struct kernel *kernel)
