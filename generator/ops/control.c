@@ -488,21 +488,24 @@ static bool repeat_loop(struct repeating *r, void *user)
 	struct tensor **out = place_graph(&in, 2 + (int)loop->carried, now, NULL, true), *on = out[0], *starts = comes(first) ? first : NULL;
 	if (on->type != DTYPE_BOOL || !tensor_is_scalar_like(on) || (on->data && !tensor_int(on, 0)))
 		return false;
+	bool open = comes(on) || starts || counts, numbered = counts || (open && loop->scans) || repeat_reads(r, now[0]);
+	if (!numbered)
+		repeat_drop(r, now[0]);
 	/* Whether a round comes: the condition, and the count where that is given when it runs. */
-	struct tensor *next = add(&in, "", "Add", 2, (struct tensor *[]){ now[0], whole(&in, 0, 1) }), *going = NULL;
+	struct tensor *next = !numbered ? NULL : add(&in, "", "Add", 2, (struct tensor *[]){ now[0], whole(&in, 0, 1) }), *going = NULL;
 	struct tensor *goes = comes(on) ? scalar_truth(&in, on) : NULL;
 	if (counts) {
 		struct tensor *scalar = scalar_truth(h, trips);
 		starts = both(h, starts ? scalar_truth(h, starts) : NULL, add(h, "", "Less", 2, (struct tensor *[]){ whole(h, 0, 0), scalar }));
 		goes = both(&in, goes, scalar_truth(&in, add(&in, "", "Less", 2, (struct tensor *[]){ next, scalar })));
 	}
-	bool open = goes || starts;
 	int64_t rounds = repeated_rounds(loop, trips, open);
 	if (rounds < 1)
 		return false;
 	if (open)
 		going = repeat_in(r, starts ? scalar_truth(h, starts) : truth(h, true), REPEAT_CARRIED, false);
-	repeat_out(r, next, now[0], false);
+	if (numbered)
+		repeat_out(r, next, now[0], false);
 	for (size_t i = 0; i < loop->carried; i++)
 		repeat_out(r, out[1 + i], now[2 + i], false);
 	if (open)
@@ -510,14 +513,17 @@ static bool repeat_loop(struct repeating *r, void *user)
 	for (size_t k = 0; k < loop->scans; k++)
 		if (node_has_out(node, (int)(loop->carried + k)))
 			repeat_out(r, out[1 + loop->carried + k], NULL, false);
-	struct tensor **results = repeat_node(r, rounds, going), **stack = results + 1 + loop->carried + open;
-	struct tensor *more = open ? results[1 + loop->carried] : NULL, *count = NULL;
+	if (!r->out.count)
+		return false;
+	struct tensor **results = repeat_node(r, rounds, going), **last = results + numbered, **stack = last + loop->carried + open;
+	struct tensor *more = open ? last[loop->carried] : NULL, *count = NULL, **carried = new_array(h->arena, struct tensor *, loop->carried + 1);
+	memcpy(carried, last, loop->carried * sizeof *carried);
 	if (open && loop->scans)              /* as many as are stacked, and none would follow */
-		count = add(h, "", "Add", 2, (struct tensor *[]){ results[0], add_node(h, "", "Cast", 1, &more, "to", DTYPE_I64, NULL) });
+		count = counts && !comes(first) && !comes(on) ? trips : add(h, "", "Add", 2, (struct tensor *[]){ results[0], add_node(h, "", "Cast", 1, &more, "to", DTYPE_I64, NULL) });
 	if (open && loop->carried && rounds == repeated_most)
-		results[1] = add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ results[1], add(h, "", "Not", 1, &more) }, "most", rounds, NULL);
+		carried[0] = add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ carried[0], add(h, "", "Not", 1, &more) }, "most", rounds, NULL);
 	for (size_t k = 0; k < loop->carried; k++)
-		hand_out(h, (int)k, results[1 + k]);
+		hand_out(h, (int)k, carried[k]);
 	for (size_t k = 0; k < loop->scans; k++)
 		if (node_has_out(node, (int)(loop->carried + k))) {
 			struct tensor *one = *stack++;

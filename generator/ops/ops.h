@@ -250,6 +250,8 @@ bool repeat_pays(int64_t rounds, size_t nodes);
 /* `make` calls the others.  False where it says so, or fails: the graph is then as it was. */
 bool repeat_try(struct repeating *, struct texts *, struct node *, bool (*make)(struct repeating *, void *user), void *user);
 struct tensor *repeat_in(struct repeating *, struct tensor *operand, enum repeat_moves, bool back);      /* an input of the body */
+bool repeat_reads(const struct repeating *, const struct tensor *input);         /* a node of the body does */
+void repeat_drop(struct repeating *, struct tensor *input);      /* that nothing reads, before there are outputs */
 /* An output of the body: the next value of the input that it carries, or (NULL) an element of the result. */
 void repeat_out(struct repeating *, struct tensor *, struct tensor *carries, bool back);
 /* When the body is whole: its results, one for each output.  going: the input that says whether a round comes; NULL: all do. */

@@ -40,6 +40,29 @@ struct tensor *repeat_in(struct repeating *r, struct tensor *operand, enum repea
 	return input;
 }
 
+bool repeat_reads(const struct repeating *r, const struct tensor *input)
+{
+	for (size_t i = 0; i < r->body->nodes.count; i++)
+		for (int k = 0; k < r->body->nodes.at[i]->ins; k++)
+			if (r->body->nodes.at[i]->in[k] == input)
+				return true;
+	return false;
+}
+
+void repeat_drop(struct repeating *r, struct tensor *input)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < r->operands.count; i++) {
+		if (r->body->inputs.at[i] == input)
+			continue;
+		r->body->inputs.at[kept] = r->body->inputs.at[i];
+		r->operands.at[kept] = r->operands.at[i];
+		r->in.at[kept++] = r->in.at[i];
+	}
+	r->body->inputs.count = r->operands.count = r->in.count = kept;
+	input->is_input = false;
+}
+
 void repeat_out(struct repeating *r, struct tensor *output, struct tensor *carries, bool back)
 {
 	int pair = -1;
