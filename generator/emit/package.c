@@ -313,6 +313,26 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 	return list;
 }
 
+/* `arguments`: NULL for a kernel of a body.  A loop is told with the kernels of its body; where the host goes round it has no code of its own. */
+static json_t *kernel_json(const struct writing *w, const struct kernel *kernel, json_t *arguments)
+{
+	json_t *nodes = json_array(), *row;
+	for (size_t m = 0; m < kernel->members.count; m++)
+		json_array_append_new(nodes, json_string(kernel->members.at[m]->name));
+	row = json_pack("{s:s,s:s,s:s,s:s,s:o,s:o*,s:f,s:f}", "name", kernel->name, "symbol", emit_symbol(w->emit, kernel), "template", kernel->template_name ? kernel->template_name : "",
+		"tile", kernel->tile ? kernel->tile : "", "nodes", nodes, "arguments", arguments, "flops", kernel->flops, "bytes", kernel->bytes);
+	if (kernel->shape != SHAPE_REPEAT)
+		return row;
+	json_t *body = json_array();
+	for (size_t s = 0; s < kernel_inside(kernel)->kernels.count; s++)
+		json_array_append_new(body, kernel_json(w, kernel_inside(kernel)->kernels.at[s], NULL));
+	if (!kernel->template_name)
+		json_object_del(row, "symbol");
+	json_object_set_new(row, "rounds", json_integer((json_int_t)kernel->root->repeat->rounds));
+	json_object_set_new(row, "body", body);
+	return row;
+}
+
 /* What belongs to the current part. */
 static void manifest_part(const struct writing *w, json_t *manifest)
 {
@@ -321,17 +341,12 @@ static void manifest_part(const struct writing *w, json_t *manifest)
 	json_t *kernels = json_array();
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
-		json_t *nodes = json_array();
-		for (size_t m = 0; m < kernel->members.count; m++)
-			json_array_append_new(nodes, json_string(kernel->members.at[m]->name));
 		json_t *arguments = json_array();
 		for (size_t i = 0; i < kernel->params.count; i++) {
 			struct place place = package_place(w, kernel->params.at[i].of);
 			json_array_append_new(arguments, json_pack("{s:s,s:I}", "place", place.word, "at", (json_int_t)place.at));
 		}
-		json_array_append_new(kernels, json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:f,s:f}", "name", kernel->name, "symbol", emit_symbol(w->emit, kernel),
-			"template", kernel->template_name ? kernel->template_name : "", "tile", kernel->tile ? kernel->tile : "", "nodes", nodes, "arguments", arguments,
-			"flops", kernel->flops, "bytes", kernel->bytes));
+		json_array_append_new(kernels, kernel_json(w, kernel, arguments));
 	}
 	json_object_set_new(manifest, "numbers", json_string(w->of->numbers));
 	json_object_set_new(manifest, "inputs", tensors_json(w, true));

@@ -93,6 +93,8 @@ static void add_blocks(struct writing *w, json_t *manifest)
 {
 	json_t *rows = json_object_get(manifest, "kernels");
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
+		if (w->lowered->kernels.at[k]->shape == SHAPE_REPEAT)
+			continue;
 		json_object_set_new(json_array_get(rows, k), "blocks", json_integer(launch_blocks(w, w->lowered->kernels.at[k])));
 		json_object_set_new(json_array_get(rows, k), "threads", json_integer(WARP * launch_warps(w->lowered->kernels.at[k])));
 	}
