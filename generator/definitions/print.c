@@ -200,9 +200,9 @@ static void print_repeat(const struct definition *definition, struct text *out)
 		text_printf(out, "%s%s = ", words[repeat->in[i].moves], repeat->in[i].back ? " back" : "");
 		print_expr(&p, definition->operand[i], 0);
 	}
-	text_adds(out, ")\n{\n");
+	text_adds(out, "), where\n");
 	program_print(repeat->body, out);
-	text_addc(out, '}');
+	text_adds(out, "end of the body");
 }
 
 void program_print(const struct program *program, struct text *out)

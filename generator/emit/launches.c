@@ -25,14 +25,6 @@ int launch_warps(const struct kernel *kernel)
 }
 
 /* ---- arguments ---- */
-static int number_of(const struct definition *of, struct definition *const *at, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (at[i] == of)
-			return (int)i;
-	return -1;
-}
-
 static struct launch_argument argument_of(struct listing *l, const struct open *open, const struct definition *of, bool written);
 
 static struct launch_argument scratch_of(struct listing *l, const struct open *open, int64_t at)
@@ -70,9 +62,8 @@ static struct launch_argument argument_of(struct listing *l, const struct open *
 	else if (placed(of)->mode == MODE_DEVICE)
 		a = scratch_of(l, open, placed(of)->offset);
 	else {
-		const struct program *program = rounds->body->program;
 		const struct repeat *repeat = rounds->repeat;
-		int in = number_of(of, program->inputs.at, program->inputs.count), out = number_of(of, program->outputs.at, program->outputs.count);
+		int in = repeat_input(rounds, of), out = repeat_output(rounds, of);
 		if (in >= 0)
 			a = repeat->in[in].moves == REPEAT_CARRIED ? carried(l, open, repeat->in[in].pair, false)
 				: repeat->in[in].moves == REPEAT_SLICED ? sliced(l, open, rounds->operand[in]->of, of, repeat->in[in].back, false)

@@ -9,14 +9,6 @@ static const char *scratch_at(struct emit *emit, const struct kernel *kernel, en
 		emit_buffer((void *)(uintptr_t)kernel, rounds->scratch), at);
 }
 
-static int number_of(const struct definition *of, struct definition *const *at, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (at[i] == of)
-			return (int)i;
-	return -1;
-}
-
 /* Element `round` of what is sliced. */
 static const char *slice_of(struct emit *emit, const char *buffer, int64_t elements, int64_t rounds, bool back)
 {
@@ -29,13 +21,12 @@ static const char *argument_of(struct emit *emit, const struct kernel *kernel, s
 {
 	const struct rounds *rounds = kernel->detail;
 	const struct repeat *repeat = rounds->repeat;
-	const struct program *program = rounds->body->program;
 	void *holder = (void *)(uintptr_t)kernel;
 	if (placed(of)->mode == MODE_CONSTANT)
 		return emit_buffer(holder, of);
 	if (placed(of)->mode == MODE_DEVICE)
 		return scratch_at(emit, kernel, of->type, written, placed(of)->offset);
-	int in = number_of(of, program->inputs.at, program->inputs.count), out = number_of(of, program->outputs.at, program->outputs.count);
+	int in = repeat_input(rounds, of), out = repeat_output(rounds, of);
 	if (in >= 0) {
 		const char *operand = emit_buffer(holder, rounds->operand[in]->of);
 		return repeat->in[in].moves == REPEAT_CARRIED ? arena_printf(emit->arena, "now%d", repeat->in[in].pair)
@@ -47,12 +38,11 @@ static const char *argument_of(struct emit *emit, const struct kernel *kernel, s
 		: scratch_at(emit, kernel, of->type, true, rounds->place[out]);
 }
 
-static const char *only_where(struct emit *emit, const struct kernel *kernel, const struct branch *branch)
+struct asking { struct emit *emit; const struct kernel *kernel; };
+static const char *condition_of(void *user, struct definition *d)
 {
-	if (!branch)
-		return "";
-	const char *outer = only_where(emit, kernel, branch->outer);
-	return arena_printf(emit->arena, "%s%s%s*(%s)", outer, *outer ? " && " : "", branch->yes ? "" : "!", argument_of(emit, kernel, branch->condition, false));
+	const struct asking *a = user;
+	return arena_printf(a->emit->arena, "(%s)", argument_of(a->emit, a->kernel, d, false));
 }
 
 static struct value step_value(struct emit *emit, const struct kernel *kernel, const struct kernel *step, const char *more)
@@ -62,7 +52,7 @@ static struct value step_value(struct emit *emit, const struct kernel *kernel, c
 	for (size_t i = 0; i < step->params.count; i++)
 		arguments = arena_printf(emit->arena, "%s%s, ", arguments, argument_of(emit, kernel, step->params.at[i].of, step->params.at[i].written));
 	value_dict_set(value, "name", value_string(emit_symbol(emit, step)));
-	value_dict_set(value, "only", value_string(only_where(emit, kernel, kernel_branch(step))));
+	value_dict_set(value, "only", value_string(emit_only_where(emit->arena, kernel_branch(step), condition_of, &(struct asking){ emit, kernel })));
 	value_dict_set(value, "arguments", value_string(arguments));
 	value_dict_set(value, "more", more ? value_string(more) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
 	return value;

@@ -1,5 +1,6 @@
 /* choose.c: the name of each kernel, its tile from facts of the target, its parameters, its constants as the blob will hold them. */
 #include "kernels/kernels.h"
+#include "ingot/mode.h"
 #include <stdlib.h>
 
 void kernel_add_param(struct arena *arena, struct kernel *kernel, struct definition *of, bool written)
@@ -90,6 +91,17 @@ struct definition *lowered_constant(struct lowered *lowered, const char *name, e
 	placed(of)->first = placed(of)->last = -1;
 	placed(of)->bytes = (int64_t)dtype_bytes(type, (size_t)words);
 	push(lowered->arena, &lowered->constants, (struct constant_item){ .of = of, .fill = fill, .detail = detail });
+	return of;
+}
+
+struct definition *lowered_scratch(struct lowered *lowered, struct kernel *kernel, const char *name, enum dtype type, int rank, const int64_t *extents)
+{
+	struct definition *of = define_map(lowered->program, arena_printf(lowered->arena, "%s_%s", kernel->root->name, name), rank, extents, expr_number(lowered->arena, type, 0));
+	placed(of)->mode = MODE_DEVICE;
+	placed(of)->provenance = INGOT_BY_FACTOR;
+	placed(of)->kernel = kernel;
+	placed(of)->first = placed(of)->last = -1;
+	place_row_major(of);
 	return of;
 }
 

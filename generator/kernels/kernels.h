@@ -179,6 +179,9 @@ int kernel_check(const struct lowered *, const struct kernel *);          /* the
 struct definition *lowered_constant(struct lowered *, const char *name, enum dtype, int64_t words,
 	size_t (*fill)(const struct constant_item *, int64_t piece, void *out), const void *detail);
 
+/* What a kernel writes for itself alone, in the workspace. */
+struct definition *lowered_scratch(struct lowered *, struct kernel *, const char *name, enum dtype, int rank, const int64_t *extents);
+
 /* ---- order.c: the positions that sort each row ---- */
 struct row_order {
 	int64_t rows, n, kept;            /* rows, keys of each; positions of each that are stored */
@@ -325,6 +328,9 @@ const char *repeat_word(const struct kernel *);
 void repeat_choose(struct lowered *, struct kernel *);
 void repeat_parameters(struct lowered *, struct kernel *);
 const struct lowered *repeat_inside(const struct kernel *);
+/* The number of the body's input, or output, that this is; -1: it is none. */
+int repeat_input(const struct rounds *, const struct definition *);
+int repeat_output(const struct rounds *, const struct definition *);
 bool repeat_same(const struct kernel *, const struct kernel *);
 
 /* block.c: a block of warps where that pays; false: each warp for itself. */

@@ -7,19 +7,6 @@ enum { FEW_MOST = 64, RUN = 8, SCRATCHES_MOST = 64, SCRATCHES_OF_THREADS = 1024 
 
 const char *order_word(const struct kernel *kernel) { (void)kernel; return "order"; }
 
-static struct definition *scratch_new(struct lowered *lowered, struct kernel *kernel, const char *name, enum dtype type, int64_t rows, int64_t n)
-{
-	const int64_t extents[3] = { rows, 2, n };
-	struct definition *of = define_map(lowered->program, arena_printf(lowered->arena, "%s_%s", kernel->root->name, name), 3, extents,
-		expr_number(lowered->arena, type, 0));
-	placed(of)->mode = MODE_DEVICE;
-	placed(of)->provenance = INGOT_BY_FACTOR;
-	placed(of)->kernel = kernel;
-	placed(of)->first = placed(of)->last = -1;
-	place_row_major(of);
-	return of;
-}
-
 /* A few of many are kept as they come; of threads each would keep its own. */
 void order_choose(struct lowered *lowered, struct kernel *kernel)
 {
@@ -37,8 +24,8 @@ void order_choose(struct lowered *lowered, struct kernel *kernel)
 	if (!order->few && !order->local) {
 		int64_t most = target->lanes_are_threads ? SCRATCHES_OF_THREADS : SCRATCHES_MOST;
 		kernel->blocks = order->rows < most ? order->rows : most;
-		order->keys = scratch_new(lowered, kernel, "keys", type, kernel->blocks, order->n);
-		order->positions = scratch_new(lowered, kernel, "positions", DTYPE_I32, kernel->blocks, order->n);
+		order->keys = lowered_scratch(lowered, kernel, "keys", type, 3, (int64_t[3]){ kernel->blocks, 2, order->n });
+		order->positions = lowered_scratch(lowered, kernel, "positions", DTYPE_I32, 3, (int64_t[3]){ kernel->blocks, 2, order->n });
 	}
 	kernel->blocks_of = "rows";
 	kernel->tile = order->few ? arena_printf(lowered->arena, "%lld kept", (long long)order->kept)

@@ -2,7 +2,6 @@
  * program around it.  What is carried has two places that change roles with each round: the result's own, where there is one, and one in that buffer.  Of a GPU the host
  * goes round (emit/launches.c), and both are in the buffer. */
 #include "kernels/kernels.h"
-#include "ingot/mode.h"
 
 enum { ALIGN = 64 };
 
@@ -30,17 +29,16 @@ static int64_t take(int64_t *bytes, const struct definition *of)
 	return at;
 }
 
-static struct definition *scratch_new(struct lowered *lowered, struct kernel *kernel, int64_t bytes)
+static int number_of(const struct definition *of, struct definition *const *at, size_t count)
 {
-	struct definition *of = define_map(lowered->program, arena_printf(lowered->arena, "%s_scratch", kernel->root->name), 1, &bytes,
-		expr_integer(lowered->arena, DTYPE_U8, 0));
-	placed(of)->mode = MODE_DEVICE;
-	placed(of)->provenance = INGOT_BY_REDUCTION;
-	placed(of)->kernel = kernel;
-	placed(of)->first = placed(of)->last = -1;
-	place_row_major(of);
-	return of;
+	for (size_t i = 0; i < count; i++)
+		if (at[i] == of)
+			return (int)i;
+	return -1;
 }
+
+int repeat_input(const struct rounds *rounds, const struct definition *of) { return number_of(of, rounds->body->program->inputs.at, rounds->body->program->inputs.count); }
+int repeat_output(const struct rounds *rounds, const struct definition *of) { return number_of(of, rounds->body->program->outputs.at, rounds->body->program->outputs.count); }
 
 void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 {
@@ -67,7 +65,7 @@ void repeat_choose(struct lowered *lowered, struct kernel *kernel)
 		rounds->other[k] = carried ? take(&bytes, output) : -1;
 	}
 	if (bytes)
-		rounds->scratch = scratch_new(lowered, kernel, bytes);
+		rounds->scratch = lowered_scratch(lowered, kernel, "scratch", DTYPE_U8, 1, &bytes);
 	kernel->detail = rounds;
 	kernel->blocks = 1;
 	name_inside(lowered, kernel);
