@@ -141,6 +141,19 @@ enum ingot_model_status ingot_set_elements(struct ingot_model *m, const char *na
 	return (enum ingot_model_status)m->build.code;
 }
 
+enum ingot_model_status ingot_set_value(struct ingot_model *m, const char *name, const char *values)
+{
+	if (m->stage != STAGE_OPEN)
+		return refuse(m, m->stage == STAGE_CLOSED ? "the model is not open" : "values are said before ingot_compile");
+	begin(m);
+	if (BUILD_TRY(&m->build)) {
+		struct saying saying = saying_parse(&m->build, arena_printf(m->build.arena, "%s=%s", name, values));
+		pass_values(m->model->graph, &saying, 1, false);
+		describe(m);
+	}
+	return (enum ingot_model_status)m->build.code;
+}
+
 enum ingot_model_status ingot_set_algorithms(struct ingot_model *m, enum ingot_algorithms algorithms)
 {
 	if (m->stage != STAGE_OPEN)

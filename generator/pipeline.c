@@ -67,6 +67,7 @@ static struct model *read_model(struct build *build, const struct options *optio
 		if (!options->some || graph_has_dim(model->graph, later.at[i].name))
 			push(build->arena, &dims, later.at[i]);
 	pass_bind(model->graph, dims.at, (int)dims.count);
+	pass_values(model->graph, options->values.at, options->values.count, options->some);
 	choose_modes(model);
 	return model;
 }

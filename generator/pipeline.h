@@ -18,6 +18,7 @@ struct options {
 	VECTOR(const char *) keep_inputs;
 	VECTOR(struct binding) dims;
 	VECTOR(struct holding) elements;
+	VECTOR(struct saying) values;
 	VECTOR(struct mode_choice) modes;
 	VECTOR(const char *) after;       /* models of libraries that were made before: what they compute on their way can be computed again here */
 	const char *templates;            /* folder whose templates come before the embedded ones; NULL: none */

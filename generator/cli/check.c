@@ -47,6 +47,25 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 	return right;
 }
 
+static struct model *cast(struct cli *cli, bool hold, void *user)
+{
+	struct build *build = cli->build;
+	struct model *model = model_read(build, &cli->options);          /* first: what is no tensor is not read as one */
+	data_says(model->graph);
+	struct data_sets *sets = data_read(build, cli->arguments[1], model->graph);
+	for (size_t i = 0; i < sets->all.count; i++)
+		data_bind(model->graph, &sets->all.at[i], i == 0);
+	data_say(model->graph, &sets->all.at[0]);
+	if (hold)
+		data_hold(model->graph, sets);
+	model_prepare(model);
+	for (size_t i = 0; i < sets->all.count; i++)
+		data_expect(model->graph, &sets->all.at[i]);
+	model_define(model);
+	*(struct data_sets **)user = sets;
+	return model;
+}
+
 static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
@@ -54,16 +73,10 @@ static void run(struct cli *cli)
 	bool as_double = cli->math && !strcmp(cli->math, "double");
 	if (as_double && kind != &engine_interpreter)
 		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
-	struct model *model = model_read(build, &cli->options);          /* first: what is no tensor is not read as one */
-	data_says(model->graph);
-	struct data_sets *sets = data_read(build, cli->arguments[1], model->graph);
-	for (size_t i = 0; i < sets->all.count; i++)
-		data_bind(model->graph, &sets->all.at[i], i == 0);
-	data_say(model->graph, &sets->all.at[0]);
-	model_prepare(model);
-	for (size_t i = 0; i < sets->all.count; i++)
-		data_expect(model->graph, &sets->all.at[i]);
-	model_define(model);
+	struct data_sets *sets;
+	struct model *model = data_cast(cli, cast, &sets);
+	if (!cli->json)
+		data_held_print(model->graph);
 	struct engine *volatile engine = NULL;
 	volatile bool right = true;
 	json_t *report = json_array();
@@ -82,6 +95,8 @@ static void run(struct cli *cli)
 		for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
 			json_array_append_new(kernels, json_string(model->lowered->kernels.at[k]->name));
 		json_t *whole = json_pack("{s:b,s:s,s:O,s:o}", "right", right, "target", kind->name, "outputs", report, "kernels", kernels);
+		if (model->graph->fixed.count)
+			json_object_set_new(whole, "values", data_held_json(model->graph));
 		cli_print_json(whole, stdout);
 	}
 	json_decref(report);

@@ -308,6 +308,79 @@ void data_expect(const struct graph *graph, struct data *data)
 	data->outputs = arrays;
 }
 
+/* ---- values that decide what the model is ---- */
+enum { HELD_MOST = 64 };                  /* elements: of shapes, axes, counts and conditions, not of data */
+
+void data_hold(struct graph *graph, const struct data_sets *sets)
+{
+	const struct data *first = &sets->all.at[0];
+	for (size_t i = 0; i < graph->inputs.count && i < first->inputs.count; i++) {
+		struct tensor *input = graph->inputs.at[i];
+		int64_t values[HELD_MOST], count = 1;
+		const struct array *array = &first->inputs.at[i];
+		bool small = tensor_can_be_held(input) && array->type == input->type && array->rank == input->rank && array->rank <= 1;
+		if (small && array->rank)
+			count = array->extents[0];
+		small &= count <= HELD_MOST;
+		for (size_t k = 0; k < sets->all.count && small; k++) {
+			const struct array *other = i < sets->all.at[k].inputs.count ? &sets->all.at[k].inputs.at[i] : array;
+			small = other->bytes == array->bytes && !memcmp(other->data, array->data, array->bytes);
+		}
+		for (int64_t k = 0; k < count && small; k++)
+			values[k] = tensor_int(&(struct tensor){ .type = array->type, .data = array->data }, (size_t)k);
+		if (small)
+			pass_hold(graph, input, (size_t)count, values);
+	}
+}
+
+struct model *data_cast(struct cli *cli, struct model *(*cast)(struct cli *, bool, void *), void *user)
+{
+	struct build *build = cli->build;
+	char message[sizeof build->message];
+	jmp_buf *out = build->out, mine;
+	struct model *volatile model = NULL;
+	volatile bool hold = false;
+	build->out = &mine;
+	if (setjmp(mine) == 0 || (build->code == EXIT_UNSUPPORTED && !hold)) {
+		if (build->code) {
+			hold = true;
+			memcpy(message, build->message, sizeof message);
+			build->code = EXIT_RIGHT;
+		}
+		model = cast(cli, hold, user);
+	}
+	build->out = out;
+	if (build->code == EXIT_UNSUPPORTED && hold)
+		memcpy(build->message, message, sizeof message);          /* of the model, not of what was tried */
+	if (build->code)
+		longjmp(*out, 1);
+	return model;
+}
+
+json_t *data_held_json(const struct graph *graph)
+{
+	json_t *values = json_object();
+	for (size_t i = 0; i < graph->fixed.count; i++) {
+		const struct tensor *value = graph->fixed.at[i].value;
+		json_t *list = json_array();
+		for (int64_t k = 0; k < tensor_elements(graph->build, value); k++)
+			json_array_append_new(list, json_integer(tensor_int(value, (size_t)k)));
+		json_object_set_new(values, text_clean(graph->build->arena, graph->fixed.at[i].input->name), list);
+	}
+	return values;
+}
+
+void data_held_print(const struct graph *graph)
+{
+	for (size_t i = 0; i < graph->fixed.count; i++) {
+		const struct tensor *value = graph->fixed.at[i].value;
+		printf("cast for %s =", text_clean(graph->build->arena, graph->fixed.at[i].input->name));
+		for (int64_t k = 0; k < tensor_elements(graph->build, value); k++)
+			printf("%s%lld", k ? "," : " ", (long long)tensor_int(value, (size_t)k));
+		printf("\n");
+	}
+}
+
 /* ---- comparing ---- */
 unsigned data_packed(const void *data, int64_t i, int bits)
 {

@@ -46,6 +46,15 @@ void data_say(struct graph *, const struct data *);
 /* The same of the expected outputs, once the graph is prepared; EXIT_DIFFERENT where a list holds more or fewer. */
 void data_expect(const struct graph *, struct data *);
 
+/* The small inputs of integers, of one dimension at most, are what all sets have there, wherever they agree, from now on: pass_hold.  */
+void data_hold(struct graph *, const struct data_sets *);
+/* What `cast` makes of the model; where that is refused (EXIT_UNSUPPORTED), because values that come at run time decide what the model is, what it makes with `hold`. */
+struct model *data_cast(struct cli *, struct model *(*cast)(struct cli *, bool hold, void *user), void *user);
+
+/* The values that data_hold found, by name: for reports. */
+json_t *data_held_json(const struct graph *);
+void data_held_print(const struct graph *);
+
 /* Element i as a number, NaN where it is none; complex ones have two. */
 double data_element(enum dtype, const void *data, int64_t i);
 /* Bits of element i of what has fewer than 8: packed, low bits first. */

@@ -216,6 +216,12 @@ static void add_elements(struct cli *cli, const struct option_row *row, const ch
 	push(cli->build->arena, &cli->options.elements, holding_parse(cli->build, value));
 }
 
+static void add_value(struct cli *cli, const struct option_row *row, const char *value)
+{
+	(void)row;
+	push(cli->build->arena, &cli->options.values, saying_parse(cli->build, value));
+}
+
 static void set_folder(struct cli *cli, const struct option_row *row, const char *value)
 {
 	struct stat info;
@@ -303,6 +309,8 @@ const struct option_row option_rows[] = {
 	  "binds a symbolic dimension; may be given again.  A range, N=1..32, is not supported yet: exit 4" },
 	{ "elements", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_elements, 0, NULL, NULL,
 	  "how many tensors an input holds that is a sequence; or their shapes, NAME=[2,3],[4], as of an output, too; NAME=none: an optional without a value" },
+	{ "value", NULL, 0, "NAME=N,N", IN_MODEL, add_value, 0, NULL, NULL,
+	  "an input of integers always comes with these elements: what depends on them is known when the model is cast; a run with others ends with a status" },
 	{ "threads", NULL, 0, "N", IN_MODEL, set_threads, 0, NULL, NULL, "kernels are shared over N threads of the caller's (default 1)" },
 	{ "optimise", "optimize", 0, "WORD", IN_MODEL, set_optimise, 0, LIST("speed", "size"), NULL,
 	  "speed (default, but on cortex-m4) or size: smallest library and RAM; of code alone, no bit depends on it" },

@@ -219,6 +219,7 @@ static void report(const struct cli *cli, const struct engine_kind *kind, const 
 {
 	const struct graph *graph = model->graph;
 	if (!cli->json) {
+		data_held_print(graph);
 		for (size_t i = 0; i < model->program->outputs.count; i++)
 			print_output(model, i, outputs[i]);
 		for (size_t i = 0; i < graph->whole_outputs.count; i++) {
@@ -232,9 +233,28 @@ static void report(const struct cli *cli, const struct engine_kind *kind, const 
 	json_t *report = json_pack("{s:s,s:[],s:o}", "target", kind->name, "kernels", "outputs", outputs_json(cli, model, outputs));
 	for (size_t k = 0; model->lowered && k < model->lowered->kernels.count; k++)
 		json_array_append_new(json_object_get(report, "kernels"), json_string(model->lowered->kernels.at[k]->name));
+	if (graph->fixed.count)
+		json_object_set_new(report, "values", data_held_json(graph));
 	if (graph->whole_outputs.count)
 		json_object_set_new(report, "lists", lists_json(graph));
 	cli_print_json(report, stdout);
+}
+
+static struct model *cast(struct cli *cli, bool hold, void *user)
+{
+	struct model *model = model_read(cli->build, &cli->options);
+	struct data_sets sets = { 0 };
+	struct data data;
+	data_says(model->graph);
+	data = data_of_files(cli->build, cli, model->graph);
+	data_bind(model->graph, &data, true);
+	push(cli->build->arena, &sets.all, data);
+	if (hold)
+		data_hold(model->graph, &sets);
+	model_prepare(model);
+	model_define(model);
+	*(struct data *)user = data;
+	return model;
 }
 
 static void run(struct cli *cli)
@@ -244,12 +264,8 @@ static void run(struct cli *cli)
 	bool as_double = cli->math && !strcmp(cli->math, "double");
 	if (as_double && kind != &engine_interpreter)
 		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
-	struct model *model = model_read(build, &cli->options);
-	data_says(model->graph);
-	struct data data = data_of_files(build, cli, model->graph);
-	data_bind(model->graph, &data, true);
-	model_prepare(model);
-	model_define(model);
+	struct data data;
+	struct model *model = data_cast(cli, cast, &data);
 	const struct program *program = model->program;
 	const void **inputs = new_array(build->arena, const void *, program->inputs.count + 1);
 	void **outputs = new_array(build->arena, void *, program->outputs.count + 1);

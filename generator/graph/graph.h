@@ -99,6 +99,8 @@ struct tensor_index;
 
 /* An input or output under the model's name: a tensor, or what has a list. */
 struct whole { const char *name; struct tensor *tensor; };
+/* An input that is the constant `value` wherever it was read. */
+struct fixed { struct tensor *input, *value; };
 
 struct graph {
 	struct build *build;
@@ -114,6 +116,7 @@ struct graph {
 	VECTOR(struct tensor *) outputs;
 	/* As the model has them, where some are no tensors; the tensors of such a one stand in its place in `inputs` and `outputs`.  Else empty. */
 	VECTOR(struct whole) whole_inputs, whole_outputs;
+	VECTOR(struct fixed) fixed;     /* each is asked when it runs */
 	VECTOR(struct node *) nodes;
 	VECTOR(struct use) uses;          /* while the graph is read: names without a tensor yet */
 	struct tensor_index *index;       /* name -> tensor; of `tensors` alone */

@@ -133,6 +133,24 @@ static void want_fit(const struct holder *h, size_t i, const struct tensor *give
 		node_fail(h->node, EXIT_INVALID, "input %s of the body is %s, but %s comes", declared->name, described(h, declared), described(h, given));
 }
 
+/* What is no optional, handed on to a round that is given one, is an optional with a value there. */
+static struct tensor *as_given(struct holder *h, const struct tensor *declared, struct tensor *next)
+{
+	if (next->form == declared->form || next->form != (declared->form & ~FORM_OPTIONAL) || (next->form && !next->list))
+		return next;
+	struct tensor *optional = graph_tensor_fresh(h->graph, next->name);
+	struct list *list = new(h->arena, struct list);
+	*list = next->list ? *next->list : (struct list){ .count = 1, .at = new_array(h->arena, struct tensor *, 1) };
+	if (!next->list)
+		list->at[0] = next;
+	optional->form = declared->form;
+	optional->type = next->type;
+	optional->rank = next->rank;
+	memcpy(optional->dims, next->dims, sizeof next->dims);
+	optional->list = list;
+	return optional;
+}
+
 /* The graph's nodes, inferred; its outputs, those that the node has not too.  condition: they are needed where it is `yes`; NULL: always. */
 static struct tensor **place_graph(struct holder *h, int ins, struct tensor **in, struct tensor *condition, bool yes)
 {
@@ -424,14 +442,16 @@ static void play(struct loop *loop, int64_t at)
 	struct holder *h = &loop->h;
 	size_t count = 2 + loop->carried;
 	loop->now[0] = number_of_round(loop, at);
-	for (size_t i = 2; i < count; i++)
+	for (size_t i = 2; i < count; i++) {
+		loop->now[i] = as_given(h, h->placing.body->inputs.at[i], loop->now[i]);
 		want_fit(h, i, loop->now[i]);
+	}
 	struct tensor **out = place_graph(h, (int)count, loop->now, loop->alive, true);
 	if (types_differ(out[0], loop->now[1]) || (out[0]->rank >= 0 && !tensor_is_scalar_like(out[0])))
 		node_fail(h->node, EXIT_INVALID, "the condition that the body hands on is %s, bool is right", described(h, out[0]));
 	for (size_t i = 0; i < loop->carried; i++) {
-		struct tensor *before = loop->now[2 + i], *next = out[1 + i];
-		if (types_differ(before, next) || (loop->alive && !next->form && ranks_differ(before, next)))
+		struct tensor *before = loop->now[2 + i], *next = loop->alive ? as_given(h, before, out[1 + i]) : out[1 + i];
+		if (types_differ(before, as_given(h, before, next)) || (loop->alive && !next->form && ranks_differ(before, next)))
 			node_fail(h->node, EXIT_INVALID, "the body is given %s as %s and hands on %s", h->placing.body->inputs.at[2 + i]->name, described(h, before),
 				described(h, next));
 		if (loop->alive && (shapes_differ(before, next) || (next->form && !next->list)))

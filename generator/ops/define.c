@@ -394,12 +394,37 @@ static void compute_output(struct definer *definer, size_t i)
 	program->outputs.at[i]->shown = definition->shown;
 }
 
+/* An input whose value is known where the model is cast. */
+enum { HELD_SHOWN = 8 };
+
+static void ask_fixed(struct definer *definer, const struct fixed *held)
+{
+	struct arena *arena = definer->arena;
+	struct definition *input = definition_of(definer, held->input, NULL), *value = definition_of(definer, held->value, NULL);
+	const struct index *at[MAX_RANK];
+	const char *numbers = "";
+	int64_t elements = definition_elements(input);
+	for (int d = 0; d < input->rank; d++)
+		at[d] = index_var(arena, d, input->extents[d]);
+	for (int64_t i = 0; i < elements && i < HELD_SHOWN; i++)
+		numbers = arena_printf(arena, "%s%s%lld", numbers, i ? ", " : "", (long long)tensor_int(held->value, (size_t)i));
+	struct check *check = new(arena, struct check);
+	*check = (struct check){ EXIT_INVALID, arena_printf(arena, "input %s is [%s%s] where the model is cast: no other value is right", held->input->name, numbers,
+		elements > HELD_SHOWN ? ", …" : "") };
+	const struct expr *a = expr_load(arena, input, at), *b = expr_load(arena, value, at);
+	if (elements)
+		define_check(definer->program, arena_printf(arena, "%s_holds", held->input->name), check, input->rank, input->extents,
+			expr_cast(arena, DTYPE_BOOL, expr2(definer, SCALAR_equal, expr_cast(arena, DTYPE_I64, a), expr_cast(arena, DTYPE_I64, b))));
+}
+
 struct program *define_graph(struct graph *graph)
 {
 	struct definer definer;
 	definer_begin(&definer, graph->build, graph->name);
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		add_input(&definer, graph->inputs.at[i], graph->file);
+	for (size_t i = 0; i < graph->fixed.count; i++)
+		ask_fixed(&definer, &graph->fixed.at[i]);
 	for (size_t i = 0; i < graph->nodes.count; i++) {
 		const struct op *op = op_of(graph->nodes.at[i]);
 		definer.node = graph->nodes.at[i];

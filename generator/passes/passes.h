@@ -34,6 +34,18 @@ void pass_say_output(struct graph *, struct tensor *output, size_t count, const 
 /* Outputs become the elements that inference found; one of which it knows none stays. */
 void pass_whole_outputs(struct graph *);
 
+/* ---- values.c: an integer input whose value is known when the model is cast ---- */
+/* What --value says of an input: NAME=2,3,5, all its elements in C order. */
+enum { VALUES_MOST = 4096 };
+struct saying { const char *name; size_t count; const int64_t *values; };
+struct saying saying_parse(struct build *, const char *option);        /* EXIT_USAGE where it is none */
+bool tensor_can_be_held(const struct tensor *);                        /* an input of whole numbers or bools, a byte each at least */
+/* The input is a constant of these values wherever it is read; a run that brings others ends with a status.  A tensor of one dimension gets its extent so.
+ * EXIT_USAGE where they are not as many as it has elements, or one is none of its type. */
+void pass_hold(struct graph *, struct tensor *input, size_t count, const int64_t *values);
+/* EXIT_USAGE: no such input, or said twice.  With `some`, the first is passed over. */
+void pass_values(struct graph *, const struct saying *, size_t count, bool some);
+
 /* ---- constants.c: Constant nodes become constants, Identity nodes nothing, what nobody uses goes; needs and keeps order ---- */
 void pass_constants(struct graph *);
 

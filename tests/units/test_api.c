@@ -199,6 +199,33 @@ static void sequences(void **state)
 	ingot_close(model);
 }
 
+/* What an operand at run time decides is known where its value is said; another value is an operand that is wrong. */
+static void values(void **state)
+{
+	(void)state;
+	struct ingot_model *model;
+	static const float a[6] = { 1, 2, 3, 4, 5, 6 };
+	static const int64_t there[2] = { 3, 2 }, other[2] = { 2, 3 };
+	const char *text = "<ir_version: 8, opset_import: [\"\" : 17]>\nshaped (float[6] x, int64[N] shape) => (float[A,B] y) { y = Reshape (x, shape) }";
+	assert_int_equal(ingot_open_memory(&model, text, strlen(text), "shaped"), INGOT_MODEL_OK);
+	assert_int_equal(ingot_set_value(model, "x", "1,2,3,4,5,6"), INGOT_MODEL_USAGE);
+	assert_non_null(strstr(ingot_model_message(model), "no input of that name holds integers; known are: shape"));
+	assert_int_equal(ingot_set_value(model, "shape", "two"), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_set_value(model, "shape", "3,2"), INGOT_MODEL_OK);
+	assert_int_equal(ingot_set_value(model, "shape", "3,2"), INGOT_MODEL_USAGE);
+	assert_int_equal(ingot_compile(model, INGOT_INTERPRETER), INGOT_MODEL_OK);
+	assert_int_equal(ingot_output(model, 0)->dims[0], 3);
+	assert_int_equal(ingot_set_value(model, "shape", "3,2"), INGOT_MODEL_USAGE);
+	ingot_set_input(model, 0, a);
+	ingot_set_input(model, 1, there);
+	assert_int_equal(ingot_run(model), INGOT_MODEL_OK);
+	assert_memory_equal(ingot_result(model, 0), a, sizeof a);
+	ingot_set_input(model, 1, other);
+	assert_int_equal(ingot_run(model), INGOT_MODEL_INVALID);
+	assert_non_null(strstr(ingot_model_message(model), "input shape is [3, 2] where the model is cast: no other value is right"));
+	ingot_close(model);
+}
+
 /* ---- several at once ---- */
 enum { THREADS = 8, TIMES = 12 };
 static char *shared_text;
@@ -329,7 +356,7 @@ static void memory_is_flat(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(engines_agree), cmocka_unit_test(numbers), cmocka_unit_test(refusals), cmocka_unit_test(sequences), cmocka_unit_test(threads), cmocka_unit_test(hardened_process),
+		cmocka_unit_test(engines_agree), cmocka_unit_test(numbers), cmocka_unit_test(refusals), cmocka_unit_test(sequences), cmocka_unit_test(values), cmocka_unit_test(threads), cmocka_unit_test(hardened_process),
 		cmocka_unit_test(no_file_opened), cmocka_unit_test(memory_is_flat),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,10 @@ enum ingot_model_status ingot_set_dim(struct ingot_model *, const char *name, in
  * among the inputs.  Before ingot_compile; INGOT_MODEL_USAGE where no input of that name is one, or the text is none of these. */
 enum ingot_model_status ingot_set_elements(struct ingot_model *, const char *name, const char *holds);
 
+/* Says the value that an input of integers always comes with, as "2,3,5": all its elements, in C order.  What depends on them (shapes, rounds, branches) is known
+ * then; other values come back as INGOT_MODEL_INVALID from ingot_run.  Before ingot_compile; INGOT_MODEL_USAGE where there is no such input, or they do not fit it. */
+enum ingot_model_status ingot_set_value(struct ingot_model *, const char *name, const char *values);
+
 /* A numeric option, by default INGOT_FAST: 3x3 convolutions by Winograd's, where that is less work, or every sum as it is defined (what libraries
  * for microcontrollers compute).  Before ingot_compile.  It is the only one that bits depend on. */
 enum ingot_algorithms { INGOT_FAST, INGOT_DIRECT };
