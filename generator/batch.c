@@ -272,7 +272,7 @@ static void forget_output(struct model *model, size_t i)
 	memmove(program->outputs.at + i, program->outputs.at + i + 1, after * sizeof *program->outputs.at);
 	memmove(program->output_names.at + i, program->output_names.at + i + 1, after * sizeof *program->output_names.at);
 	memmove(model->output_names + i, model->output_names + i + 1, after * sizeof *model->output_names);
-	memmove(model->graph->outputs.at + i, model->graph->outputs.at + i + 1, after * sizeof *model->graph->outputs.at);
+	memmove(model->graph->outputs.at + i, model->graph->outputs.at + i + 1, (model->graph->outputs.count - i - 1) * sizeof *model->graph->outputs.at);
 	program->outputs.count--;
 	program->output_names.count--;
 	model->graph->outputs.count--;

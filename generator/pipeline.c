@@ -113,11 +113,11 @@ void model_define(struct model *model)
 	program_check(model->program);
 	model->numbers = program_numbers(model->program, model->options->algorithms);
 	model->input_names = new_array(arena, const char *, model->graph->inputs.count + 1);
-	model->output_names = new_array(arena, const char *, model->graph->outputs.count + 1);
+	model->output_names = new_array(arena, const char *, model->program->outputs.count + 1);
 	for (size_t i = 0; i < model->graph->inputs.count; i++)
 		model->input_names[i] = model->graph->inputs.at[i]->name;
-	for (size_t i = 0; i < model->graph->outputs.count; i++)
-		model->output_names[i] = model->graph->outputs.at[i]->name;
+	for (size_t i = 0; i < model->program->outputs.count; i++)
+		model->output_names[i] = model->program->output_names.at[i];
 }
 
 void model_lower(struct model *model)

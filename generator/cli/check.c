@@ -30,12 +30,13 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 		engine_run(engine, inputs, outputs);
 	else
 		interpret(program, MATH_DOUBLE, inputs, outputs);
-	if (data->outputs.count != program->outputs.count)
-		fail(build, EXIT_DIFFERENT, data->path, "%zu outputs, the model has %zu", data->outputs.count, program->outputs.count);
-	for (size_t i = 0; i < program->outputs.count; i++) {
-		const struct shown shown = definition_shown(program->outputs.at[i]);
+	if (data->outputs.count + data_sizes(program) != program->outputs.count)
+		fail(build, EXIT_DIFFERENT, data->path, "%zu outputs, the model has %zu", data->outputs.count, program->outputs.count - data_sizes(program));
+	for (size_t i = 0; i < data->outputs.count; i++) {
+		const struct definition made = data_actual(program, i, outputs);
+		const struct shown shown = definition_shown(&made);
 		bool drawn = random[program->outputs.at[i]->number];
-		struct comparison c = (drawn ? data_compare_drawn : data_compare)(build, &data->outputs.at[i], program->outputs.at[i], outputs[i], data->backend);
+		struct comparison c = (drawn ? data_compare_drawn : data_compare)(build, &data->outputs.at[i], &made, outputs[i], data->backend);
 		if (!cli->json)
 			printf("%s %s: %s%s (largest difference %.3g%s)\n", c.right ? "ok" : "DIFFERENT", names[i], c.right ? drawn ? "random: type, shape, range and mean" : "within tolerance" : c.why,
 				c.nonfinite ? ", non-finite values compared" : "", c.worst, c.worst > 0 ? arena_printf(build->arena, " of %.3g allowed", c.allowed) : "");

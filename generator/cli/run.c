@@ -96,7 +96,8 @@ static void write_archive(const struct cli *cli, const struct model *model, void
 	struct build *build = model->build;
 	VECTOR(struct npz_array) arrays = { 0 };
 	for (size_t k = 0; k < model->program->outputs.count; k++) {
-		const struct shown d = definition_shown(model->program->outputs.at[k]);
+		const struct definition made = data_actual(model->program, k, outputs);
+		const struct shown d = definition_shown(&made);
 		bool in = false;
 		for (size_t i = 0; i < cli->outputs.count; i++)
 			in |= !strcmp(cli->outputs.at[i].path, path) && (!cli->outputs.at[i].name || !strcmp(cli->outputs.at[i].name, model->output_names[k]));
@@ -111,7 +112,8 @@ static void write_output(const struct model *model, void *const *outputs, const 
 	for (size_t k = 0; k < model->program->outputs.count; k++) {
 		if (strcmp(model->output_names[k], name))
 			continue;
-		const struct shown d = definition_shown(model->program->outputs.at[k]);
+		const struct definition made = data_actual(model->program, k, outputs);
+		const struct shown d = definition_shown(&made);
 		const struct npz_array array = array_for_file(model->build, name, &d, outputs[k]);
 		npy_write(model->build, path, array.type, array.rank, array.extents, array.data);
 	}
@@ -153,11 +155,13 @@ static void write_outputs(const struct cli *cli, const struct model *model, void
 	}
 }
 
-static void print_output(const struct model *model, size_t i, const void *data)
+static void print_output(const struct model *model, size_t i, void *const *outputs)
 {
 	enum { SHOWN = 8 };
 	struct build *build = model->build;
-	const struct shown d = definition_shown(model->program->outputs.at[i]);
+	const void *data = outputs[i];
+	const struct definition made = data_actual(model->program, i, outputs);
+	const struct shown d = definition_shown(&made);
 	struct tensor shape = { .type = d.type, .rank = d.rank };
 	for (int k = 0; k < d.rank; k++)
 		shape.dims[k].extent = d.extents[k];
@@ -184,7 +188,8 @@ static json_t *outputs_json(const struct cli *cli, const struct model *model, vo
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < model->program->outputs.count; i++) {
-		const struct shown d = definition_shown(model->program->outputs.at[i]);
+		const struct definition made = data_actual(model->program, i, data);
+		const struct shown d = definition_shown(&made);
 		const struct bound_file *file = file_for(cli->outputs.at, cli->outputs.count, model->output_names[i]);
 		json_t *dims = json_array();
 		for (int k = 0; k < d.rank; k++)
@@ -221,7 +226,7 @@ static void report(const struct cli *cli, const struct engine_kind *kind, const 
 	if (!cli->json) {
 		data_held_print(graph);
 		for (size_t i = 0; i < model->program->outputs.count; i++)
-			print_output(model, i, outputs[i]);
+			print_output(model, i, outputs);
 		for (size_t i = 0; i < graph->whole_outputs.count; i++) {
 			const struct tensor *whole = graph->whole_outputs.at[i].tensor;
 			if (whole->list && !whole->list->count)

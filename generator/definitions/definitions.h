@@ -186,6 +186,7 @@ struct definition {
 	const struct node *node;          /* where it came from, for messages and comments; NULL: made by a rewrite */
 	const struct check *check;        /* NULL: it is none */
 	bool is_output;
+	const char *sizes;                /* of an output whose extents data decide: these are bounds then, and the output of that name has the actual ones; else NULL */
 	struct definition *original;      /* what it computes, before the rewrite: for --math double; NULL: itself */
 	int number;                       /* position in the program */
 };

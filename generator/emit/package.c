@@ -47,6 +47,8 @@ static struct value tensor_value(struct arena *arena, const struct definition *d
 	value_dict_set(value, "field", value_string(field));
 	value_dict_set(value, "c", value_string(dtypes[d->type].c));
 	value_dict_set(value, "elements", value_int(definition_elements(d)));
+	if (d->sizes)
+		text_printf(&dims, " at most, dense in what %s says,", d->sizes);
 	value_dict_set(value, "dims", value_copy(arena, dims.at, dims.count));
 	text_release(&dims);
 	return value;
@@ -306,9 +308,12 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 		json_t *dims = json_array();
 		for (int v = 0; v < shown.rank; v++)
 			json_array_append_new(dims, json_integer(shown.extents[v]));
-		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:o,s:I}", "name", inputs ? w->of->input_names[i] : w->of->output_names[i],
+		json_t *one = json_pack("{s:s,s:s,s:s,s:o,s:I}", "name", inputs ? w->of->input_names[i] : w->of->output_names[i],
 			"field", inputs ? w->input_fields[i] : w->output_fields[i], "type", dtypes[shown.type].text, "dims", dims,
-			"bytes", (json_int_t)placed(d)->bytes));
+			"bytes", (json_int_t)placed(d)->bytes);
+		if (d->sizes)
+			json_object_set_new(one, "sizes", json_string(d->sizes));
+		json_array_append_new(list, one);
 	}
 	return list;
 }

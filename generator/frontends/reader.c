@@ -80,7 +80,7 @@ void reader_dim(struct reader *reader, const char *where, struct tensor *tensor,
 		fail(reader->build, EXIT_INVALID, where, "dimension %d is %lld", tensor->rank, (long long)extent);
 	if (symbol && !strcmp(symbol, "?"))
 		symbol = NULL;                                    /* exporters write it for what they do not know */
-	tensor->dims[tensor->rank++] = (struct dim){ extent, symbol };
+	tensor->dims[tensor->rank++] = (struct dim){ .extent = extent, .symbol = symbol };
 }
 
 /* Without this a bool constant of 7 would be neither true nor false to code that compares or adds bools. */

@@ -14,8 +14,9 @@ enum {
 };
 
 /* One dimension: extent >= 0 is known; else `symbol` names it, or is NULL where nothing is known.  After binding, a
- * symbol may stand beside a known extent: it tells where the extent came from. */
-struct dim { int64_t extent; const char *symbol; };
+ * symbol may stand beside a known extent: it tells where the extent came from.  Where data decide an extent, it is a bound, and `count`, a scalar of int64 of
+ * the graph, says how many are there: what lies behind them is anything. */
+struct dim { int64_t extent; const char *symbol; struct tensor *count; };
 
 enum { TENSOR_ALIGNED = 65536 };
 
@@ -116,7 +117,8 @@ struct graph {
 	VECTOR(struct tensor *) outputs;
 	/* As the model has them, where some are no tensors; the tensors of such a one stand in its place in `inputs` and `outputs`.  Else empty. */
 	VECTOR(struct whole) whole_inputs, whole_outputs;
-	VECTOR(struct fixed) fixed;     /* each is asked when it runs */
+	VECTOR(struct fixed) fixed;       /* each is asked when it runs */
+	bool bounded;                     /* extents that data decide and nobody declares are bounds, with counts */
 	VECTOR(struct node *) nodes;
 	VECTOR(struct use) uses;          /* while the graph is read: names without a tensor yet */
 	struct tensor_index *index;       /* name -> tensor; of `tensors` alone */

@@ -1,5 +1,5 @@
-/* chosen.c: as many elements as data say: Compress, NonZero, Unique.  How many there are is what is declared, and a check asks it.  What is chosen is counted along, and its
- * position placed at the count. */
+/* chosen.c: as many elements as data say: Compress, NonZero, Unique.  How many there are is what is declared, and a check asks it; where nobody declares it, the extent is a
+ * bound, and the node, of the domain `ingot` then, has the count as one more output.  What is chosen is counted along, and its position placed at the count. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -14,11 +14,37 @@ static struct definition *counts_of(struct definer *definer, const char *part, s
 	return definer_places(definer, definer_name(definer, part), 1, &n, REDUCE_SUM, true, to, 1, &n, NULL, n ? expr_load(arena, flags, &term) : integer(definer, 0));
 }
 
-static void require_count(struct definer *definer, struct definition *counts, int64_t count)
+static bool counts_on(const struct node *node) { return !strcmp(node->domain, "ingot"); }
+
+/* The dimension of a node of `outs` outputs whose extent data decide: at most `bound`, -1 where that is not known yet. */
+static struct dim chosen_dim(struct node *node, int outs, int64_t bound)
+{
+	struct graph *graph = node->graph;
+	if (!counts_on(node)) {
+		if (!graph->bounded || bound < 0)
+			return dim_unknown;
+		struct tensor **out = new_array(graph->build->arena, struct tensor *, (size_t)outs + 1);
+		memcpy(out, node->out, (size_t)node->outs * sizeof *out);
+		out[outs] = graph_tensor_fresh(graph, "count");
+		out[outs]->producer = node;
+		node->out = out;
+		node->outs = outs + 1;
+		node->domain = name_is(graph->build->names, "ingot");
+		node->since = 1;
+	}
+	infer_output(node, outs, DTYPE_I64, 0, NULL);
+	return (struct dim){ bound, NULL, node->out[outs] };
+}
+
+/* How many there are: what is declared, or output `out`. */
+static void say_count(struct definer *definer, struct definition *counts, int64_t count, int out)
 {
 	const struct index *last = index_constant(definer->arena, counts->extents[0] - 1);
 	const struct expr *all = counts->extents[0] ? expr_load(definer->arena, counts, &last) : integer(definer, 0);
-	definer_require(definer, EXIT_INVALID, 0, NULL, whole_is(definer, all, count), "%" PRId64 " elements are declared, data choose another number", count);
+	if (counts_on(definer->node))
+		definer_out_map(definer, out, all);
+	else
+		definer_require(definer, EXIT_INVALID, 0, NULL, whole_is(definer, all, count), "%" PRId64 " elements are declared, data choose another number", count);
 }
 
 /* The positions of the first `count` flags that are set. */
@@ -55,7 +81,7 @@ void infer_compress(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
 	(void)op;
-	infer_counts(node, 2, 2, 1);
+	infer_counts(node, 2, 2, 1 + counts_on(node));
 	const struct tensor *x = node->in[0], *condition = node->in[1];
 	infer_any_type(node, 0);
 	infer_same_type(node, 1, DTYPE_BOOL);
@@ -72,7 +98,10 @@ void infer_compress(struct node *node, const struct op *op)
 		memcpy(dims, x->dims, sizeof *dims * (size_t)rank);
 	if (extent >= 0 && condition->rank == 1 && condition->dims[0].extent > extent)
 		node_fail(node, EXIT_INVALID, "%s: a condition of %" PRId64 " for %" PRId64 " elements", node->type, condition->dims[0].extent, extent);
-	dims[axis] = condition->data && extent >= 0 && tensor_is_known(condition) ? dim_of(chosen_by(condition, extent)) : dim_unknown;
+	bool constant = condition->data && extent >= 0 && tensor_is_known(condition);
+	struct dim declared = node->out[0]->rank == rank ? node->out[0]->dims[axis] : dim_unknown;
+	dims[axis] = constant ? dim_of(chosen_by(condition, extent)) : dim_is_known(declared) && !declared.count ? dim_unknown
+		: chosen_dim(node, 1, extent < 0 || condition->rank != 1 ? -1 : condition->dims[0].extent);
 	infer_output(node, 0, x->type, rank, dims);
 }
 
@@ -88,7 +117,7 @@ void define_compress(struct definer *definer, const struct op *op)
 	int64_t n = whole ? definition_elements(x) : x->extents[axis];
 	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, condition->extents, expr_cast(arena, DTYPE_I64, expr_load(arena, condition, &i)));
 	struct definition *counts = counts_of(definer, "counts", flags);
-	require_count(definer, counts, extents[axis]);
+	say_count(definer, counts, extents[axis], 1);
 	if (extents[axis] > n)
 		node_fail(definer->node, EXIT_INVALID, "%s: %" PRId64 " elements of %" PRId64 " are declared", definer->node->type, extents[axis], n);
 	for (int d = 0; d < rank; d++)
@@ -109,15 +138,18 @@ void define_compress(struct definer *definer, const struct op *op)
 void infer_non_zero(struct node *node, const struct op *op)
 {
 	(void)op;
-	infer_counts(node, 1, 1, 1);
+	infer_counts(node, 1, 1, 1 + counts_on(node));
 	infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	if (x->rank == 0)
 		node_fail(node, EXIT_UNSUPPORTED, "%s of a scalar is not supported", node->type);
 	if (x->rank < 0)
 		infer_output_unknown(node, 0, DTYPE_I64);
-	else
-		infer_output(node, 0, DTYPE_I64, 2, (struct dim[2]){ dim_of(x->rank), dim_unknown });
+	else {
+		struct dim declared = node->out[0]->rank == 2 ? node->out[0]->dims[1] : dim_unknown;
+		infer_output(node, 0, DTYPE_I64, 2, (struct dim[2]){ dim_of(x->rank), dim_is_known(declared) && !declared.count ? dim_unknown
+			: chosen_dim(node, 1, tensor_elements(node->graph->build, x)) });
+	}
 }
 
 void define_non_zero(struct definer *definer, const struct op *op)
@@ -135,7 +167,7 @@ void define_non_zero(struct definer *definer, const struct op *op)
 		index_unflatten(arena, i, x->rank, x->extents, own);
 	struct definition *flags = definer_map(definer, definer_name(definer, "flags"), 1, &n, n ? flag(definer, expr_load(arena, x, own)) : integer(definer, 0));
 	struct definition *counts = counts_of(definer, "counts", flags);
-	require_count(definer, counts, extents[1]);
+	say_count(definer, counts, extents[1], 1);
 	if (extents[1] == 0) {
 		definer_out_map(definer, 0, integer(definer, 0));
 		return;
@@ -155,23 +187,23 @@ void infer_unique(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
 	(void)op;
-	infer_counts(node, 1, 1, 4);
+	infer_counts(node, 1, 1, 4 + counts_on(node));
 	infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	int64_t count = -1;
 	if (x->rank < 0) {
-		for (int i = 0; i < node->outs; i++)
+		for (int i = 0; i < node->outs && i < 4; i++)
 			infer_output_unknown(node, i, i ? DTYPE_I64 : x->type);
 		return;
 	}
 	bool whole = !node_attribute(node, "axis");
 	int rank = whole ? 1 : x->rank, axis = whole ? 0 : (int)node_axis(node, node_int(node, "axis", 0), x->rank);
 	int64_t n = whole ? tensor_elements(node->graph->build, x) : x->dims[axis].extent;
-	for (int i = 0; i < node->outs; i++)               /* whichever output says how many there are */
-		if (node_has_out(node, i) && i != 2 && node->out[i]->rank == (i ? 1 : rank) && count < 0)
+	for (int i = 0; i < node->outs && i < 4; i++)      /* whichever output says how many there are */
+		if (node_has_out(node, i) && i != 2 && node->out[i]->rank == (i ? 1 : rank) && count < 0 && !node->out[i]->dims[i ? 0 : axis].count)
 			count = node->out[i]->dims[i ? 0 : axis].extent;
 	memcpy(dims, x->dims, sizeof dims);
-	dims[axis] = count < 0 ? dim_unknown : dim_of(count);
+	dims[axis] = count < 0 ? chosen_dim(node, 4, n) : dim_of(count);
 	infer_output(node, 0, x->type, rank, dims);
 	infer_output(node, 1, DTYPE_I64, 1, &dims[axis]);
 	infer_output(node, 2, DTYPE_I64, 1, (struct dim[]){ n < 0 ? dim_unknown : dim_of(n) });
@@ -254,7 +286,7 @@ void define_unique(struct definer *definer, const struct op *op)
 	struct definition *firsts = definer_map(definer, definer_name(definer, "firsts"), 1, &n,
 		same ? expr_select(arena, &begins, 1, one, expr2(definer, SCALAR_sub, one, same)) : one);
 	struct definition *kinds = counts_of(definer, "kinds", firsts);
-	require_count(definer, kinds, count);
+	say_count(definer, kinds, count, 4);
 	struct definition *starts = positions_of(definer, "starts", firsts, kinds, count);
 	struct definition *positions = definer_map(definer, definer_name(definer, "positions"), 1, &count,
 		expr_load(arena, order, (const struct index *[]){ at_value(definer, starts, k, n) }));

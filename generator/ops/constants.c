@@ -121,10 +121,29 @@ void define_constant_of_shape(struct definer *definer, const struct op *op)
 }
 
 /* ---- Shape: constant as soon as the dims are known ---- */
+/* Dims that data decide: their counts become inputs.  False: there is none. */
+static bool take_counts(struct node *node, int64_t from, int64_t to)
+{
+	const struct tensor *x = node->in[0];
+	struct tensor **in = new_array(node->graph->build->arena, struct tensor *, MAX_RANK + 1);
+	int ins = 0;
+	in[ins++] = node->in[0];
+	for (int64_t d = from; d < to; d++)
+		if (x->dims[d].count)
+			in[ins++] = x->dims[d].count;
+	if (ins == 1)
+		return false;
+	node->in = in;
+	node->ins = ins;
+	node->domain = name_is(node->graph->build->names, "ingot");
+	node->since = 1;
+	return true;
+}
+
 void infer_shape(struct node *node, const struct op *op)
 {
 	(void)op;
-	infer_counts(node, 1, 1, 1);
+	infer_counts(node, 1, 1 + (strcmp(node->domain, "ingot") ? 0 : MAX_RANK), 1);
 	const struct tensor *x = node->in[0];
 	struct dim length = dim_unknown;
 	if (x->rank < 0) {
@@ -138,6 +157,8 @@ void infer_shape(struct node *node, const struct op *op)
 	to = to < from ? from : to > x->rank ? x->rank : to;
 	length = dim_of(to - from);
 	infer_output(node, 0, DTYPE_I64, 1, &length);
+	if (take_counts(node, from, to))
+		return;
 	int64_t *extents = new_array(node->graph->build->arena, int64_t, (size_t)(to - from) + 1);
 	for (int64_t d = from; d < to; d++) {
 		if (!dim_is_known(x->dims[d]))
@@ -150,7 +171,19 @@ void infer_shape(struct node *node, const struct op *op)
 
 void define_shape(struct definer *definer, const struct op *op)
 {
+	const struct node *node = definer->node;
+	const struct tensor *x = node->in[0];
 	(void)op;
+	if (node->ins > 1) {
+		const struct index *k = index_var(definer->arena, 0, node->out[0]->dims[0].extent);
+		const struct expr *body = integer(definer, 0);
+		int64_t from = attribute_int(node, "start"), to = from + (from < 0 ? x->rank : 0) + node->out[0]->dims[0].extent;
+		for (int64_t d = from + (from < 0 ? x->rank : 0), i = 0, in = 1; d < to; d++, i++)
+			body = expr_select(definer->arena, &(struct range){ k, i, i + 1 }, 1, x->dims[d].count ? definer_element(definer, (int)in, 0) : integer(definer, x->dims[d].extent), body),
+			in += x->dims[d].count != NULL;
+		definer_out_map(definer, 0, body);
+		return;
+	}
 	if (!definer->node->out[0]->data)
 		node_fail(definer->node, EXIT_USAGE, "%s of %s, whose dimensions are not all bound: use --dim",
 		          definer->node->type, definer->node->in[0]->name);

@@ -374,6 +374,54 @@ static void add_output(struct definer *definer, const struct tensor *tensor, con
 	push(definer->arena, &definer->program->output_names, tensor->name);
 }
 
+/* ---- outputs whose extents data decide ---- */
+/* Element i of it is where that of the caller's array, dense in the actual extents, is. */
+static struct definition *dense(struct definer *definer, struct definition *of, const struct expr *const *actual)
+{
+	struct arena *arena = definer->arena;
+	const struct index *at[MAX_RANK], *own[MAX_RANK];
+	for (int d = 0; d < of->rank; d++)
+		at[d] = index_var(arena, d, of->extents[d]);
+	const struct expr *rest = expr_index(arena, index_flatten(arena, of->rank, at, of->extents));
+	for (int d = of->rank - 1; d >= 0; d--) {
+		const struct expr *next = d ? whole_of(definer, SCALAR_div, rest, actual[d]) : integer(definer, 0);
+		own[d] = definer_index(definer, whole_of(definer, SCALAR_sub, rest, whole_of(definer, SCALAR_mul, next, actual[d])), 0, of->extents[d] - 1);
+		rest = next;
+	}
+	return definer_map(definer, arena_printf(arena, "%s_dense", of->name), of->rank, of->extents, expr_load(arena, of, own));
+}
+
+/* Data decide the extents of output i, as far as its tensor has counts: the caller gets it dense, and another output that holds the actual extents. */
+static void size_output(struct definer *definer, size_t i, const struct tensor *tensor, const char *where)
+{
+	struct program *program = definer->program;
+	struct arena *arena = definer->arena;
+	const struct expr *actual[MAX_RANK], *body = integer(definer, 0);
+	const int64_t rank = tensor->rank;
+	const struct index *k = index_var(arena, 0, rank);
+	bool counted = false, outermost = true, gaps = false;
+	for (int d = 0; d < tensor->rank; d++) {
+		const struct tensor *count = tensor->dims[d].count;
+		counted |= count != NULL;
+		gaps |= count && !outermost;
+		outermost &= tensor->dims[d].extent == 1;
+		actual[d] = count ? expr_load(arena, definition_of(definer, count, where), NULL) : integer(definer, tensor->dims[d].extent);
+		body = d ? expr_select(arena, &(struct range){ k, d, d + 1 }, 1, actual[d], body) : actual[d];
+	}
+	if (!counted)
+		return;
+	if (dtype_stored(tensor->type) != tensor->type)
+		fail(definer->build, EXIT_UNSUPPORTED, where, "output %s of %s, whose extents data decide, is not supported", tensor->name, dtypes[tensor->type].text);
+	const char *name = arena_printf(arena, "%s_dims", tensor->name);
+	while (graph_tensor(tensor->graph, name))
+		name = arena_printf(arena, "%s_", name);
+	if (gaps && definition_elements(program->outputs.at[i]))
+		program->outputs.at[i] = dense(definer, program->outputs.at[i], actual);
+	push(arena, &program->outputs, definer_map(definer, name, 1, &rank, body));
+	push(arena, &program->output_names, name);
+	program->outputs.at[i]->sizes = name;
+}
+
 /* Every output of a graph is computed, each by a definition of its own: what is an input, a constant or an output
  * already is copied. */
 static void compute_output(struct definer *definer, size_t i)
@@ -392,6 +440,7 @@ static void compute_output(struct definer *definer, size_t i)
 	                                     definition->extents, expr_load(definer->arena, definition, at));
 	program->outputs.at[i]->is_output = true;
 	program->outputs.at[i]->shown = definition->shown;
+	program->outputs.at[i]->sizes = definition->sizes;
 }
 
 /* An input whose value is known where the model is cast. */
@@ -432,6 +481,8 @@ struct program *define_graph(struct graph *graph)
 	}
 	for (size_t i = 0; i < graph->outputs.count; i++)
 		add_output(&definer, graph->outputs.at[i], graph->file);
+	for (size_t i = 0; i < graph->outputs.count; i++)
+		size_output(&definer, i, graph->outputs.at[i], graph->file);
 	for (size_t i = 0; i < definer.program->outputs.count; i++)
 		compute_output(&definer, i);
 	program_remove_dead(definer.program);

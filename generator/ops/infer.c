@@ -5,8 +5,8 @@
 
 static const int64_t ELEMENTS_MOST = (int64_t)1 << 33;             /* of one tensor: 32 GiB of float */
 
-const struct dim dim_unknown = { -1, NULL };
-struct dim dim_of(int64_t extent) { return (struct dim){ extent, NULL }; }
+const struct dim dim_unknown = { -1, NULL, NULL };
+struct dim dim_of(int64_t extent) { return (struct dim){ extent, NULL, NULL }; }
 bool dim_is_known(struct dim dim) { return dim.extent >= 0; }
 
 void node_fail(const struct node *node, enum exit_code code, const char *format, ...)
@@ -90,6 +90,9 @@ static struct dim merge(const struct node *node, const struct tensor *tensor, in
 	struct dim declared = tensor->dims[d];
 	if (!dim_is_known(declared))
 		return dim_is_known(inferred) || inferred.symbol ? inferred : declared;
+	if (inferred.count && declared.count != inferred.count)
+		node_fail(node, EXIT_UNSUPPORTED, "dimension %d of %s is declared as %" PRId64 ", but data decide it behind another node; that is not supported", d,
+		          tensor->name, declared.extent);
 	if (dim_is_known(inferred) && inferred.extent != declared.extent)
 		node_fail(node, EXIT_INVALID, "dimension %d of %s is declared as %" PRId64 ", but it is %" PRId64, d,
 		          tensor->name, declared.extent, inferred.extent);

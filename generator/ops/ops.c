@@ -98,6 +98,8 @@ bool op_keeps_shape(const struct op *op) { return op->infer == infer_unary || op
 
 bool op_broadcasts(const struct op *op) { return op->infer == infer_binary; }
 
+bool op_chooses(const struct op *op) { return op->infer == infer_compress || op->infer == infer_non_zero || op->infer == infer_unique; }
+
 int64_t attribute_int(const struct node *node, const char *name)
 {
 	return node_int(node, name, (int64_t)default_of(node, name)->number);

@@ -47,6 +47,8 @@ const struct op *op_of(const struct node *);
 bool op_keeps_shape(const struct op *);
 /* Is its output of the shapes of two inputs, broadcast? */
 bool op_broadcasts(const struct op *);
+/* Do data decide the extents of its outputs? */
+bool op_chooses(const struct op *);
 /* A node's attribute, else its row's default at the node's version (that of another version where this one lacks it). */
 int64_t     attribute_int(const struct node *, const char *name);
 float       attribute_float(const struct node *, const char *name);
@@ -171,6 +173,12 @@ const struct expr *axes_right(struct definer *, const struct axes *);     /* eac
 /* Of several definitions of one type and shape the one that `is` (0 or 1) says; a check asks that one is. */
 enum { CANDIDATES_MOST = 8 };
 struct definition *definer_choose(struct definer *, int count, const struct expr *const *is, struct definition *const *each, const char *format, ...) PRINTF(5, 6);
+
+/* ---- counts.c: extents that are bounds ---- */
+/* Whether one of its inputs has such a dim; EXIT_UNSUPPORTED where the op cannot be one of those that think of it. */
+bool counts_come(struct node *, const struct op *);
+/* Once it is inferred: its outputs' dims get the counts of its inputs'.  EXIT_UNSUPPORTED where that is not thought of. */
+void counts_go(struct node *, const struct op *);
 
 /* ---- packed.c: elements below 8 bits, packed where they come in and go out ---- */
 enum dtype dtype_stored(enum dtype);                                     /* what definitions have in place of a tensor's type */

@@ -114,7 +114,7 @@ void pass_bind_input(struct graph *graph, struct tensor *input, int rank, const 
 		fail(graph->build, EXIT_USAGE, graph->file, "input %.60s has %d dimensions, its data has %d",
 		     input->name, input->rank, rank);
 	for (int axis = input->rank < 0 ? 0 : rank; axis < rank; axis++)
-		input->dims[axis] = (struct dim){ -1, NULL };
+		input->dims[axis] = (struct dim){ .extent = -1 };
 	input->rank = rank;
 	for (int axis = 0; axis < rank; axis++)
 		bind_dim(graph, input, axis, extents[axis]);

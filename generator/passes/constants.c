@@ -7,7 +7,7 @@ static void set_list(struct tensor *tensor, enum dtype type, int rank, size_t co
 {
 	tensor->type = type;
 	tensor->rank = rank;
-	tensor->dims[0] = (struct dim){ rank ? (int64_t)count : -1, NULL };
+	tensor->dims[0] = (struct dim){ .extent = rank ? (int64_t)count : -1 };
 	tensor->data = data;
 	tensor->bytes = dtype_bytes(type, count);
 }

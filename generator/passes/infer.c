@@ -99,6 +99,14 @@ static bool is_of_lists(const struct node *node)
 	return true;
 }
 
+static bool is_determined(const struct node *node)
+{
+	for (int i = 0; i < node->outs; i++)
+		if (node->out[i] && !tensor_is_known(node->out[i]))
+			return false;
+	return true;
+}
+
 static void want_tensors(const struct node *node)
 {
 	for (int i = 0; i < node->ins; i++)
@@ -117,9 +125,12 @@ static const struct op *infer_one(struct node *node)
 		op = op_of(node);
 		if (!op->lists)
 			want_tensors(node);
+		bool counted = counts_come(node, op);
 		if (op->place)
 			return op;
 		op->infer(node, op);
+		if (counted && type == node->type && domain == node->domain)
+			counts_go(node, op);
 	}
 	return op;
 }
@@ -201,10 +212,23 @@ static bool infer_backward(struct graph *graph)
 	return any;
 }
 
+/* Whether extents are left that data decide: nobody declares them. */
+static bool waits_for_bounds(const struct graph *graph)
+{
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (op_chooses(op_of(graph->nodes.at[i])) && !is_determined(graph->nodes.at[i]))
+			return true;
+	return false;
+}
+
 void pass_infer(struct graph *graph)
 {
 	walk_all(graph);
 	if (infer_backward(graph))
 		walk_all(graph);
+	if (waits_for_bounds(graph)) {
+		graph->bounded = true;
+		walk_all(graph);
+	}
 	pass_whole_outputs(graph);
 }
