@@ -121,7 +121,7 @@ enum ingot_model_status ingot_set_dim(struct ingot_model *m, const char *name, i
 		return refuse(m, "an extent is 0 or more");
 	begin(m);
 	if (BUILD_TRY(&m->build)) {
-		struct binding binding = { name_is(m->build.names, arena_copy(m->build.arena, name, strlen(name))), extent };
+		struct binding binding = { name_is(m->build.names, arena_copy(m->build.arena, name, strlen(name))), extent, extent, false };
 		pass_bind(m->model->graph, &binding, 1);
 		describe(m);
 	}

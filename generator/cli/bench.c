@@ -81,6 +81,8 @@ static void buffers_of(struct build *build, const struct program *program, const
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
 			((float *)data)[k] = (float)(seed >> 40) * 0x1p-24f;
 		}
+		if (program->inputs.at[i]->most)
+			memcpy(data, &program->inputs.at[i]->most, sizeof program->inputs.at[i]->most);
 		inputs[i] = data;
 	}
 	for (size_t i = 0; i < program->outputs.count; i++)

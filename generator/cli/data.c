@@ -168,7 +168,8 @@ static struct data read_archive(struct build *build, const char *path, const str
 {
 	struct data data = { .path = path };
 	for (size_t i = 0; i < graph->inputs.count; i++)
-		push(build->arena, &data.inputs, array_of_files(build, path, graph->inputs.at[i]->name, graph->inputs.at[i]->form));
+		if (!graph_is_size(graph, graph->inputs.at[i]))
+			push(build->arena, &data.inputs, array_of_files(build, path, graph->inputs.at[i]->name, graph->inputs.at[i]->form));
 	for (size_t i = 0; i < graph->outputs.count; i++)
 		push(build->arena, &data.outputs, array_of_files(build, path, graph->outputs.at[i]->name, graph->outputs.at[i]->form));
 	return data;
@@ -229,7 +230,7 @@ void data_fit(struct build *build, enum exit_code code, struct array *array, con
 	array->type = raw ? input->type : array->type;        /* NumPy has no word for it */
 	bool same = array->type == input->type && (input->rank < 0 || array->rank == input->rank);
 	for (int d = 0; same && d < array->rank && input->rank >= 0; d++)
-		same = input->dims[d].extent < 0 || array->extents[d] == input->dims[d].extent;
+		same = input->dims[d].extent < 0 || array->extents[d] == input->dims[d].extent || (input->dims[d].count && array->extents[d] < input->dims[d].extent);
 	if (!same)
 		fail(build, code, NULL, "%.300s holds %s, %.200s is %s", array->path, array_text(build, array), input->name,
 			tensor_text(build, input->type, input));
@@ -240,6 +241,25 @@ static const char *holding_text(struct build *build, bool nothing, size_t count)
 	return nothing ? "nothing" : arena_printf(build->arena, "%zu tensor%s", count, count == 1 ? "" : "s");
 }
 
+/* How many there are of a symbol, as the data of the inputs that have it say. */
+static struct array size_of(const struct graph *graph, const struct data *data, const struct tensor *size)
+{
+	struct build *build = graph->build;
+	int64_t *count = new(build->arena, int64_t);
+	const struct tensor *said = NULL;
+	for (size_t i = 0; i < graph->inputs.count && i < data->inputs.count; i++)
+		for (int d = 0; d < graph->inputs.at[i]->rank && d < data->inputs.at[i].rank; d++) {
+			if (graph->inputs.at[i]->dims[d].count != size)
+				continue;
+			if (said && *count != data->inputs.at[i].extents[d])
+				fail(build, EXIT_USAGE, data->path, "dim %d of input %.60s is %lld, but %s is %lld in input %.60s", d, graph->inputs.at[i]->name,
+					(long long)data->inputs.at[i].extents[d], size->name, (long long)*count, said->name);
+			*count = data->inputs.at[i].extents[d];
+			said = graph->inputs.at[i];
+		}
+	return (struct array){ .name = size->name, .path = data->path, .type = DTYPE_I64, .data = count, .bytes = sizeof *count, .atol = -1 };
+}
+
 void data_bind(struct graph *graph, struct data *data, bool first)
 {
 	struct build *build = graph->build;
@@ -248,7 +268,8 @@ void data_bind(struct graph *graph, struct data *data, bool first)
 	for (size_t i = 0; i < graph->whole_inputs.count; i++)
 		push(build->arena, &wholes, graph->whole_inputs.at[i].tensor);
 	for (size_t i = 0, only = !wholes.count; only && i < graph->inputs.count; i++)
-		push(build->arena, &wholes, graph->inputs.at[i]);
+		if (!graph_is_size(graph, graph->inputs.at[i]))
+			push(build->arena, &wholes, graph->inputs.at[i]);
 	for (size_t i = 0; i < wholes.count && i < data->inputs.count; i++) {
 		struct array *array = &data->inputs.at[i];
 		struct tensor *input = wholes.at[i];
@@ -272,6 +293,8 @@ void data_bind(struct graph *graph, struct data *data, bool first)
 	for (size_t i = wholes.count; i < data->inputs.count; i++)
 		push(build->arena, &arrays, data->inputs.at[i]);      /* too many: who runs the model says so */
 	data->inputs = arrays;
+	for (size_t i = 0; i < graph->sizes.count; i++)
+		push(build->arena, &data->inputs, size_of(graph, data, graph->sizes.at[i].size));
 }
 
 void data_say(struct graph *graph, const struct data *data)

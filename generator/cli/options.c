@@ -306,7 +306,7 @@ const struct option_row option_rows[] = {
 	{ "cpu", NULL, 0, "CPU[,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word, "the processor; of several x86-64 ones and generic, each call takes the best that runs" },
 	{ "cpu", NULL, 0, "CPU", IN_MODEL & ~IN_BUILD, set_text, AT(cpu), NULL, cpu_word, "the processor" },
 	{ "dim", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_dim, 0, NULL, NULL,
-	  "binds a symbolic dimension; may be given again.  A range, N=1..32, is not supported yet: exit 4" },
+	  "binds a symbolic dimension; may be given again.  Of a range, N=1..32, each call says how many there are, by one more input" },
 	{ "elements", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_elements, 0, NULL, NULL,
 	  "how many tensors an input holds that is a sequence; or their shapes, NAME=[2,3],[4], as of an output, too; NAME=none: an optional without a value" },
 	{ "value", NULL, 0, "NAME=N,N", IN_MODEL, add_value, 0, NULL, NULL,

@@ -57,6 +57,8 @@ static struct data data_of_files(struct build *build, const struct cli *cli, con
 	check_names(build, cli, "output", cli->outputs.at, cli->outputs.count, graph->outputs.at, graph->outputs.count);
 	for (size_t k = 0; k < graph->inputs.count; k++) {
 		const struct tensor *input = graph->inputs.at[k];
+		if (graph_is_size(graph, input))
+			continue;
 		const struct bound_file *file = input_file(build, cli, input->name);
 		if (!file && !(input->form & FORM_OPTIONAL))
 			fail(build, EXIT_USAGE, cli->options.model, "input \"%s\" is missing: --input %s=%s", input->name, input->name,

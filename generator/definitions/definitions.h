@@ -49,6 +49,7 @@ bool index_is_var(const struct index *, int *var);                              
 int64_t index_factor(const struct index *, int var);                                /* of the plain variable; 0 where it is not there */
 bool index_uses(const struct index *, int var);                                     /* anywhere, also inside quotients and values */
 bool index_is_affine(const struct index *);                                         /* variables only */
+bool index_has_values(const struct index *);                                         /* some of it is loaded from a tensor */
 bool index_bends(const struct index *, int var);                                    /* is not affine in that variable */
 /* Each variable v becomes with[v] (NULL: stays).  Values inside are substituted too. */
 const struct index *index_substitute(struct arena *, const struct index *, const struct index *const *with);
@@ -111,6 +112,8 @@ int  expr_compare(const struct expr *, const struct expr *);       /* an order o
 bool expr_uses(const struct expr *, int var);
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);
+/* A select whose range a value moves along a variable: how many of a row are there. */
+bool expr_selects_by_value(const struct expr *);
 int  expr_cost(const struct expr *);                               /* vector instructions for one vector of elements, loads 1 each */
 /* Calls visit for every load, also those inside indices. */
 void expr_loads(const struct expr *, void (*visit)(void *user, const struct expr *load), void *user);
@@ -186,7 +189,8 @@ struct definition {
 	const struct node *node;          /* where it came from, for messages and comments; NULL: made by a rewrite */
 	const struct check *check;        /* NULL: it is none */
 	bool is_output;
-	const char *sizes;                /* of an output whose extents data decide: these are bounds then, and the output of that name has the actual ones; else NULL */
+	int64_t most;                     /* of an input that says how many there are: the bound; else 0 */
+	const char *sizes;                /* of inputs: the input that says how many there are of dims that are bounds; of an output whose extents data decide: these are bounds then, and the output of that name has the actual ones; else NULL */
 	struct definition *original;      /* what it computes, before the rewrite: for --math double; NULL: itself */
 	int number;                       /* position in the program */
 };

@@ -342,6 +342,20 @@ void expr_loads(const struct expr *expr, void (*visit)(void *user, const struct 
 			expr_loads(expr->arg[i], visit, user);
 }
 
+bool expr_selects_by_value(const struct expr *expr)
+{
+	for (int i = 0; i < expr->range_count; i++) {
+		const struct index *at = expr->ranges[i].at;
+		for (int k = 0; k < at->count && index_has_values(at); k++)
+			if (at->terms[k].atom->kind == ATOM_VAR)
+				return true;
+	}
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && expr_selects_by_value(expr->arg[i]))
+			return true;
+	return false;
+}
+
 bool expr_can_vector(const struct expr *expr, int lane)
 {
 	if (expr->type != DTYPE_F32)

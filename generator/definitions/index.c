@@ -315,6 +315,16 @@ bool index_bends(const struct index *index, int var)
 	return false;
 }
 
+bool index_has_values(const struct index *index)
+{
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		if (atom->kind == ATOM_VALUE || (atom->of && index_has_values(atom->of)))
+			return true;
+	}
+	return false;
+}
+
 bool index_is_affine(const struct index *index)
 {
 	for (int i = 0; i < index->count; i++)

@@ -47,6 +47,7 @@ static struct value tensor_value(struct arena *arena, const struct definition *d
 	value_dict_set(value, "field", value_string(field));
 	value_dict_set(value, "c", value_string(dtypes[d->type].c));
 	value_dict_set(value, "elements", value_int(definition_elements(d)));
+	value_dict_set(value, "most", value_int(d->most));
 	if (d->sizes)
 		text_printf(&dims, " at most, dense in what %s says,", d->sizes);
 	value_dict_set(value, "dims", value_copy(arena, dims.at, dims.count));
@@ -313,6 +314,8 @@ static json_t *tensors_json(const struct writing *w, bool inputs)
 			"bytes", (json_int_t)placed(d)->bytes);
 		if (d->sizes)
 			json_object_set_new(one, "sizes", json_string(d->sizes));
+		if (d->most)
+			json_object_set_new(one, "most", json_integer(d->most));
 		json_array_append_new(list, one);
 	}
 	return list;

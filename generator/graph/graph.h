@@ -102,6 +102,8 @@ struct tensor_index;
 struct whole { const char *name; struct tensor *tensor; };
 /* An input that is the constant `value` wherever it was read. */
 struct fixed { struct tensor *input, *value; };
+/* An input, int64 without dims, that says how many there are of a symbol: between these. */
+struct bounded { struct tensor *size; int64_t least, most; };
 
 struct graph {
 	struct build *build;
@@ -118,6 +120,7 @@ struct graph {
 	/* As the model has them, where some are no tensors; the tensors of such a one stand in its place in `inputs` and `outputs`.  Else empty. */
 	VECTOR(struct whole) whole_inputs, whole_outputs;
 	VECTOR(struct fixed) fixed;       /* each is asked when it runs */
+	VECTOR(struct bounded) sizes;     /* of symbols that are bound to a range: what the dims with it have as their count */
 	bool bounded;                     /* extents that data decide and nobody declares are bounds, with counts */
 	VECTOR(struct node *) nodes;
 	VECTOR(struct use) uses;          /* while the graph is read: names without a tensor yet */

@@ -84,13 +84,24 @@ static void see_root(void *user, const struct expr *load)
 		s->root = root;
 }
 
+/* Sums of neighbouring columns lie in a vector, and so does what is made of them: nothing in it depends on which lane it is. */
+static bool lies_in_lanes(const struct contraction *c, const struct expr *epilogue)
+{
+	if (expr_selects_by_value(epilogue))
+		return false;
+	for (int v = 0; v < c->root->rank; v++)
+		if ((!c->a || !expr_uses(c->a, v)) && !expr_can_vector(epilogue, v))
+			return false;
+	return true;
+}
+
 static void fuse_epilogues(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *map = program->all.at[i];
 		if (placed(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE
-			|| !expr_can_vector(map->body, -1))           /* sums lie in vectors, and so does what is made of them */
+			|| !expr_can_vector(map->body, -1))
 			continue;
 		struct seeking seeking = { .map = map, .before = map->number };
 		for (;; seeking.before = seeking.root->number, seeking.root = NULL) {       /* the last one first, so that what it adds is there */
@@ -104,8 +115,11 @@ static void fuse_epilogues(struct lowered *lowered)
 			expr_loads(map->body, see_use, &uses);
 			if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with))
 				continue;
+			const struct expr *epilogue = expr_substitute(lowered->arena, map->body, with);
+			if (!lies_in_lanes(c, epilogue))
+				continue;
 			c->result = map;
-			c->epilogue = expr_substitute(lowered->arena, map->body, with);
+			c->epilogue = epilogue;
 			c->store_at = new_array(lowered->arena, const struct index *, (size_t)map->rank + 1);
 			memcpy(c->store_at, with, (size_t)map->rank * sizeof *with);
 			placed(root)->mode = MODE_LOCAL;

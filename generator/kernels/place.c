@@ -71,6 +71,9 @@ static bool has_no_loads(const struct expr *expr)
 	for (int i = 0; i < 3; i++)
 		if (expr->arg[i] && !has_no_loads(expr->arg[i]))
 			return false;
+	for (int i = 0; i < expr->range_count; i++)
+		if (!index_is_affine(expr->ranges[i].at))
+			return false;
 	return expr->kind != EXPR_INDEX || index_is_affine(expr->index);
 }
 
@@ -179,6 +182,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_CROWD };
 	double reads = reads_of(d), cost = expr_cost(d->body);
 	if (cost > COST_MOST)
+		return no;
+	if (reads > 1 && expr_selects_by_value(d->body))                       /* no vector has it in its lanes; what is stored has */
 		return no;
 	if (follows_product(d))
 		return all_maps && reads <= 1 && placed(d)->readers.count == 1 ? yes : no;

@@ -2,13 +2,14 @@
  * a tensor is one of those that are thought of here, and every other is refused. */
 #include "ops/ops.h"
 #include <inttypes.h>
+#include <math.h>
 
-static bool is_counted(const struct tensor *tensor)
+const struct tensor *tensor_counted(const struct tensor *tensor)
 {
 	for (int d = 0; tensor && d < tensor->rank; d++)
 		if (tensor->dims[d].count)
-			return true;
-	return false;
+			return tensor->dims[d].count;
+	return NULL;
 }
 
 NORETURN static void refuse(const struct node *node, const struct tensor *tensor)
@@ -23,53 +24,192 @@ NORETURN static void refuse(const struct node *node, const struct tensor *tensor
 static const struct tensor *counted_one(const struct node *node)
 {
 	for (int i = 0; i < node->ins; i++)
-		if (is_counted(node->in[i]))
+		if (tensor_counted(node->in[i]))
 			return node->in[i];
 	return NULL;
 }
 
+/* ---- what is there, and a value behind it ---- */
+void infer_there(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_there(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK], *i;
+	int64_t extents[MAX_RANK];
+	int axis = (int)attribute_int(definer->node, "axis");
+	(void)op;
+	definer_shape(definer, 0, extents, at);
+	i = index_var(arena, 0, extents[axis]);
+	const struct index *count = definer_index(definer, definer_element(definer, 1, 0), 0, extents[axis]);
+	const struct range before = { index_add(arena, i, index_scale(arena, count, -1)), -extents[axis], 0 };
+	struct definition *there = definer_map(definer, definer_name(definer, "there"), 1, &extents[axis],
+		expr_select(arena, &before, 1, expr_number(arena, x->type, 1), expr_number(arena, x->type, 0)));
+	definer_out_map(definer, 0, expr3(definer, SCALAR_where, expr_load(arena, there, &at[axis]), expr_load(arena, x, at),
+		expr_number(arena, x->type, attribute_float(definer->node, "value"))));
+}
+
+static bool is_there(const struct tensor *tensor, int axis)
+{
+	const struct node *made = tensor->producer;
+	return made && !strcmp(made->domain, "ingot") && !strcmp(made->type, "There") && attribute_int(made, "axis") == axis;
+}
+
+/* Input i becomes one that holds `value` behind the count of that axis. */
+static void only_there(struct node *node, int i, int axis, float value)
+{
+	struct graph *graph = node->graph;
+	struct arena *arena = graph->build->arena;
+	struct tensor *x = node->in[i];
+	if (is_there(x, axis))
+		return;
+	struct node *there = graph_node_new(graph, name_is(graph->build->names, "ingot"), name_is(graph->build->names, "There"), node->name, 2, 1);
+	there->since = 1;
+	there->where = node->where;
+	there->in[0] = x;
+	there->in[1] = x->dims[axis].count;
+	there->attributes = new_array(arena, struct attribute, 2);
+	there->attribute_count = 2;
+	there->attributes[0] = (struct attribute){ .name = name_is(graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
+	there->attributes[1] = (struct attribute){ .name = name_is(graph->build->names, "value"), .kind = ATTRIBUTE_FLOAT, .f = value };
+	there->out[0] = graph_tensor_fresh(graph, x->name);
+	there->out[0]->producer = there;
+	infer_output_like(there, 0, x);
+	node->in[i] = there->out[0];
+}
+
 /* ---- which dim of an output is which of the inputs' ---- */
+static void give_one(const struct node *node, struct tensor *out, int d, struct tensor *count)
+{
+	struct dim *dim = &out->dims[d];
+	if (dim->count && dim->count != count)
+		node_fail(node, EXIT_UNSUPPORTED, "%s: dimension %d of %s is declared as %s, which is not what its inputs make of it; that is not supported", node->type, d, out->name,
+			dim->symbol ? dim->symbol : dim->count->name);
+	dim->count = count;
+}
+
 static void give(const struct node *node, int d, struct tensor *count)
 {
 	for (int i = 0; i < node->outs; i++)
 		if (node->out[i] && d < node->out[i]->rank)
-			node->out[i]->dims[d].count = count;
+			give_one(node, node->out[i], d, count);
 }
 
-/* Element by element: a count goes with itself, and with a 1 that is broadcast. */
-static void broadcast(const struct node *node)
+/* Input i has no such dim from axis `from` on, up to `to`. */
+static void want_whole(const struct node *node, int i, int from, int to)
 {
-	const struct tensor *out = node->out[0];
-	for (int d = 0; d < out->rank; d++) {
+	for (int d = from; d < to; d++)
+		if (node->in[i]->dims[d].count)
+			refuse(node, node->in[i]);
+}
+
+/* Element by element, from dim 0 of the output up to `rank`: a count goes with itself, and with a 1 that is broadcast; `less`: how many dims at their end are no part of it. */
+static void broadcast(const struct node *node, int inputs, int rank, int less)
+{
+	for (int d = 0; d < rank; d++) {
 		struct tensor *count = NULL;
 		const struct tensor *whose = NULL;
-		for (int i = 0; i < node->ins; i++) {
-			int own = node->in[i] ? d - (out->rank - node->in[i]->rank) : -1;
-			if (own >= 0 && node->in[i]->dims[own].count && !whose) {
-				count = node->in[i]->dims[own].count;
-				whose = node->in[i];
+		for (int pass = 0; pass < 2; pass++)
+			for (int i = 0; i < inputs; i++) {
+				const struct tensor *in = node->in[i];
+				int own = in ? d - (rank - (in->rank - less)) : -1;
+				if (own < 0)
+					continue;
+				if (pass == 0 && in->dims[own].count && !whose) {
+					count = in->dims[own].count;
+					whose = in;
+				}
+				if (pass == 1 && whose && in->dims[own].count != count && (in->dims[own].count || in->dims[own].extent != 1))
+					refuse(node, whose);
 			}
-		}
-		for (int i = 0; i < node->ins && whose; i++) {
-			int own = node->in[i] ? d - (out->rank - node->in[i]->rank) : -1;
-			if (own >= 0 && node->in[i]->dims[own].count != count && (node->in[i]->dims[own].count || node->in[i]->dims[own].extent != 1))
-				refuse(node, whose);
-		}
 		give(node, d, count);
 	}
 }
 
-/* They come along where infer_ hands dims on: all of the inputs' are then the output's. */
+/* They come along where infer_ hands dims on: all of the inputs' are then each output's. */
 static void moved(const struct node *node)
 {
-	int in = 0, out = 0;
+	int in = 0;
 	for (int i = 0; i < node->ins; i++)
 		for (int d = 0; node->in[i] && d < node->in[i]->rank; d++)
 			in += node->in[i]->dims[d].count != NULL;
-	for (int d = 0; d < node->out[0]->rank; d++)
-		out += node->out[0]->dims[d].count != NULL;
-	if (in != out)
+	for (int i = 0, out; i < node->outs; i++) {
+		if (!node->out[i])
+			continue;
+		out = 0;
+		for (int d = 0; d < node->out[i]->rank; d++)
+			out += node->out[i]->dims[d].count != NULL;
+		if (in != out)
+			refuse(node, counted_one(node));
+	}
+}
+
+/* A product of matrices: rows of a, columns of b; of terms that are not there, both are 0. */
+static void product(const struct node *node)
+{
+	const struct tensor *a = node->in[0], *b = node->in[1], *out = node->out[0];
+	int batch = out->rank - (a->rank > 1) - (b->rank > 1);
+	if (a->rank < 2 || b->rank < 2)
 		refuse(node, counted_one(node));
+	broadcast(node, 2, batch, 2);
+	give(node, batch, a->dims[a->rank - 2].count);
+	give(node, batch + 1, b->dims[b->rank - 1].count);
+}
+
+static void terms_there(struct node *node)
+{
+	const struct tensor *a = node->in[0], *b = node->in[1];
+	if (a->rank < 2 || b->rank < 2)
+		refuse(node, counted_one(node));
+	int k = a->rank - 1, l = b->rank - 2;
+	if (a->dims[k].count != b->dims[l].count)
+		refuse(node, counted_one(node));
+	if (!a->dims[k].count)
+		return;
+	const struct node *made = a->producer;                  /* a softmax has put 0 there */
+	if (!(made && op_of(made)->infer == infer_softmax && is_there(made->in[0], k)))
+		only_there(node, 0, k, 0);
+	only_there(node, 1, l, 0);
+}
+
+/* A dim goes where as many elements come before and behind it. */
+static void reshaped(const struct node *node)
+{
+	const struct tensor *x = node->in[0], *y = node->out[0];
+	int64_t count, before = 1;
+	const int64_t *shape = node->since < 5 || !tensor_is_known(y) ? NULL : node_in_ints(node, 1, &count);
+	struct tensor *counts[MAX_RANK] = { 0 };
+	for (int d = 0; d < x->rank; before *= x->dims[d++].extent) {
+		int64_t own = 1;
+		int to = 0;
+		if (!x->dims[d].count)
+			continue;
+		while (shape && to < y->rank && (own != before || y->dims[to].extent != x->dims[d].extent))
+			own *= y->dims[to++].extent;
+		if (!shape || to == y->rank || shape[to] > 0 || counts[to])
+			refuse(node, x);
+		counts[to] = x->dims[d].count;
+	}
+	for (int d = 0; d < y->rank; d++)
+		give(node, d, counts[d]);
+}
+
+static void side_by_side(const struct node *node)
+{
+	const struct tensor *first = node->in[0];
+	int axis = (int)node_axis(node, node_int(node, "axis", 0), first->rank);
+	for (int i = 0; i < node->ins; i++)
+		for (int d = 0; d < first->rank; d++)
+			if (d == axis ? node->in[i]->dims[d].count != NULL : node->in[i]->dims[d].count != first->dims[d].count)
+				refuse(node, counted_one(node));
+	for (int d = 0; d < first->rank; d++)
+		give(node, d, first->dims[d].count);
 }
 
 static bool is_map(const struct op *op)
@@ -81,23 +221,66 @@ static bool is_map(const struct op *op)
 
 static bool is_move(const struct op *op)
 {
-	return op->infer == infer_transpose || op->infer == infer_unsqueeze || op->infer == infer_squeeze;
+	return op->infer == infer_transpose || op->infer == infer_unsqueeze || op->infer == infer_squeeze || op->infer == infer_gather || op->infer == infer_reduce
+		|| op->infer == infer_there || op->infer == infer_slice || op->infer == infer_split;
 }
+
+static bool is_softmax(const struct op *op) { return op->infer == infer_softmax || op->infer == infer_log_softmax; }
 
 bool counts_come(struct node *node, const struct op *op)
 {
 	const struct tensor *counted = counted_one(node);
-	if (counted && !is_map(op) && !is_move(op) && op->infer != infer_shape)
+	if (!counted)
+		return false;
+	for (int i = 0; i < node->ins; i++)                     /* nothing is said of what comes beside */
+		if (node->in[i] && node->in[i]->rank < 0 && op->infer != infer_shape)
+			refuse(node, counted);
+	if (is_softmax(op)) {
+		int rank = counted->rank, axis = (int)node_axis(node, attribute_int(node, "axis"), rank);
+		if (node->since < 13 && !*node->domain && axis != rank - 1)
+			want_whole(node, 0, axis, rank);
+		if (counted->dims[axis].count)
+			only_there(node, 0, axis, -INFINITY);
+	} else if (op->infer == infer_layer_normalization) {
+		for (int i = 0; i < node->ins; i++)
+			if (node->in[i])
+				want_whole(node, i, i ? 0 : (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank), node->in[i]->rank);
+	} else if (op->infer == infer_matmul) {
+		terms_there(node);
+	} else if (op->infer == infer_gather) {
+		for (int d = 0; d < node->in[1]->rank; d++)
+			if (node->in[1]->dims[d].count)
+				only_there(node, 1, d, 0);
+	} else if (!is_map(op) && !is_move(op) && op->infer != infer_shape && op->infer != infer_reshape && op->infer != infer_concat) {
 		refuse(node, counted);
-	return counted != NULL;
+	}
+	return true;
 }
 
 void counts_go(struct node *node, const struct op *op)
 {
+	const struct tensor *out = node->out[0];
 	if (op->infer == infer_shape)
 		return;
 	if (is_move(op))
 		moved(node);
+	else if (op->infer == infer_matmul)
+		product(node);
+	else if (op->infer == infer_reshape)
+		reshaped(node);
+	else if (op->infer == infer_concat)
+		side_by_side(node);
+	else if (is_softmax(op) || op->infer == infer_layer_normalization)
+		for (int d = 0; d < out->rank; d++)
+			give(node, d, node->in[0]->dims[d].count);
 	else
-		broadcast(node);
+		broadcast(node, node->ins, out->rank, 0);
+}
+
+void counts_none(const struct node *node, const struct op *op)
+{
+	for (int i = 0; i < node->outs && !op_chooses(op); i++)
+		for (int d = 0; node->out[i] && d < node->out[i]->rank; d++)
+			if (node->out[i]->dims[d].count)
+				give_one(node, node->out[i], d, NULL);
 }

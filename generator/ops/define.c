@@ -345,13 +345,32 @@ static const struct shown *shown_of(struct definer *definer, const struct tensor
 	return shown;
 }
 
+/* ---- inputs whose extents a call says ---- */
+/* Whether an element of the caller's memory has a place of its own in the bounds: no count stands inside another dim. */
+static bool lies_in_bounds(const struct tensor *tensor)
+{
+	bool outermost = true;
+	for (int d = 0; d < tensor->rank; d++) {
+		if (tensor->dims[d].count && !outermost)
+			return false;
+		outermost &= tensor->dims[d].extent == 1;
+	}
+	return true;
+}
+
 static void add_input(struct definer *definer, const struct tensor *tensor, const char *where)
 {
 	const struct shown *shown = shown_of(definer, tensor, where);
 	struct definition *input;
 	if (!dtype_is_supported(tensor->type))
 		fail(definer->build, EXIT_UNSUPPORTED, where, "input %s of %s is not supported", tensor->name, dtypes[tensor->type].text);
-	if (dtype_stored(tensor->type) == tensor->type)
+	const struct tensor *count = tensor_counted(tensor);
+	if (count && dtype_stored(tensor->type) != tensor->type)
+		fail(definer->build, EXIT_UNSUPPORTED, where, "input %s of %s, whose extents a call says, is not supported", tensor->name, dtypes[tensor->type].text);
+	if (count && !lies_in_bounds(tensor)) {
+		input = define_input(definer->program, tensor->name, tensor->type, 1, &(int64_t){ shown_elements(shown) });
+		input->shown = shown;
+	} else if (dtype_stored(tensor->type) == tensor->type)
 		input = define_input(definer->program, tensor->name, tensor->type, tensor->rank, shown->extents);
 	else {
 		int64_t bytes = (int64_t)dtype_bytes(tensor->type, (size_t)shown_elements(shown));
@@ -359,7 +378,53 @@ static void add_input(struct definer *definer, const struct tensor *tensor, cons
 		packed->shown = shown;
 		input = packed_read(definer, arena_printf(definer->arena, "%s_elements", tensor->name), shown, packed);
 	}
+	if (count)
+		input->sizes = count->name;
 	remember(definer, tensor, input);
+}
+
+/* The caller's memory holds what is there and nothing else: it is read where that is, and what lies behind is 0. */
+static void spread_input(struct definer *definer, const struct tensor *tensor, const char *where)
+{
+	struct arena *arena = definer->arena;
+	struct definition *input = definition_of(definer, tensor, where);
+	const struct index *at[MAX_RANK];
+	const struct expr *flat = integer(definer, 0), *body;
+	struct range ranges[MAX_RANK];
+	int64_t extents[MAX_RANK], elements = 1;
+	int count = 0;
+	for (int d = 0; d < tensor->rank; d++) {
+		extents[d] = tensor->dims[d].extent;
+		elements *= extents[d];
+		at[d] = index_var(arena, d, extents[d]);
+		const struct expr *actual = integer(definer, extents[d]);
+		if (tensor->dims[d].count) {
+			actual = expr_load(arena, definition_of(definer, tensor->dims[d].count, where), NULL);
+			ranges[count++] = (struct range){ index_add(arena, at[d], index_scale(arena, definer_index(definer, actual, 0, extents[d]), -1)), -extents[d], 0 };
+		}
+		flat = whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_mul, flat, actual), expr_index(arena, at[d]));
+	}
+	if (elements == 0)
+		return;
+	if (input->rank == tensor->rank)
+		body = expr_load(arena, input, at);
+	else
+		body = expr_load(arena, input, (const struct index *[]){ definer_index(definer, flat, 0, elements - 1) });
+	body = expr_select(arena, ranges, count, body, expr_number(arena, input->type, 0));
+	definer->node = NULL;
+	remember(definer, tensor, definer_map(definer, arena_printf(arena, "%s_there", tensor->name), tensor->rank, extents, body));
+}
+
+static void ask_size(struct definer *definer, const struct bounded *bounded)
+{
+	struct arena *arena = definer->arena;
+	struct definition *size = definition_of(definer, bounded->size, NULL);
+	struct check *check = new(arena, struct check);
+	*check = (struct check){ EXIT_LIMIT, arena_printf(arena, "%s is not in [%lld, %lld], for which the model is cast", bounded->size->name, (long long)bounded->least,
+		(long long)bounded->most) };
+	size->most = bounded->most;
+	define_check(definer->program, arena_printf(arena, "%s_holds", bounded->size->name), check, 0, NULL,
+		expr_cast(arena, DTYPE_BOOL, whole_between(definer, expr_load(arena, size, NULL), bounded->least, bounded->most)));
 }
 
 static void add_output(struct definer *definer, const struct tensor *tensor, const char *where)
@@ -472,6 +537,11 @@ struct program *define_graph(struct graph *graph)
 	definer_begin(&definer, graph->build, graph->name);
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		add_input(&definer, graph->inputs.at[i], graph->file);
+	for (size_t i = 0; i < graph->sizes.count; i++)
+		ask_size(&definer, &graph->sizes.at[i]);
+	for (size_t i = 0; i < graph->inputs.count; i++)
+		if (tensor_counted(graph->inputs.at[i]))
+			spread_input(&definer, graph->inputs.at[i], graph->file);
 	for (size_t i = 0; i < graph->fixed.count; i++)
 		ask_fixed(&definer, &graph->fixed.at[i]);
 	for (size_t i = 0; i < graph->nodes.count; i++) {

@@ -175,6 +175,9 @@ enum { CANDIDATES_MOST = 8 };
 struct definition *definer_choose(struct definer *, int count, const struct expr *const *is, struct definition *const *each, const char *format, ...) PRINTF(5, 6);
 
 /* ---- counts.c: extents that are bounds ---- */
+const struct tensor *tensor_counted(const struct tensor *);              /* the count of its first such dim; NULL: it has none */
+/* Of a node none of whose inputs has such a dim: EXIT_UNSUPPORTED where an output is declared with one. */
+void counts_none(const struct node *, const struct op *);
 /* Whether one of its inputs has such a dim; EXIT_UNSUPPORTED where the op cannot be one of those that think of it. */
 bool counts_come(struct node *, const struct op *);
 /* Once it is inferred: its outputs' dims get the counts of its inputs'.  EXIT_UNSUPPORTED where that is not thought of. */

@@ -13,14 +13,13 @@ struct binding binding_parse(struct build *build, const char *option)
 	long long extent = strtoll(equals + 1, &end, 10);
 	if (!errno && end[0] == '.' && end[1] == '.' && end[2] >= '0' && end[2] <= '9') {
 		long long most = strtoll(end + 2, &end, 10);
-		if (!*end && !errno && most >= extent)
-			fail(build, EXIT_UNSUPPORTED, NULL, "--dim %s: a range, for a symbol that is known at run time, is not supported yet; "
-			     "one extent is, as in --dim %.*s=%lld", option, (int)(equals - option), option, most);
+		if (!*end && !errno && most >= extent && most > 0)
+			return (struct binding){ name_of(build->names, option, (size_t)(equals - option)), most, extent, true };
 		fail(build, EXIT_USAGE, NULL, "--dim %s: a range must be LEAST..MOST, as in --dim N=1..32", option);
 	}
 	if (*end || errno)
 		fail(build, EXIT_USAGE, NULL, "--dim %s: the value must be one number of at most 64 bits", option);
-	return (struct binding){ name_of(build->names, option, (size_t)(equals - option)), extent };
+	return (struct binding){ name_of(build->names, option, (size_t)(equals - option)), extent, extent, false };
 }
 
 /* A dim's name for people: its symbol, or INPUT:AXIS. */
@@ -30,34 +29,42 @@ static const char *name_of_dim(struct build *build, const struct tensor *input, 
 	return symbol ? symbol : name_is(build->names, arena_printf(build->arena, "%s:%d", input->name, axis));
 }
 
-static void set_symbol(struct graph *graph, const char *symbol, int64_t extent)
+static void set_symbol(struct graph *graph, const char *symbol, int64_t extent, struct tensor *count)
 {
 	for (size_t i = 0; i < graph->tensors.count; i++)
 		for (int k = 0; k < graph->tensors.at[i]->rank; k++) {
 			struct dim *dim = &graph->tensors.at[i]->dims[k];
-			if (dim->extent < 0 && dim->symbol == symbol)
+			if (dim->extent < 0 && dim->symbol == symbol) {
 				dim->extent = extent;
+				dim->count = count;
+			}
 		}
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		for (int k = 0; k < graph->nodes.at[i]->attribute_count; k++) {
 			const struct attribute *a = &graph->nodes.at[i]->attributes[k];
 			if (a->g)
-				set_symbol(a->g, symbol, extent);
+				set_symbol(a->g, symbol, extent, count);
 			for (size_t n = 0; a->kind == ATTRIBUTE_GRAPHS && n < a->count; n++)
-				set_symbol(a->graphs[n], symbol, extent);
+				set_symbol(a->graphs[n], symbol, extent, count);
 		}
 }
 
-static void bind_dim(struct graph *graph, struct tensor *input, int axis, int64_t extent)
+static void bind_dim(struct graph *graph, struct tensor *input, int axis, int64_t extent, struct tensor *count)
 {
 	struct dim *dim = &input->dims[axis];
+	if (dim->count && !count) {                           /* data of a call: how many there are is asked when it runs */
+		if (extent > dim->extent)
+			fail(graph->build, EXIT_USAGE, graph->file, "dim %d of input %.60s is %lld at most, not %lld", axis, input->name, (long long)dim->extent, (long long)extent);
+		return;
+	}
 	if (dim->extent >= 0 && dim->extent != extent)
 		fail(graph->build, EXIT_USAGE, graph->file, "dim %d of input %.60s is %lld%s%.60s, not %lld", axis,
 		     input->name, (long long)dim->extent, dim->symbol ? " by " : "", dim->symbol ? dim->symbol : "",
 		     (long long)extent);
 	if (dim->extent < 0 && dim->symbol)
-		set_symbol(graph, dim->symbol, extent);
+		set_symbol(graph, dim->symbol, extent, count);
 	dim->extent = extent;
+	dim->count = count;
 }
 
 void graph_dims(struct graph *graph, struct choices *choices)
@@ -83,12 +90,40 @@ bool graph_has_dim(struct graph *graph, const char *name)
 	return false;
 }
 
+/* How many there are of a symbol: an input of its name. */
+static struct tensor *size_input(struct graph *graph, const struct binding *binding)
+{
+	struct arena *arena = graph->build->arena;
+	const char *name = binding->name;
+	for (size_t i = 0; i < graph->sizes.count; i++)
+		if (graph->sizes.at[i].size->name == name)
+			return graph->sizes.at[i].size;
+	while (graph_tensor(graph, name))
+		name = arena_printf(arena, "%s_", name);
+	struct tensor *size = graph_tensor_new(graph, name);
+	size->type = DTYPE_I64;
+	size->rank = 0;
+	size->is_input = true;
+	push(arena, &graph->inputs, size);
+	push(arena, &graph->sizes, (struct bounded){ size, binding->least, binding->extent });
+	return size;
+}
+
+bool graph_is_size(const struct graph *graph, const struct tensor *tensor)
+{
+	for (size_t i = 0; i < graph->sizes.count; i++)
+		if (graph->sizes.at[i].size == tensor)
+			return true;
+	return false;
+}
+
 void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 {
 	struct build *build = graph->build;
 	for (int b = 0; b < count; b++) {
 		const char *name = name_is(build->names, bindings[b].name);
 		bool found = false;
+		struct tensor *size = NULL;
 		for (int k = 0; k < b; k++)
 			if (name_is(build->names, bindings[k].name) == name && bindings[k].extent != bindings[b].extent)
 				fail(build, EXIT_USAGE, NULL, "--dim %s is given twice, with %lld and %lld", name,
@@ -96,7 +131,9 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 		for (size_t i = 0; i < graph->inputs.count; i++)
 			for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
 				if (name_of_dim(build, graph->inputs.at[i], axis) == name) {
-					bind_dim(graph, graph->inputs.at[i], axis, bindings[b].extent);
+					if (bindings[b].ranged && !size)
+						size = size_input(graph, &bindings[b]);
+					bind_dim(graph, graph->inputs.at[i], axis, bindings[b].extent, size);
 					found = true;
 				}
 		struct choices choices = choices_for(build, name);
@@ -117,7 +154,7 @@ void pass_bind_input(struct graph *graph, struct tensor *input, int rank, const 
 		input->dims[axis] = (struct dim){ .extent = -1 };
 	input->rank = rank;
 	for (int axis = 0; axis < rank; axis++)
-		bind_dim(graph, input, axis, extents[axis]);
+		bind_dim(graph, input, axis, extents[axis], NULL);
 }
 
 /* "dim 0 of input x, dim 2 of input z": where a name stands. */

@@ -131,6 +131,8 @@ static const struct op *infer_one(struct node *node)
 		op->infer(node, op);
 		if (counted && type == node->type && domain == node->domain)
 			counts_go(node, op);
+		else if (!counted)
+			counts_none(node, op);
 	}
 	return op;
 }

@@ -5,8 +5,12 @@
 
 /* ---- bind.c: symbolic dims of the inputs get extents; a symbol gets it wherever it stands ---- */
 /* The name is a symbol, or INPUT:AXIS for a dim without one.  The symbol stays beside the extent. */
-struct binding { const char *name; int64_t extent; };
-struct binding binding_parse(struct build *, const char *option);      /* NAME=VALUE, as --dim has it; EXIT_USAGE where it is not */
+struct binding {
+	const char *name;
+	int64_t extent, least;            /* of a range: the most and the least */
+	bool ranged;                      /* the graph gets an input of that name then: how many there are */
+};
+struct binding binding_parse(struct build *, const char *option);      /* NAME=VALUE or NAME=LEAST..MOST, as --dim has it; EXIT_USAGE where it is not */
 /* EXIT_USAGE: no input has a dim of that name (the known ones are listed), or it is bound to two extents. */
 void pass_bind(struct graph *, const struct binding *, int count);
 /* All names that --dim may have: "N", "x:0". */
@@ -17,6 +21,8 @@ bool graph_has_dim(struct graph *, const char *name);
 void pass_bind_input(struct graph *, struct tensor *input, int rank, const int64_t *extents);
 /* The options that would bind what is not bound: " --dim N=1 --dim M=1"; "": all is. */
 const char *unbound_dims(struct graph *);
+/* Whether an input is none of the model's own: it says how many there are of a symbol. */
+bool graph_is_size(const struct graph *, const struct tensor *);
 /* EXIT_USAGE where dims of inputs are still unbound: all are named, with --dim. */
 void pass_bound(struct graph *);
 
