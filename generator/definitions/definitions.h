@@ -112,7 +112,7 @@ int  expr_compare(const struct expr *, const struct expr *);       /* an order o
 bool expr_uses(const struct expr *, int var);
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);
-/* A select whose range a value moves along a variable: how many of a row are there. */
+/* A select whose range one value moves along a variable: how many of a row are there. */
 bool expr_selects_by_value(const struct expr *);
 int  expr_cost(const struct expr *);                               /* vector instructions for one vector of elements, loads 1 each */
 /* Calls visit for every load, also those inside indices. */

@@ -342,14 +342,30 @@ void expr_loads(const struct expr *expr, void (*visit)(void *user, const struct 
 			expr_loads(expr->arg[i], visit, user);
 }
 
+static void see_computed(void *user, const struct expr *load) { *(bool *)user |= load->of->source != SOURCE_CONSTANT; }
+
+/* Does the index run along a variable, from where one value says that comes at run time? */
+static bool runs_from_value(const struct index *at)
+{
+	bool runs = false, value = false;
+	for (int i = 0; i < at->count; i++) {
+		const struct atom *atom = at->terms[i].atom;
+		bool same = false;
+		if (atom->kind == ATOM_VALUE)
+			expr_loads(atom->value, see_computed, &same);
+		for (int v = 0; v < MAX_VARS && same; v++)
+			same = !expr_uses(atom->value, v);
+		runs |= atom->kind == ATOM_VAR;
+		value |= same;
+	}
+	return runs && value;
+}
+
 bool expr_selects_by_value(const struct expr *expr)
 {
-	for (int i = 0; i < expr->range_count; i++) {
-		const struct index *at = expr->ranges[i].at;
-		for (int k = 0; k < at->count && index_has_values(at); k++)
-			if (at->terms[k].atom->kind == ATOM_VAR)
-				return true;
-	}
+	for (int i = 0; i < expr->range_count; i++)
+		if (runs_from_value(expr->ranges[i].at))
+			return true;
 	for (int i = 0; i < 3; i++)
 		if (expr->arg[i] && expr_selects_by_value(expr->arg[i]))
 			return true;
