@@ -260,11 +260,14 @@ CHOSEN = [compress, non_zero, unique, boxes]
 def check_chosen(ingot, make, draw, targets, folder, states):
     """Why data that choose are not right, or None; one more than they choose is refused."""
     op, attributes, inputs, right, axis = make(draw)
-    for more in 0, 1:
+    for more in 0, 1, None:                             # None: nobody declares how many
         told = []
         for i, a in enumerate(right):
             dims = list(a.shape)
-            dims[axis if i == 0 else 0] += more and i != 2
+            if more is not None:
+                dims[axis if i == 0 else 0] += more and i != 2
+            elif i != 2:
+                dims[axis if i == 0 else 0] = "?"
             told.append(f"{WORDS[a.dtype.str[1:]]}[{','.join(map(str, dims))}] y{i}")
         said = ", ".join(f"{k} = {v}" for k, v in attributes.items())
         text = (f'<ir_version: 8, opset_import: ["" : 13]>\ng ({", ".join(f"{declared(a)} {n}" for n, a in inputs.items())}) => ({", ".join(told)})\n'
