@@ -341,7 +341,7 @@ void data_hold(struct graph *graph, const struct data_sets *sets)
 		struct tensor *input = graph->inputs.at[i];
 		int64_t values[HELD_MOST], count = 1;
 		const struct array *array = &first->inputs.at[i];
-		bool small = tensor_can_be_held(input) && array->type == input->type && array->rank == input->rank && array->rank <= 1;
+		bool small = tensor_can_be_held(input) && !graph_is_size(graph, input) && array->type == input->type && array->rank == input->rank && array->rank <= 1;
 		if (small && array->rank)
 			count = array->extents[0];
 		small &= count <= HELD_MOST;
