@@ -240,7 +240,8 @@ def build(source, work):
         made = run([cc, "-pthread"] + [f"{work}/{os.path.basename(p)}.test.o" for p in of] + objects + ["-lm", "-o", f"{work}/{name}"] + more)
         if made.returncode:
             sys.exit(made.stdout)
-    link("runtime-rows", rows, [])
+    link("runtime-rows", rows, ["-Wl," + ",".join("--wrap=" + name for name in ("malloc", "calloc", "posix_memalign", "free", "pthread_create",
+                                                                                 "pthread_join"))])
     link("runtime-misuse", misuse + [tests + "rows/" + n for n in ("small.c", "lazy.c", "mock.c")], [])
     link("test_plan", [tests + "test_plan.c"], ["-lcmocka"])
     link("test_threads", [tests + "test_threads.c"], ["-lcmocka"])

@@ -1,16 +1,28 @@
-/* fault.c: an allocator and a backend that fail on purpose. */
+/* fault.c: an allocator, a backend and a C library that fail on purpose.  The C library's calls come here by the linker (--wrap), from all of
+ * the program: the runtime's backends, those of the tests, and the tests. */
+#include <errno.h>
 #include <malloc.h>
 #include "fault.h"
 
 static _Atomic int left;                                     /* calls until the one that fails */
 static _Atomic bool happened;
-static _Atomic long blocks;
+static _Atomic bool libc_too;
+static _Atomic long blocks, libc_blocks, threads;
 static const struct ingot_backend *real;
 static struct ingot_backend wrapped;
 
 void fault_plant(int n) { atomic_store(&left, n); }
 bool fault_happened(void) { return atomic_load(&happened); }
 long fault_blocks(void) { return atomic_load(&blocks); }
+void fault_libc(bool too) { atomic_store(&libc_too, too); }
+long fault_libc_blocks(void) { return atomic_load(&libc_blocks); }
+long fault_threads(void) { return atomic_load(&threads); }
+
+void fault_forget(void)
+{
+	atomic_store(&left, 0);
+	atomic_store(&happened, false);
+}
 
 static bool due(void)
 {
@@ -20,10 +32,58 @@ static bool due(void)
 	return true;
 }
 
+void *__real_malloc(size_t), *__real_calloc(size_t, size_t), __real_free(void *);
+int __real_posix_memalign(void **, size_t, size_t), __real_pthread_join(pthread_t, void **);
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+void *__wrap_malloc(size_t), *__wrap_calloc(size_t, size_t), __wrap_free(void *);
+int __wrap_posix_memalign(void **, size_t, size_t), __wrap_pthread_join(pthread_t, void **);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static bool libc_due(void) { return atomic_load(&libc_too) && due(); }
+
+static void *counted(void *memory)
+{
+	if (memory)
+		atomic_fetch_add(&libc_blocks, 1);
+	return memory;
+}
+
+void *__wrap_malloc(size_t bytes) { return libc_due() ? NULL : counted(__real_malloc(bytes)); }
+void *__wrap_calloc(size_t count, size_t bytes) { return libc_due() ? NULL : counted(__real_calloc(count, bytes)); }
+
+int __wrap_posix_memalign(void **out, size_t align, size_t bytes)
+{
+	int status = libc_due() ? ENOMEM : __real_posix_memalign(out, align, bytes);
+	if (!status)
+		counted(*out);
+	return status;
+}
+
+void __wrap_free(void *memory)
+{
+	if (memory)
+		atomic_fetch_sub(&libc_blocks, 1);
+	__real_free(memory);
+}
+
+int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+	int status = libc_due() ? EAGAIN : __real_pthread_create(out, attributes, run, argument);
+	if (!status)
+		atomic_fetch_add(&threads, 1);
+	return status;
+}
+
+int __wrap_pthread_join(pthread_t thread, void **result)
+{
+	atomic_fetch_sub(&threads, 1);
+	return __real_pthread_join(thread, result);
+}
+
 static void *allocate(void *user, size_t bytes)
 {
 	(void)user;
-	void *memory = due() ? NULL : calloc(1, bytes);
+	void *memory = due() ? NULL : __real_calloc(1, bytes);
 	if (memory)
 		atomic_fetch_add(&blocks, 1);
 	return memory;
@@ -37,7 +97,7 @@ static void release(void *user, void *memory)
 	(void)user;
 	atomic_fetch_sub(&blocks, 1);
 	memset(memory, 0xA5, malloc_usable_size(memory));
-	free(atomic_exchange(&kept[atomic_fetch_add(&next, 1) % 256], memory));
+	__real_free(atomic_exchange(&kept[atomic_fetch_add(&next, 1) % 256], memory));
 }
 
 void fault_options(struct ingot_runtime_options *options)

@@ -5,6 +5,11 @@
 
 void fault_plant(int n);                                     /* 0: none */
 bool fault_happened(void);
+void fault_forget(void);                                     /* none is planted, and none has happened */
+/* Whether the C library's count too: malloc, calloc, posix_memalign, pthread_create. */
+void fault_libc(bool);
+long fault_libc_blocks(void);                                /* blocks of the C library that the program holds, and its threads */
+long fault_threads(void);
 long fault_blocks(void);                                     /* blocks of the runtime that are allocated */
 void fault_options(struct ingot_runtime_options *);          /* our allocator */
 const struct ingot_backend *fault_backend(const struct ingot_backend *);      /* the same with calls that may fail */

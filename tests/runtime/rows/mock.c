@@ -54,10 +54,12 @@ struct mock_slab {
 	bool pinned;
 };
 
+#define ENDS 512
 struct mock_queue {
 	struct mock_device *device;
 	struct ingot_queue *ours;
 	struct operation *first, **last; /* issued, in order */
+	struct operation ends[ENDS], *unused;    /* of commands: what was issued of one must have an end, whatever fails */
 	struct position *position;
 	enum ingot_status failed;        /* of an operation of the command at hand */
 	pthread_t thread;
@@ -205,7 +207,12 @@ static void *device_thread(void *argument)
 			pthread_cond_wait(&mock->change, &mock->lock);
 			continue;
 		}
-		struct operation *one = queue->first;
+		struct operation now = *queue->first, *one = &now;
+		if (now.kind == EVENT) {
+			queue->first->next = queue->unused;
+			queue->unused = queue->first;
+		} else
+			free(queue->first);
 		if (!(queue->first = one->next))
 			queue->last = &queue->first;
 		if (one->kind == EVENT && queue->failed) {
@@ -230,23 +237,15 @@ static void *device_thread(void *argument)
 		if (one->kind == WAIT)
 			position_drop(one->event.of);
 		position_drop(position);
-		free(one);
 		pthread_cond_broadcast(&mock->change);
 	}
 	pthread_mutex_unlock(&mock->lock);
 	return NULL;
 }
 
-static enum ingot_status issue(struct mock_queue *queue, struct operation what)
+static void put(struct mock_queue *queue, struct operation what, struct operation *one)
 {
 	struct mock *mock = queue->device->mock;
-	if (what.kind != EVENT && is_lost())
-		return INGOT_LOST;
-	if (what.kind != EVENT && fails(MOCK_ISSUE))
-		return INGOT_DEVICE;
-	struct operation *one = malloc(sizeof *one);
-	if (!one)
-		return INGOT_MEMORY;
 	*one = what;
 	one->next = NULL;
 	COUNT_ONE((counts.issued++, counts.copies += what.kind == DEVICE_COPY,
@@ -261,6 +260,18 @@ static enum ingot_status issue(struct mock_queue *queue, struct operation what)
 	queue->last = &one->next;
 	pthread_cond_broadcast(&mock->change);
 	pthread_mutex_unlock(&mock->lock);
+}
+
+static enum ingot_status issue(struct mock_queue *queue, struct operation what)
+{
+	if (is_lost())
+		return INGOT_LOST;
+	if (fails(MOCK_ISSUE))
+		return INGOT_DEVICE;
+	struct operation *one = malloc(sizeof *one);
+	if (!one)
+		return INGOT_MEMORY;
+	put(queue, what, one);
 	return INGOT_OK;
 }
 
@@ -366,8 +377,13 @@ static void *queue_thread(void *argument)
 		pthread_mutex_unlock(&mock->lock);
 		for (struct ingot_command *command; (command = ingot_queue_next(queue->ours));) {
 			enum ingot_status status = ingot_command_run(command);
-			if (issue(queue, (struct operation){.kind = EVENT, .command = command, .status = status}))
-				ingot_command_finish(command, INGOT_MEMORY);
+			pthread_mutex_lock(&mock->lock);
+			while (!queue->unused)
+				pthread_cond_wait(&mock->change, &mock->lock);
+			struct operation *end = queue->unused;
+			queue->unused = end->next;
+			pthread_mutex_unlock(&mock->lock);
+			put(queue, (struct operation){.kind = EVENT, .command = command, .status = status}, end);
 			ingot_queue_issued(queue->ours);
 		}
 		pthread_mutex_lock(&mock->lock);
@@ -390,6 +406,10 @@ static enum ingot_status mock_queue_open(void *device, struct ingot_queue *ours,
 		return INGOT_MEMORY;
 	}
 	queue->position->refs = 1;
+	for (int i = 0; i < ENDS; i++) {
+		queue->ends[i].next = queue->unused;
+		queue->unused = queue->ends + i;
+	}
 	if (pthread_create(&queue->thread, NULL, queue_thread, queue)) {
 		free(queue->position);
 		free(queue);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "rows.h"
@@ -27,7 +28,7 @@ static const struct {
 #define DEVICES (sizeof devices / sizeof *devices)
 
 static const char *current = "?";
-static char reason[400];
+static char reason[400], note[80];
 static FILE *channel;                     /* where a child says why it failed */
 
 /* Sanitizers answer a request that is too large as malloc does. */
@@ -66,7 +67,7 @@ _Noreturn static void end(int code)
 _Noreturn void check_failed(const char *file, int line, const char *what)
 {
 	const char *name = strrchr(file, '/');
-	snprintf(reason, sizeof reason, "%s:%d: %s (last message: %s)", name ? name + 1 : file, line, what,
+	snprintf(reason, sizeof reason, "%s:%d: %s%s%s (last message: %s)", name ? name + 1 : file, line, what, note[0] ? ": " : "", note,
 	         ingot_message());
 	if (!fault_happened() || !pthread_equal(pthread_self(), first_thread))
 		end(fault_happened() ? 3 : 1);
@@ -83,6 +84,14 @@ _Noreturn void check_failed(const char *file, int line, const char *what)
 	snprintf(reason + strlen(reason), sizeof reason - strlen(reason), "; then %ld blocks were lost",
 	         fault_blocks());
 	end(1);
+}
+
+void check_note(const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	vsnprintf(note, sizeof note, format, list);
+	va_end(list);
 }
 
 void check_ok(enum ingot_status status, const char *file, int line, const char *what)
@@ -312,7 +321,7 @@ double json_number(const char *text, const char *key)
 /* ---- the runner ---- */
 
 static const struct row *const all[] = {rows_device,  rows_memory, rows_events,  rows_transfer,
-                                        rows_sharing, rows_node, rows_values,   rows_routine, rows_kernel, rows_edges, rows_reach};
+                                        rows_sharing, rows_node, rows_values,   rows_routine, rows_kernel, rows_edges, rows_reach, rows_failing};
 enum result { PASS, FAIL, SKIP };
 static const char *const results[] = { "pass", "fail", "skip" };
 static int counts[3];

@@ -37,6 +37,7 @@ struct trial {
  * with ROW_SHORT=1, for tools that are slow or that run each test many times. */
 int times(int sample, int full);
 _Noreturn void check_failed(const char *file, int line, const char *what);
+void check_note(const char *format, ...) __attribute__((format(printf, 1, 2)));       /* stands in what fails from here on */
 void check_ok(enum ingot_status, const char *file, int line, const char *what);
 void check_status(enum ingot_status wanted, enum ingot_status got, const char *file, int line, const char *what);
 void check_says(const char *text, const char *file, int line);      /* the last message contains it */
@@ -67,7 +68,7 @@ struct row {
 };
 extern const struct row rows_device[], rows_memory[], rows_events[], rows_transfer[], rows_sharing[],
 	rows_node[], rows_values[],
-        rows_routine[], rows_kernel[], rows_edges[], rows_reach[];
+        rows_routine[], rows_kernel[], rows_edges[], rows_reach[], rows_failing[];
 
 extern const struct ingot_backend backend_lazy, backend_mock;       /* lazy.c, mock.c: see only the public headers */
 
