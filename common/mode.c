@@ -97,9 +97,8 @@ size_t ingot_mode_text(uint32_t mode, enum ingot_sharing sharing, char *text, si
 	for (size_t i = 1; !name && i < 7; i++)
 		if (mode & modes[i].mode)
 			used += (size_t)snprintf(set + used, sizeof set - used, "%s%s", used ? "|" : "", modes[i].name);
-	int length = snprintf(text, text ? room : 0, "%s%s%s", name ? name : set, sharing ? " " : "",
+	return (size_t)snprintf(text, text ? room : 0, "%s%s%s", name ? name : set, sharing ? " " : "",
 	                      sharing ? ingot_sharing_name(sharing) : "");
-	return length > 0 ? (size_t)length : 0;
 }
 
 bool ingot_mode_parse(const char *text, uint32_t *mode, enum ingot_sharing *sharing)

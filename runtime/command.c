@@ -254,8 +254,6 @@ static void edge_settle(struct edge *edge)
 
 static struct edge *edge_add(struct ingot_command *command, struct ingot_command *from, bool carries)
 {
-	if (from == command)
-		return NULL;
 	if (command_done(from)) {
 		if (carries && from->failure && !command->cause)
 			command->cause = failure_keep(from->failure);
@@ -755,11 +753,10 @@ static bool walk_back(struct ingot_command *from, bool (*look)(struct ingot_comm
 	from->to_visit = NULL;
 	while (todo) {
 		struct ingot_command *command = todo;
+		struct ingot_command *others[2] = { command->previous, command->signaller };
 		todo = command->to_visit;
 		for (uint32_t i = 0; i < command->edge_count + 2; i++) {
-			struct ingot_command *before = i < command->edge_count    ? command->edges[i].from
-			                               : i == command->edge_count ? command->previous
-			                                                          : command->signaller;
+			struct ingot_command *before = i < command->edge_count ? command->edges[i].from : others[i - command->edge_count];
 			if (!before || before->visited == visit || command_done(before))
 				continue;
 			if (look(before, argument))
@@ -805,8 +802,6 @@ void command_cancel(struct ingot_command *command)
 static bool waits_unkept(struct ingot_command *command, void *unused)
 {
 	(void)unused;
-	if (!command->stream || command->cancelled)
-		return false;
 	for (uint32_t i = 0; i < command->edge_count; i++)
 		if (command->edges[i].from && unkept(command->edges[i].from)) {
 			command_cancel(command);

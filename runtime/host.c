@@ -127,7 +127,7 @@ enum ingot_status host_launch(void *queue, void *module, const struct ingot_modu
 {
 	const struct ingot_parallel *parallel = ((struct host_queue *)queue)->device->parallel;
 	struct grid grid = { .kernel = kernel, .arguments = arguments };
-	uint64_t total;
+	uint64_t total = (uint64_t)groups[0] * groups[1] * groups[2];         /* at most INGOT_MOST_GROUPS: launch_shape */
 	(void)module;
 	if (!kernel->run) {
 		snprintf(text, INGOT_BACKEND_TEXT, "kernel %s has no code for the host", kernel->name);
@@ -135,8 +135,6 @@ enum ingot_status host_launch(void *queue, void *module, const struct ingot_modu
 	}
 	memcpy(grid.groups, groups, sizeof grid.groups);
 	memcpy(grid.threads, threads, sizeof grid.threads);
-	if (__builtin_mul_overflow((uint64_t)groups[0] * groups[1], (uint64_t)groups[2], &total))
-		return INGOT_RANGE;
 	for (uint64_t block; grid.from < total && !atomic_load(&grid.code); grid.from += block) {
 		block = total - grid.from < (1 << 20) ? total - grid.from : 1 << 20;
 		if (parallel && block > 1)

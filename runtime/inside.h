@@ -315,7 +315,7 @@ struct node {
 	uint64_t host_version, newest;
 	uint64_t uploads, downloads;
 	char *code_name, *note;
-	struct prepared *before_read, *before_write;   /* what the caller has the host wait for */
+	struct prepared *before[2];       /* what the caller has the host wait for: reading, writing */
 	bool preparing;                   /* a thread is at them, without the lock */
 };
 
@@ -583,7 +583,7 @@ enum ingot_status location_given(struct context *, struct node *, struct locatio
 /* ---- library.c ---- */
 /* What the device's loader made of the library, the first time it is asked; NULL where it makes nothing of libraries. */
 enum ingot_status library_loaded(struct library *, struct device *, void **loaded);
-void *kernel_module(struct device *, const struct ingot_module_kernel *);      /* of the library it is in, or NULL */
+enum ingot_status kernel_module(struct device *, const struct ingot_module_kernel *, void **loaded);      /* of the library it is in, or NULL */
 
 /* ---- node.c ---- */
 struct node *node_make(struct ingot_runtime *, const struct ingot_node_options *, enum ingot_status *);

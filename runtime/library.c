@@ -267,17 +267,17 @@ enum ingot_status library_loaded(struct library *library, struct device *device,
 	return INGOT_OK;
 }
 
-void *kernel_module(struct device *device, const struct ingot_module_kernel *kernel)
+enum ingot_status kernel_module(struct device *device, const struct ingot_module_kernel *kernel, void **loaded)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
+	*loaded = NULL;
 	for (uint32_t i = 0; OPTIONAL(device->backend->table, module_load) && i < runtime->handle_count; i++) {
 		struct library *library = (struct library *)runtime->handles[i].object;
-		void *loaded;
 		if (library && library->object.kind == KIND_LIBRARY && kernel >= library->module->kernels &&
 		    kernel < library->module->kernels + library->module->kernel_count)
-			return library_loaded(library, device, &loaded) ? NULL : loaded;
+			return library_loaded(library, device, loaded);
 	}
-	return NULL;
+	return INGOT_OK;
 }
 
 static enum ingot_status load_locked(struct ingot_runtime *runtime, const struct ingot_module *module,

@@ -58,7 +58,9 @@ static enum ingot_status device_place(struct context *context, struct entries *e
 {
 	struct device *device = context->stream->device;
 	uint64_t bytes;
-	enum ingot_status status = node_bytes(node, &bytes);
+	enum ingot_status status = node_placeable(node);
+	if (!status)
+		status = node_bytes(node, &bytes);
 	struct location *location = status ? NULL : location_alone(device, bytes, node->align, &status);
 	if (!location)
 		return status;
@@ -80,8 +82,6 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 	enum ingot_status status;
 	char why[200];
 	*out = NULL;
-	if (writes && ingot_mode_known_constant(&node->mode))
-		return node_conflict(node, "it is constant, and the routine writes it");
 	if (ingot_mode_known_shared(&node->mode)) {
 		if (shared)
 			*out = shared->location;
@@ -104,8 +104,7 @@ static enum ingot_status sharing_decide(struct context *context, struct node *no
 	if (!candidate)
 		return device_place(context, &device->candidates, node, cleared, out);
 	*out = candidate->location;
-	if (!ingot_sharing_update(&node->mode, INGOT_SHARED, INGOT_BY_SHARED_CANDIDATE, why))
-		return node_conflict(node, why);
+	ingot_sharing_update(&node->mode, INGOT_SHARED, INGOT_BY_SHARED_CANDIDATE, why);     /* open, and it has a place: so it may */
 	status = entries_add(runtime, &device->shared, node, *out, 0);
 	if (!status)
 		entries_remove(&device->candidates, node);
@@ -160,9 +159,9 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 	for (uint32_t i = 0; i < linking->count; i++)
 		if (linking->nodes[i] == base)
 			return INGOT_OK;
+	if (writes && ingot_mode_known_constant(&base->mode))
+		return node_conflict(base, "it is constant, and the routine writes it");
 	if (from->flags & INGOT_NODE_CONSTANT) {
-		if (writes)
-			return node_conflict(base, "it is constant, and the routine writes it");
 		if (!(status = library_constants(context, linking->library, &location)))
 			status = entries_add(runtime, &context->entries, base, location, from->offset);
 		return status;

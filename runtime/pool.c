@@ -601,16 +601,17 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 {
 	struct ingot_runtime *runtime = stream->object.runtime;
 	uint32_t shape[3];
+	void *module = NULL;
 	enum ingot_status status = launch_shape(stream->device, groups, threads, shape);
-	if (status)
-		return status;
 	const char *name = kernel->name ? kernel->name : "?";
-	if (count != kernel->argument_count)
-		return say(INGOT_MISMATCH, "kernel %s takes %u arguments, not %u", name, kernel->argument_count, count);
+	if (!status && count != kernel->argument_count)
+		status = say(INGOT_MISMATCH, "kernel %s takes %u arguments, not %u", name, kernel->argument_count, count);
 	struct access *accesses = memory_new(runtime, count, sizeof *accesses);
 	struct slab **slabs = memory_new(runtime, count, sizeof *slabs);
 	if (!accesses || !slabs)
 		status = say(INGOT_MEMORY, "no memory to launch %s", name);
+	if (!status)
+		status = kernel_module(stream->device, kernel, &module);
 	for (uint32_t i = 0; i < count && !status; i++) {
 		struct pool *pool = pool_range(stream->device, arguments[i].pool, 0, arguments[i].bytes, &status);
 		if (!pool)
@@ -641,7 +642,7 @@ static enum ingot_status launch_submit(struct stream *stream, const struct ingot
 		launch->kernel = kernel;
 		launch->table = stream->device->backend->table;
 		launch->queue = stream->raw;
-		launch->module = kernel_module(stream->device, kernel);
+		launch->module = module;
 		memcpy(launch->groups, groups, sizeof launch->groups);
 		memcpy(launch->threads, shape, sizeof launch->threads);
 		for (uint32_t i = 0; i < count; i++)

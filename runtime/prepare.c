@@ -8,8 +8,6 @@ struct prepared {
 
 static THREAD_LOCAL bool inside;          /* one of the caller's functions */
 
-static struct prepared **list_of(struct node *base, bool write) { return write ? &base->before_write : &base->before_read; }
-
 /* One thread at a time has the lists, so that a second reader waits for what the first one waits for. */
 static enum ingot_status begin(struct node *base)
 {
@@ -62,7 +60,7 @@ static enum ingot_status prepare(struct ingot_node handle, const struct ingot_ho
 		return INGOT_STALE;
 	object_keep(&node->object);
 	node_host(node, &base);
-	struct prepared *made = memory_new(handle.runtime, 1, sizeof *made), **link = list_of(base, write);
+	struct prepared *made = memory_new(handle.runtime, 1, sizeof *made), **link = base->before + write;
 	enum ingot_status status = made ? begin(base) : say(INGOT_MEMORY, "no memory for what n%u waits for", base->id);
 	if (!status) {
 		walk(base, link, false);
@@ -93,7 +91,7 @@ enum ingot_status ingot_node_prepare_write(struct ingot_node node, const struct 
 enum ingot_status prepared_run(struct node *base, bool write)
 {
 	struct ingot_runtime *runtime = base->object.runtime;
-	struct prepared **list = list_of(base, write);
+	struct prepared **list = base->before + write;
 	if (!*list && !base->preparing)
 		return INGOT_OK;
 	enum ingot_status status = task_refuses("must not wait for other work");
@@ -120,6 +118,6 @@ enum ingot_status prepared_run(struct node *base, bool write)
 void prepared_release(struct node *node)
 {
 	for (int write = 0; write < 2; write++)
-		for (struct prepared *one; (one = *list_of(node, write)); memory_free(node->object.runtime, one))
-			*list_of(node, write) = one->next;
+		for (struct prepared *one; (one = node->before[write]); memory_free(node->object.runtime, one))
+			node->before[write] = one->next;
 }

@@ -326,11 +326,6 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 			                         runtime->open[kind] > 1 ? "s" : "");
 	for (uint32_t i = 0; i < runtime->handle_count; i++) {
 		struct object *object = runtime->handles[i].object;
-		if (object && object->kind == KIND_EVENT && ((struct event *)object)->promise)
-			event_close((struct event *)object);
-	}
-	for (uint32_t i = 0; i < runtime->handle_count; i++) {
-		struct object *object = runtime->handles[i].object;
 		if (!object || object->kind != KIND_DEVICE)
 			continue;
 		struct ingot_device device = { runtime, object->index, object->generation };

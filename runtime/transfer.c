@@ -113,8 +113,6 @@ enum ingot_status ingot_read(struct ingot_context context, struct ingot_node nod
 
 /* ---- between devices ---- */
 
-static bool fits_in_merge(uint64_t bytes) { return bytes <= SIZE_MAX / 2; }
-
 /* Grows; what queued work reads keeps its slab until then.  Under the lock, so nobody sees it half grown. */
 static enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes, bool unlocked)
 {
@@ -122,8 +120,6 @@ static enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes, boo
 	enum ingot_status status;
 	if (merge->owned && merge->owned->bytes >= bytes)
 		return INGOT_OK;
-	if (!fits_in_merge(bytes))
-		return say(INGOT_MEMORY, "%s: a merge buffer of %llu bytes", stream->name, (unsigned long long)bytes);
 	struct slab *grown = unlocked ? slab_new(stream->device, bytes, 0, INGOT_SLAB_PRIVATE, &status)
 	                              : slab_new_locked(stream->device, bytes, 0, &status);
 	if (!grown)
