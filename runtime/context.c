@@ -515,11 +515,7 @@ static enum ingot_status place_all(struct context *context, struct placing *plac
 	uint32_t bad;
 	for (uint32_t i = 0; i < placing->count; i++) {
 		struct node *node = placing->nodes[i];
-		uint64_t bytes;
-		enum ingot_status status = node_bytes(node, &bytes);
-		if (status)
-			return status;
-		placing->items[i].bytes = bytes;
+		placing->items[i].bytes = node_bytes(node);
 		placing->items[i].align =
 		        node->align > device->properties.slab_align ? node->align : device->properties.slab_align;
 	}
@@ -656,7 +652,7 @@ static struct context *own_place_enter(struct ingot_context handle, struct ingot
 	else if (context_find(context, *node, &room))
 		*status = say(INGOT_PRESENT, "n%u is in the context already", (*node)->id);
 	else
-		*status = node_bytes(*node, bytes);
+		*bytes = node_bytes(*node);
 	return context;
 }
 
@@ -800,7 +796,6 @@ enum ingot_status ingot_context_location(struct ingot_context handle, struct ing
 	enum ingot_status status;
 	struct context *context = context_enter(handle, &status);
 	struct entry room;
-	uint64_t bytes;
 	if (!context)
 		return status;
 	struct node *node = FIND(node, handle.runtime, node_handle, KIND_NODE);
@@ -808,8 +803,8 @@ enum ingot_status ingot_context_location(struct ingot_context handle, struct ing
 		status = INGOT_STALE;
 	else if (!context_find(context, node, &room))
 		status = say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
-	else if (!(status = node_bytes(node, &bytes)))
-		*out = (struct ingot_location){ room.location->pool, room.location->offset + room.offset, bytes };
+	else
+		*out = (struct ingot_location){ room.location->pool, room.location->offset + room.offset, node_bytes(node) };
 	leave(handle.runtime);
 	return status;
 }

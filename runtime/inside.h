@@ -588,8 +588,8 @@ enum ingot_status kernel_module(struct device *, const struct ingot_module_kerne
 /* ---- node.c ---- */
 struct node *node_make(struct ingot_runtime *, const struct ingot_node_options *, enum ingot_status *);
 enum ingot_status node_wrap(struct node *, void *host);                /* INGOT_CONFLICT: its mode has no host array */
-enum ingot_status node_bytes(struct node *, uint64_t *);
-enum ingot_status node_count(const struct node *, uint64_t *);
+uint64_t node_bytes(struct node *);                                    /* freezes its type */
+uint64_t node_count(const struct node *);
 enum ingot_dtype  node_dtype(struct node *);                           /* freezes */
 size_t node_debug_name(const struct node *, char *, size_t);
 struct node *node_base(struct node *, uint64_t *offset);               /* through views */

@@ -57,11 +57,8 @@ static enum ingot_status device_place(struct context *context, struct entries *e
                                       struct location **out)
 {
 	struct device *device = context->stream->device;
-	uint64_t bytes;
-	enum ingot_status status = node_placeable(node);
-	if (!status)
-		status = node_bytes(node, &bytes);
-	struct location *location = status ? NULL : location_alone(device, bytes, node->align, &status);
+	enum ingot_status status;
+	struct location *location = location_alone(device, node_bytes(node), node->align, &status);
 	if (!location)
 		return status;
 	node_host_settle(node);

@@ -121,13 +121,12 @@ enum ingot_status ingot_node_wrap(struct ingot_runtime *runtime, const struct in
                                   uint64_t bytes, struct ingot_node *out)
 {
 	enum ingot_status status;
-	uint64_t needed;
 	NEED(runtime && options && out && data);
 	enter(runtime);
 	struct node *node = node_make(runtime, options, &status);
 	if (node) {
-		status = node_bytes(node, &needed);
-		if (!status && needed != bytes)
+		uint64_t needed = node_bytes(node);
+		if (needed != bytes)
 			status = say(INGOT_MISMATCH, "an array of %llu bytes for a node of %llu",
 			             (unsigned long long)bytes, (unsigned long long)needed);
 		if (!status)
@@ -146,7 +145,6 @@ enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int6
 	NEED(out);
 	struct node *parent = ENTER(node, handle, KIND_NODE), *node;
 	enum ingot_status status = INGOT_OK;
-	uint64_t bytes;
 	if (!parent)
 		return INGOT_STALE;
 	struct ingot_runtime *runtime = handle.runtime;
@@ -155,9 +153,7 @@ enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int6
 		             (long long)first, parent->rank ? (long long)parent->dims[0] : 0LL);
 	else if (parent->left[0] || parent->right[0])
 		status = say(INGOT_UNSUPPORTED, "a slice across margins of the leading axis");
-	if (!status)
-		status = node_bytes(parent, &bytes);
-	if (!status && parent->dims[0] && bytes / (uint64_t)parent->dims[0] * (uint64_t)parent->dims[0] != bytes)
+	if (!status && parent->dims[0] && node_bytes(parent) % (uint64_t)parent->dims[0])
 		status = say(INGOT_UNSUPPORTED, "the rows of the node share bytes");
 	if (!status) {
 		int64_t dims[INGOT_MAX_RANK];
@@ -179,7 +175,7 @@ enum ingot_status ingot_node_slice(struct ingot_node handle, int64_t first, int6
 		node->mode = parent->mode;
 		node->parent = parent;
 		object_keep(&parent->object);
-		node->view_offset = parent->dims[0] ? bytes / (uint64_t)parent->dims[0] * (uint64_t)first : 0;
+		node->view_offset = parent->dims[0] ? node_bytes(parent) / (uint64_t)parent->dims[0] * (uint64_t)first : 0;
 		*out = HANDLE(ingot_node, node);
 	}
 	leave(runtime);
@@ -363,11 +359,10 @@ static void header_print(struct sink *sink, struct node *node, bool debug)
 	sink_printf(sink, "%s%s [", node->label_count ? " " : "",
 	            ingot_dtype_name((enum ingot_dtype)node->precision.dtype));
 	dims_print(sink, node, debug);
-	uint64_t count;
 	if (node->storage_bytes)
 		bytes = node->storage_bytes;
-	else if (!node_count(node, &count))
-		ingot_dtype_bytes((enum ingot_dtype)node->precision.dtype, count, &bytes);
+	else
+		ingot_dtype_bytes((enum ingot_dtype)node->precision.dtype, node_count(node), &bytes);
 	sink_printf(sink, "] %llu bytes, %s", (unsigned long long)bytes, mode);
 	if (!debug)
 		return;
@@ -534,26 +529,22 @@ enum ingot_dtype node_dtype(struct node *node)
 	return (enum ingot_dtype)node->precision.dtype;
 }
 
-enum ingot_status node_count(const struct node *node, uint64_t *count)
+/* Neither overflows: that was looked at when the node was made, for the widest type. */
+uint64_t node_count(const struct node *node)
 {
-	*count = 1;
-	for (uint32_t i = 0; i < node->rank; i++)             /* cannot overflow: looked at when the node was made */
-		*count *= (uint64_t)node->dims[i];
-	return INGOT_OK;
+	uint64_t count = 1;
+	for (uint32_t i = 0; i < node->rank; i++)
+		count *= (uint64_t)node->dims[i];
+	return count;
 }
 
-enum ingot_status node_bytes(struct node *node, uint64_t *bytes)
+uint64_t node_bytes(struct node *node)
 {
-	uint64_t count;
-	if (node->storage_bytes) {
-		node->precision.frozen = true;
-		*bytes = node->storage_bytes;
-		return INGOT_OK;
-	}
-	node_count(node, &count);
-	if (!ingot_dtype_bytes(node_dtype(node), count, bytes))
-		return say(INGOT_RANGE, "the bytes of n%u overflow", node->id);
-	return INGOT_OK;
+	uint64_t bytes = node->storage_bytes;
+	enum ingot_dtype dtype = node_dtype(node);
+	if (!bytes)
+		ingot_dtype_bytes(dtype, node_count(node), &bytes);
+	return bytes;
 }
 
 enum ingot_status ingot_node_dtype_update(struct ingot_node handle, enum ingot_precision level, enum ingot_dtype dtype,
@@ -592,7 +583,7 @@ enum ingot_status ingot_node_count(struct ingot_node handle, uint64_t *count)
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	if (!node)
 		return INGOT_STALE;
-	node_count(node, count);
+	*count = node_count(node);
 	leave(handle.runtime);
 	return INGOT_OK;
 }
@@ -603,9 +594,9 @@ enum ingot_status ingot_node_bytes(struct ingot_node handle, uint64_t *bytes)
 	struct node *node = ENTER(node, handle, KIND_NODE);
 	if (!node)
 		return INGOT_STALE;
-	enum ingot_status status = node_bytes(node, bytes);
+	*bytes = node_bytes(node);
 	leave(handle.runtime);
-	return status;
+	return INGOT_OK;
 }
 
 enum ingot_status node_placeable(const struct node *node)
@@ -674,19 +665,15 @@ struct ingot_mode_state ingot_node_mode(struct ingot_node handle)
 static enum ingot_status node_question(struct ingot_node handle, uint32_t set, enum ingot_provenance by, bool *answer)
 {
 	struct node *node = ENTER(node, handle, KIND_NODE);
-	uint64_t bytes = 0;
 	if (!node)
 		return INGOT_STALE;
 	bool yes = node->mode.mode && !(node->mode.mode & ~set), no = !(node->mode.mode & set);
-	enum ingot_status status = INGOT_OK;
-	if (!yes && !no) {
-		status = node_bytes(node, &bytes);
-		ingot_mode_settle(&node->mode, bytes, by);
-	}
+	if (!yes && !no)
+		ingot_mode_settle(&node->mode, node_bytes(node), by);
 	if (answer)
 		*answer = (node->mode.mode & set) != 0;
 	leave(handle.runtime);
-	return status;
+	return INGOT_OK;
 }
 
 enum ingot_status ingot_node_is_virtual(struct ingot_node node, enum ingot_provenance by, bool *answer)
@@ -715,14 +702,11 @@ enum ingot_status ingot_node_is_in_context(struct ingot_node node, bool host_mem
 enum ingot_status ingot_node_mode_default(struct ingot_node handle, enum ingot_provenance by)
 {
 	struct node *node = ENTER(node, handle, KIND_NODE);
-	uint64_t bytes = 0;
 	if (!node)
 		return INGOT_STALE;
-	enum ingot_status status = node_bytes(node, &bytes);
-	if (!status)
-		ingot_mode_settle(&node->mode, bytes, by);
+	ingot_mode_settle(&node->mode, node_bytes(node), by);
 	leave(handle.runtime);
-	return status;
+	return INGOT_OK;
 }
 
 enum ingot_status ingot_node_transfers(struct ingot_node handle, uint64_t *uploads, uint64_t *downloads)

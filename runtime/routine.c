@@ -350,18 +350,16 @@ static enum ingot_status inputs_upload(struct routine *routine)
 {
 	const struct ingot_module_routine *descriptor = routine->descriptor;
 	enum ingot_status status = INGOT_OK;
-	uint64_t offset, bytes;
+	uint64_t offset;
 	for (uint32_t i = 0; i < descriptor->input_count && !status; i++) {
 		struct node *base = node_base(routine->library->nodes[descriptor->inputs[i]], &offset);
 		struct location *location = location_at(routine, descriptor->inputs[i], &offset);
 		if (!host_newer(base, location))
 			continue;
 		struct entry entry = { base, location, 0 };
-		status = node_bytes(base, &bytes);
+		status = location_claim(location, routine->context->stream, base);
 		if (!status)
-			status = location_claim(location, routine->context->stream, base);
-		if (!status)
-			status = context_upload(routine->context, base, &entry, base->host, bytes, true, NULL);
+			status = context_upload(routine->context, base, &entry, base->host, node_bytes(base), true, NULL);
 	}
 	return status;
 }

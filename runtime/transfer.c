@@ -9,12 +9,10 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
                                    uint64_t bytes, bool *present, struct ingot_command **out)
 {
 	struct entry entry;
-	uint64_t needed;
+	uint64_t needed = node_bytes(node);
 	bool own = direction == UP_OWN || direction == DOWN_OWN;
-	enum ingot_status status = node_bytes(node, &needed);
+	enum ingot_status status;
 	*present = context_find(context, node, &entry) != NULL;
-	if (status)
-		return status;
 	if (!*present)
 		return own ? INGOT_OK
 		           : say(INGOT_MISSING, "n%u is not in the context on %s", node->id, context->stream->name);
@@ -175,10 +173,8 @@ enum ingot_status merges_settle(struct location *location, struct stream *writer
 			continue;
 		}
 		struct ingot_command *update;
-		uint64_t bytes;
-		enum ingot_status status = node_bytes(stream->merge.node, &bytes);
-		if (!status)
-			status = merge_ensure(stream, bytes, false);
+		uint64_t bytes = node_bytes(stream->merge.node);
+		enum ingot_status status = merge_ensure(stream, bytes, false);
 		struct access accesses[2] = { { &location->hazard, true, false }, { &stream->merge.hazard, false, true } };
 		if (!status)
 			status = submit_copy(writer, "merge", stream->merge.owned, 0, location->slab,
@@ -263,13 +259,13 @@ enum ingot_status transfer_run(struct node *node, struct context *target, enum i
 {
 	struct entry from, to;
 	struct stream *stream = target->stream;
-	uint64_t bytes;
+	uint64_t bytes = node_bytes(node);
 	bool reaches = device_reaches(stream->device, source->stream->device);
-	enum ingot_status status = node_bytes(node, &bytes);
+	enum ingot_status status;
 	*moved = false;
 	*out = NULL;
-	if (status || !context_find(source, node, &from))
-		return status;
+	if (!context_find(source, node, &from))
+		return INGOT_OK;
 	if (!hazard_valued(node->object.runtime, &from.location->hazard))
 		return say(INGOT_UNREADY, "n%u was not written on %s", node->id, source->stream->name);
 	if (merge == INGOT_MERGE_NONE) {
@@ -350,11 +346,9 @@ enum ingot_status ingot_device_to_device(struct ingot_node node_handle, struct i
 	if (!status && other->device->backend != stream->device->backend)
 		status = stream_room(other);              /* the way through the host uses both */
 	/* Room in the merge buffer is made before, as it may take long. */
-	uint64_t bytes;
-	if (!status && (merge == INGOT_MERGE_COPY || (merge && stream->device != other->device)) &&
-	    !(status = node_bytes(node, &bytes))) {
+	if (!status && (merge == INGOT_MERGE_COPY || (merge && stream->device != other->device))) {
 		placing_begin(stream->device);
-		status = merge_ensure(stream, bytes, true);
+		status = merge_ensure(stream, node_bytes(node), true);
 		placing_end(stream->device);
 	}
 	if (!status)
@@ -454,7 +448,6 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 	struct context *context = ENTER(context, handle, KIND_CONTEXT), *child = NULL;
 	struct submission submission;
 	struct entry entry, room;
-	uint64_t needed = 0;
 	const uint8_t first = FIRST_WRITTEN;
 	if (!context)
 		return INGOT_STALE;
@@ -469,13 +462,11 @@ enum ingot_status ingot_init_from_host(struct ingot_context handle, struct ingot
 	placing_begin(stream->device);
 	if (!status)
 		status = context_lives(context);
-	if (!status)
-		status = node_bytes(node, &needed);
 	if (!status && context_find(context, node, &room))
 		status = say(INGOT_PRESENT, "n%u is in the context on %s already", node->id, stream->name);
-	if (!status && needed != bytes)
+	if (!status && node_bytes(node) != bytes)
 		status = say(INGOT_MISMATCH, "%llu bytes for the %llu of n%u", (unsigned long long)bytes,
-		             (unsigned long long)needed, node->id);
+		             (unsigned long long)node_bytes(node), node->id);
 	if (!status)
 		status = context_new(stream, context, &child);
 	if (!status)

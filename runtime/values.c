@@ -3,15 +3,13 @@
 
 static enum ingot_status host_create(struct ingot_runtime *runtime, struct node *node)
 {
-	uint64_t bytes, count;
-	enum ingot_status status = node_bytes(node, &bytes);
-	if (status || node->host)
-		return status;
+	uint64_t bytes = node_bytes(node), count = node_count(node);
+	if (node->host)
+		return INGOT_OK;
 	if (bytes > SIZE_MAX / 2 || !(node->host = memory_new(runtime, 1, (size_t)bytes)))
 		return say(INGOT_MEMORY, "no memory for the %llu bytes of n%u on the host", (unsigned long long)bytes,
 		           node->id);
 	node->host_owned = true;
-	node_count(node, &count);
 	bool margins = false;
 	for (uint32_t i = 0; i < node->rank; i++)
 		margins = margins || node->left[i] || node->right[i];
@@ -69,22 +67,20 @@ enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct
 {
 	NEED(runtime && options && data && out);
 	enum ingot_status status;
-	uint64_t padded, bytes;
 	enter(runtime);
 	struct node *node = node_make(runtime, options, &status);
 	if (!node) {
 		leave(runtime);
 		return status;
 	}
-	uint64_t logical = logical_count(node);
-	if (!(status = node_bytes(node, &bytes)))
-		status = node_count(node, &padded);
-	if (!status && count == padded)
+	uint64_t logical = logical_count(node), padded = node_count(node);
+	node_dtype(node);
+	if (count == padded)
 		status = node_wrap(node, data);
-	else if (!status && count != logical)
+	else if (count != logical)
 		status = say(INGOT_MISMATCH, "%llu elements for a node of %llu, or %llu with its margins",
 		             (unsigned long long)count, (unsigned long long)logical, (unsigned long long)padded);
-	else if (!status && !(status = host_create(runtime, node))) {
+	else if (!(status = host_create(runtime, node))) {
 		struct walk walk;
 		uint64_t i = 0;
 		for (walk_begin(&walk, node); !walk.over; walk_next(&walk), i++)
@@ -119,10 +115,11 @@ enum ingot_status ingot_node_host(struct ingot_node handle, void **data, uint64_
 	if (!node)
 		return INGOT_STALE;
 	void *host = node_host(node, &base);
-	enum ingot_status status = host ? node_bytes(node, bytes)
-	                                : say(INGOT_MISSING, "n%u has no array on the host", node->id);
-	if (!status)
+	enum ingot_status status = host ? INGOT_OK : say(INGOT_MISSING, "n%u has no array on the host", node->id);
+	if (!status) {
 		*data = host;
+		*bytes = node_bytes(node);
+	}
 	leave(handle.runtime);
 	return status;
 }
@@ -401,7 +398,7 @@ enum ingot_status ingot_node_reset_margins(struct ingot_node handle, double valu
 	if (!node->margin_open && value != node->margin)
 		status = say(INGOT_CONFLICT, "the margins of n%u hold %g", node->id, node->margin);
 	if (!status && !(status = values_begin(node, node_host(node, &base) ? READ | WRITE : WRITE, &host))) {
-		node_count(node, &count);
+		count = node_count(node);
 		for (uint64_t i = 0; i < count; i++)
 			if (in_margin(node, i))
 				ingot_dtype_set(type_of(node), host, i, value);
