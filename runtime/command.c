@@ -468,6 +468,17 @@ static enum ingot_status waits_issue(struct ingot_command *command, void *queue,
 	return status;
 }
 
+/* The device could not be told to wait, so the host does: who comes later relies on that order. */
+static void waits_end(struct ingot_command *command)
+{
+	struct ingot_runtime *runtime = command->runtime;
+	enter(runtime);
+	for (uint32_t i = 0; i < command->edge_count; i++)
+		if (command->edges[i].on_device && command->edges[i].from->stream != command->stream)
+			command_wait(command->edges[i].from);
+	leave(runtime);
+}
+
 /* The first of the queue, if it may start; now it has. */
 static struct ingot_command *take(struct stream *stream)
 {
@@ -514,6 +525,8 @@ enum ingot_status ingot_command_run(struct ingot_command *command)
 	char text[TEXT_ROOM] = "";
 	struct stream *before = running, *stream = command->stream;
 	enum ingot_status status = OVERLAPS(stream) ? waits_issue(command, stream->raw, text) : INGOT_OK;
+	if (OVERLAPS(stream) && status)
+		waits_end(command);
 	if (!status && (command->cancelled || command->cause)) {
 		command->skipped = true;
 		return INGOT_CANCELLED;                 /* finish finds out why */

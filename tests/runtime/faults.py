@@ -204,6 +204,7 @@ FAULTS = [
     ("H11", "runtime/library.c", "enum ingot_status status = INGOT_MISSING;\n\tfor (uint32_t i = 0; i < module->kernel_count && status; i++)\n\t\tif (!strcmp(module->kernels[i].name, name)) {", "enum ingot_status status = INGOT_MISSING;\n\tfor (uint32_t i = 0; i < module->kernel_count && status; i++)\n\t\tif (!strncmp(module->kernels[i].name, name, 5)) {"),
     ("H12", "runtime/host.c", "(uint32_t)(at / grid->groups[0] % grid->groups[1])", "0"),
     ("H13", "runtime/device.c", "enum ingot_status one = ingot_stream_await(stream);", "enum ingot_status one = INGOT_OK;\n\t\t(void)stream;"),
+    ("C16", "runtime/command.c", "if (OVERLAPS(stream) && status)\n\t\twaits_end(command);", ";"),
     ("H14", "runtime/values.c", "|| base->host_hazard.taint))", "|| 0))"),
     ("H14", "runtime/library.c", "return library_loaded(library, device, loaded);\n\t}", "return library_loaded(library, device, loaded), INGOT_OK;\n\t}"),
     ("H14", "runtime/submission.c", "event_unreserve(submission->event);", ";"),

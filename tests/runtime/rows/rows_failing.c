@@ -672,6 +672,7 @@ static void trial_over(struct trial *t)
 	OK(ingot_context_close(t->context));
 	OK(ingot_runtime_close(t->runtime));
 	t->runtime = NULL;
+	fault_forget();                                       /* the scenes plant their own */
 }
 
 static void scenes_play(struct trial *t, const struct scene *scenes, size_t count)

@@ -274,19 +274,17 @@ static void c16_edges(struct trial *t)
 	CHECK(ingot_stream_queued(t->stream) == 3);           /* nothing is done, yet they are issued */
 	mock_hold(false);
 	OK(ingot_device_sync(t->device));
-	for (int i = 0; i < 3; i++)
-		OK(ingot_event_record(t->stream, marks + i));
 	/* A queue that cannot be waited for is a failure of who waits. */
 	mock_hold(true);
 	struct ingot_stream third = other_stream(t);
 	OK(ingot_pool_fill(third, pool, 0, 64, 1, marks));
-	OK(ingot_stream_wait(other, marks[0]));
 	mock_fault(MOCK_EVENT, 0);
-	OK(ingot_pool_fill(other, pool, 0, 64, 2, NULL));
-	for (int i = 0; i < 20000 && mock_counts().in_flight < 2; i++)
-		usleep(500);
+	OK(ingot_stream_wait(other, marks[0]));
+	/* It ends behind what it should have waited for all the same, as who comes later relies on that order. */
+	usleep(30000);
+	CHECK(mock_counts().in_flight == 1);
 	mock_hold(false);
-	CHECK(ingot_stream_await(other));
+	FAILS(INGOT_MEMORY, ingot_stream_await(other));
 	mock_fault(MOCK_NO_FAULT, 0);
 	OK(ingot_stream_restart(other));
 	OK(ingot_stream_await(third));
@@ -551,7 +549,7 @@ static int look_through(void *argument)
 {
 	struct gate *gate = argument;
 	atomic_store(&gate->entered, 1);
-	while (!atomic_load(&gate->open))
+	for (int i = 0; i < 20000 && !atomic_load(&gate->open); i++)
 		usleep(100);
 	return 0;
 }
