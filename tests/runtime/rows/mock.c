@@ -338,9 +338,9 @@ static void mock_device_close(void *device) { free(device); }
 static enum ingot_status mock_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode mode,
                                          void **out, char *text)
 {
-	struct mock_slab *slab = calloc(1, sizeof *slab);
+	struct mock_slab *slab = is_lost() ? NULL : calloc(1, sizeof *slab);
 	if (!slab)
-		return INGOT_MEMORY;
+		return is_lost() ? INGOT_LOST : INGOT_MEMORY;
 	slab->ordinal = ((struct mock_device *)device)->ordinal;
 	slab->pinned = mode == INGOT_SLAB_PINNED;
 	enum ingot_status status = backend_lazy.slab_alloc(NULL, bytes, align, mode, &slab->memory, text);

@@ -36,6 +36,7 @@ struct scene {
 	enum ingot_status (*call)(struct stage *);
 	bool automatic;                                   /* transfers */
 	bool quiet;                                       /* it may go well although something failed */
+	bool keeps;                                       /* something for later: values, failures that are told later, what a device has once */
 	bool stands;                                      /* its streams do, until events[0] is signalled */
 };
 
@@ -377,6 +378,7 @@ static enum ingot_status moved_to(struct stage *s, struct ingot_context to, enum
 {
 	bool moved;
 	TRY(ingot_device_to_device(s->a, to, merge, s->context, &moved, &s->events[0]));
+	CHECK(!s->trial->in_place || !ingot_stream_queued(s->stream));         /* nobody has to wait for what runs in place */
 	TRY(ingot_event_sync(s->events[0]));
 	return merge ? INGOT_OK : read_back(s, to, s->a, one_to_sixteen, 1);
 }
@@ -485,12 +487,13 @@ static enum ingot_status trace_made(struct stage *s)
 {
 	char text[4000];
 	TRY(ingot_trace_begin(s->runtime, 16));
-	TRY(ingot_task_submit(s->stream, &(struct ingot_task){.name = "traced", .run = nothing}, NULL));
-	TRY(ingot_stream_await(s->stream));
+	enum ingot_status status = ingot_task_submit(s->stream, &(struct ingot_task){.name = "traced", .run = nothing}, NULL);
+	if (!status)
+		status = ingot_stream_await(s->stream);
 	ingot_trace_json(s->runtime, text, sizeof text);
 	s->wrong = !strstr(text, "traced");
 	ingot_trace_end(s->runtime);
-	return INGOT_OK;
+	return status;
 }
 
 static enum ingot_status host_given(struct stage *s) { return ingot_node_host_create(s->a); }
@@ -585,13 +588,13 @@ static const struct scene objects[] = {
 	{ .name = "replace", .before = pool_stays, .call = pool_grows },
 	{ .name = "trace", .call = trace_made },
 	{ .name = "threads", .call = threads_made },
-	{ .name = "prepare", .call = host_prepared },
+	{ .name = "prepare", .call = host_prepared, .keeps = true },
 	{ .name = "libraries", .call = libraries_loaded },
 };
 static const struct scene contexts[] = {
 	{ .name = "place", .before = nodes_given, .call = nodes_placed },
 	{ .name = "link", .call = routines_linked },
-	{ .name = "link readers", .call = readers_linked },
+	{ .name = "link readers", .call = readers_linked, .keeps = true },
 	{ .name = "link_all", .call = all_linked },
 	{ .name = "transfer routine", .call = transfer_linked },
 	{ .name = "children", .call = children_made },
@@ -605,12 +608,12 @@ static const struct scene work[] = {
 	{ .name = "questions", .before = readers_given, .call = readers_asked, .stands = true },
 };
 static const struct scene moves[] = {
-	{ .name = "host", .call = host_moved },
-	{ .name = "near", .call = moved_near },
-	{ .name = "away", .call = moved_away, .quiet = true },
+	{ .name = "host", .call = host_moved, .keeps = true },
+	{ .name = "near", .call = moved_near, .keeps = true },
+	{ .name = "away", .call = moved_away, .quiet = true, .keeps = true },
 	{ .name = "back", .before = back_given, .call = moved_back, .quiet = true },
-	{ .name = "merge", .call = merged_near },
-	{ .name = "merge, away", .call = merged_away, .quiet = true },
+	{ .name = "merge", .call = merged_near, .keeps = true },
+	{ .name = "merge, away", .call = merged_away, .quiet = true, .keeps = true },
 	{ .name = "streaming", .before = streaming_given, .call = source_written },
 	{ .name = "values", .before = host_given, .call = values_read, .automatic = true },
 	{ .name = "a part", .before = part_given, .call = part_written, .automatic = true },
@@ -675,12 +678,40 @@ static void trial_over(struct trial *t)
 	fault_forget();                                       /* the scenes plant their own */
 }
 
+/* The same in one runtime: what fails again and again leaves no memory either that only its end would give back. */
+static void scene_repeat(struct trial *t, const struct scene *scene)
+{
+	struct stage s;
+	stage_open(&s, t, scene->automatic);
+	for (int k = 0;; k++) {
+		check_note("%s again, failing call %d", scene->name, k);
+		uint64_t live = ingot_runtime_live(s.runtime);
+		fault_libc(true);
+		fault_plant(k);
+		enum ingot_status status = scene->call(&s);
+		bool happened = fault_happened();
+		fault_forget();
+		fault_libc(false);
+		streams_settle(&s);
+		results_close(&s);
+		OK(ingot_device_sync(s.device));
+		CHECK(k < 2 || ingot_runtime_live(s.runtime) == live);
+		if (k && !happened)
+			break;
+		(void)status;
+	}
+	stage_close(&s);
+}
+
 static void scenes_play(struct trial *t, const struct scene *scenes, size_t count)
 {
 	trial_over(t);
 	for (size_t i = 0; i < count; i++)
 		if (!scenes[i].stands || !t->in_place)
 			scene_play(t, scenes + i, true);
+	for (size_t i = 0; i < count; i++)
+		if (!scenes[i].before && !scenes[i].automatic && !scenes[i].keeps)
+			scene_repeat(t, scenes + i);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

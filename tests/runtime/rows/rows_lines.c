@@ -8,6 +8,7 @@
 #define N SMALL_COUNT
 
 static int nothing(void *unused) { (void)unused; return 0; }
+static int read_it(const struct ingot_call *call) { return ((const float *)ingot_argument(call, 0))[1] != ((const float *)ingot_argument(call, 0))[0] + 1; }
 static int count_one(void *count) { atomic_fetch_add((_Atomic int *)count, 1); return 0; }
 
 /* ---- F9, F15: what texts and tables say at their ends ---- */
@@ -74,6 +75,12 @@ static int get_inside(void *argument)
 	return ingot_node_get(*(struct ingot_node *)argument, (int64_t[]){ 1 }, 1, &value) || value != 2;
 }
 
+static int prepare_inside(void *node)
+{
+	struct ingot_host_sync sync = { .sync = nothing };
+	return ingot_node_prepare_read(*(struct ingot_node *)node, &sync) != INGOT_WOULD_BLOCK;
+}
+
 static bool counted_done(void *count) { ++*(int *)count; return true; }
 
 static void f23_values(struct trial *t)
@@ -123,7 +130,33 @@ static void f23_values(struct trial *t)
 	CHECK(asked == 2);
 	OK(ingot_node_write(node));
 	CHECK(asked == 3);
+	OK(ingot_node_prepare_read(node, &(struct ingot_host_sync){ .sync = prepare_inside, .user = &node }));
+	OK(ingot_node_read(node));
 	FAILS(INGOT_STALE, ingot_node_prepare_read((struct ingot_node){ t->runtime, 9999, 1 }, &sync));
+	/* an array whose type nobody said is of the default one, for good */
+	static float plain[4];
+	OK(ingot_node_reshape(t->runtime, &(struct ingot_node_options){ .rank = 1, .dims = &four }, plain, 4, &open));
+	FAILS(INGOT_CONFLICT, ingot_node_dtype_update(open, INGOT_PRECISION_SPECIFIED, INGOT_F64, NULL));
+	OK(ingot_node_header(open, false, text, sizeof text) ? INGOT_OK : INGOT_INVALID);
+	CHECK(strstr(text, "f32"));
+	/* a context that is finalized is no place for work */
+	bool moved;
+	OK(ingot_context_new(t->stream, &context));
+	OK(ingot_context_place(context, &node, 1));
+	write_f32(context, node, v, 4);
+	OK(ingot_context_finalize(context));
+	FAILS(INGOT_STALE, ingot_device_to_device(node, context, INGOT_MERGE_NONE, t->context, &moved, NULL));
+	FAILS(INGOT_STALE, ingot_device_to_device(node, t->context, INGOT_MERGE_COPY, context, &moved, NULL));
+	SAYS("a context of the transfer is finalized");
+	FAILS(INGOT_STALE, ingot_task_submit(t->stream, &(struct ingot_task){.uses = &(struct ingot_use){context, node, true, false}, .use_count = 1}, NULL));
+	FAILS(INGOT_STALE, ingot_node_devices((struct ingot_node){ t->runtime, 9999, 1 }, NULL, 0, &(uint32_t){ 0 }));
+	FAILS(INGOT_STALE, ingot_device_streams((struct ingot_device){ t->runtime, 9999, 1 }, NULL, 0, &(uint32_t){ 0 }));
+	FAILS(INGOT_STALE, ingot_context_bind((struct ingot_context){ t->runtime, 9999, 1 }, node, (struct ingot_location){ 1, 0, 16 }));
+	if (t->host_memory) {
+		uint32_t pool;
+		FAILS(INGOT_MEMORY, ingot_pool_open(t->device, UINT64_C(1) << 46, 0, INGOT_SLAB_PRIVATE, &pool));
+		SAYS("the host has no 70368744177664 bytes aligned to ");
+	}
 	/* nodes that are closed while they are listed */
 	for (int i = 0; i < 3; i++)
 		nodes[i] = node_f32(t, i == 1 ? "gone" : i ? "itself" : "stays", 4);
@@ -146,6 +179,19 @@ static void f27_finalized(struct trial *t)
 	OK(ingot_context_finalize(t->context));
 	OK(ingot_node_get(node, (int64_t[]){ 3 }, 1, &value));
 	CHECK(value == 6);
+	/* What is adopted as the node's own array is never brought down. */
+	uint64_t ups, downs;
+	static _Alignas(64) float own[4] = { 1, 2, 3, 4 };
+	int64_t four = 4;
+	if (t->host_memory) {
+		struct ingot_context adopting;
+		OK(ingot_node_wrap(t->runtime, &(struct ingot_node_options){ .dtype = INGOT_F32, .rank = 1, .dims = &four }, own, sizeof own, &node));
+		OK(ingot_context_new(t->stream, &adopting));
+		OK(ingot_context_adopt(adopting, node, own, sizeof own));
+		OK(ingot_node_get(node, (int64_t[]){ 3 }, 1, &value));
+		OK(ingot_node_transfers(node, &ups, &downs));
+		CHECK(value == 4 && !ups && !downs);
+	}
 	char text[2000];
 	CHECK(ingot_context_json(t->context, text, sizeof text) && strstr(text, "\"finalized\":true"));
 }
@@ -339,6 +385,34 @@ static void lost_at_once(struct trial *t)
 		usleep(500);
 	FAILS(INGOT_LOST, ingot_pool_fill(far, there, 0, 64, 1, NULL));
 	mock_hold(false);
+	/* One that is found to be lost when memory is asked for, too. */
+	struct ingot_device third;
+	OK(ingot_device_another(t->runtime, t->device_name, 0, &third));
+	OK(ingot_stream_default(third, &far));
+	FAILS(INGOT_LOST, ingot_pool_open(third, 64, 0, INGOT_SLAB_PRIVATE, &pool));
+	FAILS(INGOT_LOST, ingot_task_submit(far, &(struct ingot_task){ .run = nothing }, NULL));
+	SAYS("the device is lost");
+}
+
+/* A kernel of a library is looked up in that library's module, also where it is launched by hand. */
+static int run_nothing(const struct ingot_group *group, void *const *arguments) { (void)group, (void)arguments; return 0; }
+
+static void kernel_of_library(struct trial *t)
+{
+	static const struct ingot_module_kernel kernel = { .name = "k", .device_name = "k_there", .run = run_nothing };
+	static struct ingot_module module = { .abi = INGOT_ABI, .name = "coded", .kernels = &kernel, .kernel_count = 1 };
+	for (int there = 0; there < 2; there++) {
+		struct ingot_library library;
+		module.device_code = there ? "entry k_there\n" : "entry other\n";
+		module.device_code_bytes = strlen(module.device_code);
+		OK(ingot_library_load(t->runtime, &module, NULL, &library));
+		OK(ingot_kernel_launch(t->stream, &kernel, (uint32_t[]){ 1, 1, 1 }, NULL, NULL, 0, NULL));
+		FAILS(there ? INGOT_OK : INGOT_DEVICE, ingot_stream_await(t->stream));
+		if (!there)
+			SAYS("the module has no kernel k");
+		OK(ingot_stream_restart(t->stream));
+		OK(ingot_library_close(library));
+	}
 }
 
 /* ---- A8, A15, B: what is closed, and what goes with it ---- */
@@ -423,6 +497,43 @@ static void b3_workspaces(struct trial *t)
 	CHECK(second && third && strlen(second) == strlen(third));
 }
 
+/* Constants lie as aligned as they ask; where the host has them so, they are not copied, whether they ask or not. */
+static void b10_aligned(struct trial *t)
+{
+	static const struct ingot_module_dim dims[] = { { 4, -1 } };
+	static _Alignas(64) const float values[20] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
+	static const struct ingot_module_node nodes[] = {
+	        { .name = "w", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_CONSTANT, .offset = 16 } };
+	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
+	static const struct ingot_module_routine routine = { .name = "reads", .arguments = arguments, .argument_count = 1, .merge_input = -1, .run = read_it };
+	static struct ingot_module module = { .abi = INGOT_ABI, .name = "aligned", .nodes = nodes, .node_count = 1, .routines = &routine, .routine_count = 1 };
+	for (int way = 0; way < 3; way++) {
+		struct ingot_library library;
+		struct ingot_routine reads;
+		struct ingot_context linked;
+		struct ingot_node w;
+		void *address;
+		float got[4];
+		module.constants = (struct ingot_module_constants){ values + (way == 1), 64, way == 2 ? 1 << 16 : 0, 0 };
+		OK(ingot_library_load(t->runtime, &module, NULL, &library));
+		OK(ingot_link(t->context, library, "reads", &reads));
+		OK(ingot_routine_context(reads, &linked));
+		OK(ingot_routine_run(reads, NULL));
+		OK(ingot_stream_await(t->stream));
+		OK(ingot_library_node(library, "w", &w));
+		read_f32(linked, w, got, 4);
+		CHECK(got[0] == 4 + (way == 1));
+		if (t->host_memory) {
+			OK(ingot_context_address(linked, w, &address));
+			CHECK((address == (void *)(uintptr_t)(values + 4)) == (way == 0));
+			CHECK(way != 2 || ((uintptr_t)address - 16) % (1 << 16) == 0);
+		}
+		OK(ingot_routine_close(reads));
+		OK(ingot_library_close(library));
+		trial_reopen(t);
+	}
+}
+
 /* ---- G: modules ---- */
 
 static void g4_modules(struct trial *t)
@@ -476,6 +587,16 @@ static void g4_modules(struct trial *t)
 	SAYS("reports 0");
 	FAILS(INGOT_MISMATCH, ingot_routine_extents(dense, &extent, 3));
 	SAYS("reports 1");
+	ingot_routine_json(row, text, sizeof text);
+	json_parses(text);
+	CHECK(strstr(text, "\"inputs\":[]") && strstr(text, "\"depends\":[]"));
+	/* what holds constants is no place for another node */
+	struct ingot_node w, sixteen = node_f32(t, "sixteen", N);
+	struct ingot_location at;
+	OK(ingot_library_node(library, "w", &w));
+	OK(ingot_context_location(linked, w, &at));
+	FAILS(INGOT_CONFLICT, ingot_context_bind(context, sixteen, at));
+	SAYS("holds constants");
 	ingot_routine_json(transfer, text, sizeof text);
 	json_parses(text);
 	CHECK(strstr(text, "_y\",\"merge\":\"copy\""));
@@ -742,6 +863,8 @@ const struct row rows_lines[] = {
 	{ "A8", "ingot_device_close", "goes_with_the_device", a8_with_device, NULL, NULL },
 	{ "A15", "INGOT_LEFT_OPEN", "again_and_left_open", a15_again, NULL, NULL },
 	{ "B3", "ingot_device_used", "workspaces_go", b3_workspaces, NULL, NULL },
+	{ "B10", "struct ingot_module_constants.align", "aligned_as_asked", b10_aligned, NULL, NULL },
+	{ "H11", "ingot_kernel_launch", "kernel_of_a_library", kernel_of_library, NULL, "mock" },
 	{ "G4", "ingot_link", "modules_refused", g4_modules, NULL, NULL },
 	{ "E10", "ingot_routine_close", "references", e10_references, NULL, NULL },
 	{ "D7", "struct ingot_use.merge", "tasks_read_it", d7_tasks, NULL, NULL },
