@@ -158,6 +158,12 @@ static enum ingot_status node_need(struct linking *linking, uint32_t index)
 			return INGOT_OK;
 	if (writes && ingot_mode_known_constant(&base->mode))
 		return node_conflict(base, "it is constant, and the routine writes it");
+	/* As location_given would, but for the room that placing takes: a small machine has many constants. */
+	if (from->flags & INGOT_NODE_CONSTANT) {
+		if (!(status = library_constants(context, linking->library, &location)))
+			status = entries_add(runtime, &context->entries, base, location, from->offset);
+		return status;
+	}
 	if (reads && !node_has_value(base) && !(from->flags & (INGOT_NODE_HOSTED | INGOT_NODE_STATE)) &&
 	    base->mode.sharing != INGOT_SHARED)
 		return say(INGOT_MISSING, "%s reads %s, which is not in the context and has no value of its own",
