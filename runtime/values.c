@@ -74,7 +74,6 @@ enum ingot_status ingot_node_reshape(struct ingot_runtime *runtime, const struct
 		return status;
 	}
 	uint64_t logical = logical_count(node), padded = node_count(node);
-	node_dtype(node);
 	if (count == padded)
 		status = node_wrap(node, data);
 	else if (count != logical)

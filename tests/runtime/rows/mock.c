@@ -571,6 +571,7 @@ static enum ingot_status mock_event_open(void *device, void **event, char *text)
 {
 	if (fails(MOCK_EVENT)) {
 		snprintf(text, INGOT_BACKEND_TEXT, "no more events");
+		*event = text;                                /* nothing that anybody may use */
 		return INGOT_MEMORY;
 	}
 	(void)device, (void)text;

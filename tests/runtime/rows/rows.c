@@ -164,6 +164,8 @@ static void trial_run(const struct row *row, const char *device)
 		check_failed(__FILE__, __LINE__, "blocks were lost, or the lock");
 	if (fault_blocks())
 		check_failed(__FILE__, __LINE__, "memory was lost");
+	if (fault_libc_blocks() || fault_threads())
+		check_failed(__FILE__, __LINE__, "memory of the C library was lost, or a thread");
 }
 
 static int gate_run(void *argument)

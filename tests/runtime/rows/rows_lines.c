@@ -320,6 +320,20 @@ static void c16_edges(struct trial *t)
 	CHECK(ingot_stream_queued(t->stream) == 3);           /* nothing is done, yet they are issued */
 	mock_hold(false);
 	OK(ingot_device_sync(t->device));
+	struct ingot_buffer buffers[2] = { { 0 }, { 0 } };
+	for (int i = 0; i < 2; i++)
+		OK(ingot_buffer_open(t->device, INGOT_F32, 4, buffers + i));
+	before = mock_counts();
+	mock_hold(true);
+	for (int i = 0; i < 2; i++)
+		OK(ingot_pool_fill(t->stream, buffers[i].pool, 0, 16, 0, NULL));
+	OK(ingot_kernel_launch(other, small_module.kernels + 1, (uint32_t[]){ 4, 1, 1 }, NULL, buffers, 2, NULL));
+	for (int i = 0; i < 20000 && mock_counts().in_flight < before.in_flight + 3; i++)
+		usleep(500);
+	after = mock_counts();
+	CHECK(after.waits - before.waits == 1);
+	mock_hold(false);
+	OK(ingot_device_sync(t->device));
 	/* A queue that cannot be waited for is a failure of who waits. */
 	mock_hold(true);
 	struct ingot_stream third = other_stream(t);
@@ -369,10 +383,11 @@ static void c16_edges(struct trial *t)
 static void lost_at_once(struct trial *t)
 {
 	struct ingot_device twin;
-	struct ingot_stream far;
+	struct ingot_stream far, beside;
 	uint32_t pool, there;
 	OK(ingot_device_another(t->runtime, t->device_name, 0, &twin));
 	OK(ingot_stream_default(twin, &far));
+	OK(ingot_stream_open(twin, &beside));
 	OK(ingot_pool_open(t->device, 64, 0, INGOT_SLAB_PRIVATE, &pool));
 	OK(ingot_pool_open(twin, 64, 0, INGOT_SLAB_PRIVATE, &there));
 	mock_fault(MOCK_LOST, 0);
@@ -384,6 +399,7 @@ static void lost_at_once(struct trial *t)
 	for (int i = 0; i < 20000 && mock_counts().events_made == before.events_made; i++)
 		usleep(500);
 	FAILS(INGOT_LOST, ingot_pool_fill(far, there, 0, 64, 1, NULL));
+	FAILS(INGOT_LOST, ingot_task_submit(beside, &(struct ingot_task){ .run = nothing }, NULL));
 	mock_hold(false);
 	/* One that is found to be lost when memory is asked for, too. */
 	struct ingot_device third;
