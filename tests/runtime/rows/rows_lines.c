@@ -469,6 +469,10 @@ static void a15_again(struct trial *t)
 	OK(ingot_backend_init(t->runtime, t->device_name, NULL));
 	OK(ingot_device_get(t->runtime, t->device_name, 0, &again));
 	CHECK(ingot_device_equal(again, t->device));
+	char text[4000], name[40];
+	ingot_runtime_json(t->runtime, text, sizeof text);
+	snprintf(name, sizeof name, "{\"name\":\"%s\"", t->device_name);
+	CHECK(strstr(text, name) && !strstr(strstr(text, name) + 1, name));    /* and there is one of it */
 	OK(ingot_backend_init(t->runtime, "auto", NULL));     /* there is one */
 	CHECK((ingot_backend_ready(t->runtime, "sync") && ingot_backend_ready(t->runtime, "multicore")) == of_others);
 	/* what is left open is counted, by what it is */
