@@ -23,7 +23,7 @@ static const struct target *logging_target(struct build *build, const struct cli
 	if (cli->options.threads > 1 || (cli->schedule && !strcmp(cli->schedule, "steps")))
 		fail(build, EXIT_USAGE, NULL, "--log goes without --threads and --schedule steps: assignments are told in their order");
 	*target = *cli->options.target;
-	target->log = target->winograd_apart = true;
+	target->log = true;
 	target->lanes = 1;
 	target->prelude = "c/prelude_scalar.jinja";
 	return target;

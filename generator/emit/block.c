@@ -13,9 +13,9 @@ int block_b_step(const struct printing *p)
 }
 
 /* Where neighbours of `along` are neighbours in memory, four by four: every other step is a multiple of four. */
-static bool in_quads(const struct contraction *c, const struct index *at, int along)
+static bool in_quads(const struct contraction *c, const struct definition *of, const struct index *at, int along)
 {
-	if (along < 0 || index_factor(at, along) != 1 || c->extents[along] % QUAD || at->constant % QUAD)
+	if (placed(of)->odd || along < 0 || index_factor(at, along) != 1 || c->extents[along] % QUAD || at->constant % QUAD)
 		return false;
 	for (int v = 0; v <= c->column + c->terms; v++)
 		if (v != along && index_factor(at, v) % QUAD)
@@ -45,7 +45,7 @@ static struct value a_value(struct printing *p, struct printer *printer)
 {
 	const struct contraction *c = p->c;
 	int inner = c->column + c->terms, row = contraction_row(c);
-	bool quads = in_quads(c, c->a_at, inner);
+	bool quads = in_quads(c, c->a->of, c->a_at, inner);
 	struct value a = value_dict(p->arena);
 	struct text there;
 	text_init(&there, p->emit->build);
@@ -57,6 +57,7 @@ static struct value a_value(struct printing *p, struct printer *printer)
 	}
 	value_dict_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count));
 	value_dict_set(a, "floats", value_int(quads ? QUAD : 1));
+	value_dict_set(a, "near", value_bool(p->kernel->joined && placed(c->a->of)->mode == MODE_DEVICE));
 	value_dict_set(a, "by_rows", value_bool(!quads && row >= 0 && index_factor(c->a_at, row) == 1));
 	value_dict_set(a, "step", value_int(block_a_step(c)));
 	value_dict_set(a, "from", value_string(printer_address(printer, c->a->of, c->a_at)));
@@ -69,7 +70,7 @@ static struct value b_value(struct printing *p, struct printer *printer)
 	const struct contraction *c = p->c;
 	const struct index *with[MAX_VARS] = { 0 };
 	struct value b = value_dict(p->arena);
-	bool packed = c->b_mode == B_PACKED, quads = packed || in_quads(c, c->b_at, c->column);
+	bool packed = c->b_mode == B_PACKED, quads = packed || in_quads(c, c->b->of, c->b_at, c->column);
 	p->names[SPARE_VEC] = "q";
 	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_dict_set(b, "columns", value_int(c->extents[c->column]));

@@ -1,4 +1,4 @@
-/* chain.c: the values of templates/c/chain.jinja and c/jit_chain.jinja: the loops around the steps and what each step is called with. */
+/* chain.c: the values of c/chain.jinja, cuda/chain.jinja and c/jit_chain.jinja: the loops around the steps and what each step is called with. */
 #include "emit/emit.h"
 #include <inttypes.h>
 
@@ -55,12 +55,17 @@ struct value chain_values(struct emit *emit, const struct kernel *kernel, const 
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "loops", loops_of(emit, kernel, axes));
 	value_dict_set(globals, "scratch", value_int(chain_scratch(chain)));
+	value_dict_set(globals, "shared", value_int(chain->shared));
+	value_dict_set(globals, "lanes", value_int(emit->target->lanes));
+	value_dict_set(globals, "warps", value_int(kernel->warps));
 	for (size_t s = 0; s < chain->body->kernels.count; s++) {
 		const struct kernel *step = chain->body->kernels.at[s];
 		struct value value = value_dict(emit->arena);
 		value_dict_set(value, "name", value_string(emit_symbol(emit, step)));
 		value_dict_set(value, "arguments", value_string(arguments_of(emit, kernel, step, axes)));
 		value_dict_set(value, "more", more ? value_string(more[s]) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
+		value_dict_set(value, "tiles", value_int(kernel_tiles(step)));
+		value_dict_set(value, "together", value_bool(step->warps > 0));
 		value_list_add(steps, value);
 	}
 	value_dict_set(globals, "steps", steps);

@@ -20,8 +20,7 @@ int64_t launch_blocks(const struct writing *w, const struct kernel *kernel)
 
 int launch_warps(const struct kernel *kernel)
 {
-	const struct contraction *c = kernel->shape == SHAPE_CONTRACTION ? kernel->detail : NULL;
-	return c && c->warps ? c->warps : 1;
+	return kernel->warps ? kernel->warps : 1;
 }
 
 /* ---- arguments ---- */

@@ -53,6 +53,8 @@ static void note_common(struct emitting *e, const struct block *block)
 		const struct definition *owner = cell ? e->loops->owners.at[cell->of.number] : NULL;
 		for (size_t r = 0; stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner && r < placed(owner)->readers.count; r++)
 			e->common[cell->of.number] |= placed(placed(owner)->readers.at[r])->kernel == e->loops->kernel;
+		for (size_t m = 0; stmt->kind == STMT_STORE && owner && m < e->loops->kernel->members.count; m++)
+			e->common[cell->of.number] |= placed(e->loops->kernel->members.at[m])->lies_in == owner;
 		if (stmt->kind == STMT_STORE && cell->kind == CELL_BUFFER && owner && definition_has_places(owner))       /* what begins is stored to again */
 			e->common[cell->of.number] = true;
 		note_common(e, &stmt->body);

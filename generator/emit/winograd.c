@@ -70,7 +70,7 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 		{ "m", c->rewrite->m }, { "batch", y->extents[0] }, { "height", x->extents[2] }, { "width", x->extents[3] },
 		{ "channels_in", c->rewrite->w->extents[1] }, { "channels_out", y->extents[1] }, { "out_height", y->extents[2] }, { "out_width", y->extents[3] },
 		{ "pad_top", c->rewrite->pad_top }, { "pad_left", c->rewrite->pad_left }, { "lanes", emit->target->lanes }, { "panels", c->panels },
-		{ "groups", c->group },
+		{ "groups", c->group }, { "warps", c->warps }, { "depth", c->depth },
 	};
 	for (size_t i = 0; i < COUNT(sizes); i++)
 		value_dict_set(values, sizes[i].key, value_int(sizes[i].value));

@@ -35,6 +35,11 @@ static double warp_cycles(const struct target *target, int64_t rows, int64_t vec
 	return (busy > wait ? busy : wait) * terms + FILL;
 }
 
+int64_t block_stage_floats(const struct contraction *c, int lanes)
+{
+	return c->stages * ((int64_t)c->warps * c->tile_rows * (c->depth + 4) + (int64_t)c->depth * (c->tile_vecs * lanes + 1));
+}
+
 bool block_choose(const struct target *target, struct contraction *c, int sums)
 {
 	static const struct { int warps, rows, vecs, depth, stages; } sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 16, 2 }, { 8, 16, 2, 16, 2 },
@@ -49,11 +54,19 @@ bool block_choose(const struct target *target, struct contraction *c, int sums)
 			rows *= c->extents[v];
 		else if (v > c->column)
 			terms *= (double)c->extents[v];
-	if (!target->processors || c->pool.d || terms < LEAST_TERMS || rows > INT32_MAX / 2 || terms > INT32_MAX / 2)
+	if (!target->processors || c->pool.d || (terms < LEAST_TERMS && !target->block_warps) || rows > INT32_MAX / 2 || terms > INT32_MAX / 2)
 		return false;
 	for (int v = c->batches; v < c->column; v++)
 		if (c->start && expr_uses(c->start, v))
 			return false;
+	if (target->block_warps) {
+		c->warps = target->block_warps;
+		c->depth = sizes[0].depth;
+		c->stages = sizes[0].stages;
+		c->tile_vecs = sizes[0].vecs < vecs ? sizes[0].vecs : (int)vecs;
+		c->tile_rows = (int)ceil_div(rows < c->warps * sizes[1].rows ? rows : c->warps * sizes[1].rows, c->warps);
+		return true;
+	}
 	struct contraction best = *c, as = *c;
 	/* Reckoned, not measured: a quarter less has to be in it. */
 	least = 0.75 * warp_cycles(target, inner, vecs, batches * (double)(rows / inner), terms, c);

@@ -6,6 +6,8 @@
 #include "kernels/kernels.h"
 
 enum { ROWS_MOST = 128, ROWS_LEAST = 4, BLOCKS_ENOUGH = 8, L2_SHARE = 8, STEPS = 3 };
+/* Where lanes are threads: the rows and warps of a block, which leave room for two of them beside each other; the part of scratch for what lies between. */
+enum { WARPS = 4, ROWS_OF_WARPS = 16, SCRATCH_SHARE = 3 };
 
 const struct chain_tensor *chain_tensor(const struct chain *chain, const struct definition *inside)
 {
@@ -80,11 +82,12 @@ static struct definition *append(struct restricting *r, const struct definition 
 static struct definition *outside(struct restricting *r, struct definition *of, const struct index *const *at)
 {
 	struct chain_tensor tensor = { .outside = of };
-	bool moves = false;
+	bool moves = false, odd = false;
 	for (int x = 0; x < r->chain->axes; x++) {
 		for (int d = 0; d < of->rank; d++)
 			tensor.step[x] += index_factor(at[d], r->var[x]) * placed(of)->stride[d];
 		moves |= tensor.step[x] != 0;
+		odd |= tensor.step[x] % 4 != 0;
 	}
 	if (moves && dtype_bytes(of->type, 2) != 2 * dtype_bytes(of->type, 1))
 		r->possible = false;                          /* elements below a byte: no pointer points to them */
@@ -98,6 +101,7 @@ static struct definition *outside(struct restricting *r, struct definition *of, 
 	tensor.inside->products = false;
 	tensor.inside->is_output = false;
 	placed(tensor.inside)->mode = MODE_HOSTED;
+	placed(tensor.inside)->odd = odd;
 	push(r->lowered->arena, &r->program->inputs, tensor.inside);
 	push(r->lowered->arena, &r->chain->tensors, tensor);
 	return tensor.inside;
@@ -280,19 +284,47 @@ static bool lies_as_root(const struct contraction *c, int64_t *stride)
 /* Rows of a block: as many as scratch in L2 has room for, and fewer where there would be too few blocks; balanced.  0: none. */
 static int64_t rows_of(const struct lowered *lowered, const struct links *l, const int64_t *extents, int axes)
 {
-	int64_t rows = extents[axes - 1], others = 1, row_bytes = 8, most = ROWS_MOST;
+	const struct target *target = lowered->target;
+	int64_t rows = extents[axes - 1], others = 1, row_bytes = 8, most = target->lanes_are_threads ? ROWS_OF_WARPS : ROWS_MOST;
 	for (int x = 0; x + 1 < axes; x++)
 		others *= extents[x];
 	for (int v = l->step[1]->outer; v < l->weights->rank; v++)
 		row_bytes *= l->weights->extents[v];
 	while (most > 32 && others * ((rows + most - 1) / most) < BLOCKS_ENOUGH)
 		most /= 2;
-	int64_t room = lowered->target->l2_bytes / L2_SHARE / row_bytes;
+	int64_t room = (target->scratch_bytes ? target->scratch_bytes / SCRATCH_SHARE : target->l2_bytes / L2_SHARE) / row_bytes;
 	most = room < most ? room : most;
 	if (most < ROWS_LEAST && most < rows)
 		return 0;
 	int64_t blocks = (rows + most - 1) / most;
 	return (rows + blocks - 1) / blocks;
+}
+
+/* What the steps are made for: the target, where warps share a block, whose scratch all of them write and read. */
+static const struct target *target_inside(const struct lowered *lowered)
+{
+	if (!lowered->target->lanes_are_threads)
+		return lowered->target;
+	struct target *inside = new(lowered->arena, struct target);
+	*inside = *lowered->target;
+	inside->block_warps = WARPS;
+	inside->scratch_is_near = false;
+	return inside;
+}
+
+/* Do the steps fit into one block of warps? */
+static bool share_block(const struct lowered *lowered, struct chain *chain)
+{
+	if (!lowered->target->lanes_are_threads)
+		return true;
+	for (int s = 0; s < STEPS; s++) {
+		const struct kernel *step = chain->body->kernels.at[s];
+		if (step->arrays || (step->shape == SHAPE_CONTRACTION && !step->warps))
+			return false;
+		int64_t floats = step->warps ? block_stage_floats(step->detail, lowered->target->lanes) : 0;
+		chain->shared = floats > chain->shared ? floats : chain->shared;
+	}
+	return 4 * (chain_scratch(chain) + chain->shared) <= lowered->target->scratch_bytes;
 }
 
 static struct chain *chain_of(struct lowered *lowered, const struct links *l)
@@ -345,7 +377,7 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	struct lowered *body = chain->body = new(arena, struct lowered);
 	body->program = r.program;
 	body->arena = arena;
-	body->target = lowered->target;
+	body->target = target_inside(lowered);
 	body->optimise = lowered->optimise;
 	place_readers(body);
 	fuse(body);
@@ -357,7 +389,7 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 			return NULL;
 	choose(body);
 	plan(body);
-	return body->constants.count ? NULL : chain;
+	return body->constants.count || !share_block(lowered, chain) ? NULL : chain;
 }
 
 /* The three become one, where the last one stood. */
@@ -389,7 +421,7 @@ static void replace(struct lowered *lowered, const struct links *l, struct chain
 
 void make_chains(struct lowered *lowered)
 {
-	if (lowered->target->log || lowered->target->short_stack || lowered->target->kernels_apart)
+	if (lowered->target->log || lowered->target->short_stack)
 		return;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct links links;
@@ -416,9 +448,11 @@ void chain_choose(struct lowered *lowered, struct kernel *kernel)
 		struct kernel *step = chain->body->kernels.at[s];
 		step->name = arena_printf(lowered->arena, "%s_%d", kernel->name, s);
 		step->inner = true;
+		step->joined = lowered->target->lanes_are_threads;
 	}
 	kernel->blocks_of = arena_printf(lowered->arena, "blocks of %lld rows", (long long)chain->rows);
 	kernel->tile = arena_printf(lowered->arena, "%lld rows: %s, %s, %s", (long long)chain->rows, chain->body->kernels.at[0]->tile, chain->body->kernels.at[1]->tile,
 		chain->body->kernels.at[2]->tile);
-	kernel->template_name = "c/chain.jinja";
+	kernel->template_name = arena_printf(lowered->arena, "%s/chain.jinja", lowered->target->family);
+	kernel->warps = lowered->target->lanes_are_threads ? WARPS : 0;
 }

@@ -94,32 +94,57 @@ static size_t fill_filters(const struct constant_item *item, int64_t piece, void
 	return (size_t)placed(item->of)->bytes;
 }
 
-void winograd_choose(struct lowered *lowered, struct kernel *kernel)
+/* A block of warps for some tiles by one vector of columns: each warp has three points, or two, of all its tiles.  As many tiles as leave no processor idle:
+ * filters are read once for all of them. */
+static void choose_block(const struct target *target, struct contraction *c, int64_t tiles, int64_t vecs)
 {
-	struct contraction *c = kernel->detail;
-	const struct target *target = lowered->target;
-	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], points = (m + 2) * (m + 2);
-	int64_t vecs = ceil_div(co, target->lanes), tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m);
-	/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2; where the
-	 * weights do not, they come anew for each group, so within three quarters. */
+	enum { TILES_MOST = 16, TILES_LEAST = 4, DEPTH = 16 };
+	c->warps = c->rewrite->m == 4 ? 12 : 8;
+	c->depth = DEPTH;
+	c->panels = vecs;
+	c->tile_vecs = 1;
+	for (c->tile_rows = TILES_MOST; c->tile_rows > TILES_LEAST; c->tile_rows /= 2)
+		if (c->root->extents[0] * ceil_div(tiles, c->tile_rows) * vecs >= target->processors)
+			break;
+	if (c->tile_rows == TILES_LEAST)
+		c->depth = 2 * DEPTH;
+	c->group = ceil_div(tiles, c->tile_rows);
+}
+
+/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2; where the weights do not, they come anew for each
+ * group, so within three quarters. */
+static void choose_group(const struct target *target, struct contraction *c, int64_t tiles, int64_t vecs, bool far)
+{
+	int64_t ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], points = (c->rewrite->m + 2) * (c->rewrite->m + 2);
 	tile_choose(target, target->registers, tiles < 24 ? tiles : 24, co, ci, &c->tile_rows, &c->tile_vecs);
-	c->lanes = target->lanes;
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	double a_tile = 4. * (double)points * (double)(ceil_div(ci, target->lanes) + c->tile_vecs) * target->lanes;
-	bool far = winograd_weights_floats((int)m, ci, co, target->lanes) * 4 > target->l2_bytes;
 	int64_t group = (int64_t)((double)target->l2_bytes * (far ? 0.75 : 0.5) / a_tile);
 	group = group < c->tile_rows ? c->tile_rows : group > 64 ? 64 : group;
 	c->group = ceil_div(tiles, group);                    /* groups in one image; where weights stay near, enough for some threads */
 	if (!far && c->group < 4)
 		c->group = tiles < 2 * c->tile_rows ? 1 : tiles < 4 * c->tile_rows ? 2 : 4;
-	kernel->blocks = c->root->extents[0] * c->group;
+	c->prefetch = far;
+}
+
+void winograd_choose(struct lowered *lowered, struct kernel *kernel)
+{
+	struct contraction *c = kernel->detail;
+	const struct target *target = lowered->target;
+	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], floats = winograd_weights_floats((int)m, ci, co, target->lanes);
+	int64_t vecs = ceil_div(co, target->lanes), tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m);
+	c->lanes = target->lanes;
+	if (target->processors)
+		choose_block(target, c, tiles, vecs);
+	else
+		choose_group(target, c, tiles, vecs, floats * 4 > target->l2_bytes);
+	kernel->warps = c->warps;
+	kernel->blocks = c->root->extents[0] * c->group * (c->warps ? c->panels : 1);
 	kernel->blocks_of = arena_printf(lowered->arena, "groups of up to %lld tiles", (long long)ceil_div(tiles, c->group));
 	kernel->tile = arena_printf(lowered->arena, "F(%d), %d x %d", c->rewrite->m, c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/winograd.jinja", target->family);
-	c->prefetch = far;
-	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name), DTYPE_F32,
-		winograd_weights_floats((int)m, ci, co, target->lanes), fill_filters, kernel);
+	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name), DTYPE_F32, floats, fill_filters, kernel);
 }
 
 const char *winograd_word(const struct kernel *kernel)

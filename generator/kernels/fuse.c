@@ -343,10 +343,8 @@ static void make_kernels(struct lowered *lowered)
 			push(lowered->arena, &placed(d)->kernel->members, d);
 			continue;
 		}
-		/* The parts of a rewrite are large, and read across tiles: each is a kernel.  What is told of has memory of its own, and so has what terms
-		 * find their places in: it is whole when the last of them is there. */
-		bool alone = lowered->target->log || definition_stands_alone(d) || (open && definition_stands_alone(open->root))
-			|| (lowered->target->winograd_apart && (placed(d)->rewrite || (open && placed(open->root)->rewrite)));
+		/* What is told of has memory of its own, and so has what terms find their places in: it is whole when the last of them is there. */
+		bool alone = lowered->target->log || definition_stands_alone(d) || (open && definition_stands_alone(open->root));
 		int outer = open && !alone ? shared_outer(lowered->target, open, d) : -1;
 		if (outer >= 0 && !read_between(open, d)) {
 			open->outer = outer;
@@ -447,7 +445,7 @@ void fuse(struct lowered *lowered)
 		struct definition *d = program->all.at[i];
 		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->generic || placed(d)->contraction)
 			continue;
-		placed(d)->contraction = placed(d)->rewrite && !lowered->target->winograd_apart ? winograd_match(lowered, d) : contraction_match(lowered, d);
+		placed(d)->contraction = placed(d)->rewrite && !lowered->target->log ? winograd_match(lowered, d) : contraction_match(lowered, d);
 		for (size_t p = 0; placed(d)->contraction && p < placed(d)->contraction->parts.count; p++) {
 			struct placed *part = placed(placed(d)->contraction->parts.at[p]);
 			part->contraction = placed(d)->contraction;

@@ -32,6 +32,7 @@ struct placed {
 	struct definition *view_of;       /* a slice of that one's memory, this many elements behind its first; NULL: memory of its own */
 	int64_t view_offset;
 	struct rewrite *rewrite;          /* that it is the result or a part of (Winograd); NULL: none */
+	bool odd;                         /* its pointer moves between calls of a step, not by whole quads of elements */
 	bool generic;                     /* barred from every shape but loops */
 	bool steers;                      /* the schedule asks it whether to run kernels */
 	VECTOR(struct definition *) readers;
@@ -80,12 +81,15 @@ struct kernel {
 	/* The kernel's function runs over blocks [from, to) of `blocks`: the threads' share.  1: cannot be split. */
 	int64_t blocks;
 	const char *blocks_of;            /* for comments: "rows of 6", "n i" */
+	int warps;                        /* that make a block together, where lanes are threads; 0: one */
 	double flops, bytes;              /* for cost, bench and the manifest */
 	const char *tile;                 /* for people: "6 x 64" */
 	const char *template_name;        /* "c/contraction.jinja" */
 	struct kernel *same;              /* an earlier kernel whose code it runs, on tensors of its own; NULL: its code is its own … */
 	int times;                        /* … and serves this many kernels */
 	void *detail;                     /* what its shape keeps: struct contraction, struct chain … ; NULL: generic loops keep nothing */
+	bool arrays;                      /* its statements hold arrays */
+	bool joined;                      /* a step whose warps share a block, and its scratch, with the steps around it */
 	bool inner;                       /* a step of a chain, or of a loop's body: only that calls it */
 };
 
@@ -305,6 +309,7 @@ struct chain {
 	struct lowered *body;
 	int axes;                             /* those that all steps share; the last one is cut into blocks of `rows` */
 	int64_t extents[MAX_RANK], rows;
+	int64_t shared;                       /* floats that its products stage in turn, where warps make them together */
 	VECTOR(struct chain_tensor) tensors;
 };
 const struct chain_tensor *chain_tensor(const struct chain *, const struct definition *inside);   /* NULL: it lies in scratch */
@@ -335,6 +340,7 @@ bool repeat_same(const struct kernel *, const struct kernel *);
 
 /* block.c: a block of warps where that pays; false: each warp for itself. */
 bool block_choose(const struct target *, struct contraction *, int sums);             /* sums: the most of a warp's tile */
+int64_t block_stage_floats(const struct contraction *, int lanes);    /* of shared memory, at most */
 /* tile.c */
 void tile_choose(const struct target *, int registers, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs);
 void contraction_choose(struct lowered *, struct kernel *);

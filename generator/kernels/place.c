@@ -160,7 +160,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REDUCTION };
 	if (d->check || placed(d)->steers || feeds_loop(d))                    /* the schedule reads it, or a loop */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_VISITS };
-	if (placed(d)->rewrite && !lowered->target->winograd_apart)            /* what a rewrite made is one kernel's own affair, unless it runs in parts */
+	if (placed(d)->rewrite && !lowered->target->log)                       /* what a rewrite made is one kernel's own affair, but where it is told of */
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_REWRITTEN };
 	bool moves = d->body->kind == EXPR_LOAD, number = moves && d->body->of->source == SOURCE_CONSTANT && definition_elements(d->body->of) == 1;
 	if (number || has_no_loads(d->body))

@@ -312,6 +312,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		rows *= outer;
 		outer = 1;
 	}
+	kernel->warps = c->warps;
 	c->row_blocks = ceil_div(rows, c->tile_rows * (c->warps ? c->warps : 1));
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_rows = c->warps ? c->tile_rows : (int)ceil_div(rows, c->row_blocks);

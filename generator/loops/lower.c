@@ -33,6 +33,8 @@ void loops_finish(struct lowered *lowered, struct kernel *kernel)
 	arena_init(&scratch, arena->build);
 	struct loops *loops = loops_lower(arena->build, &scratch, target, kernel);
 	kernel->blocks = loops->blocks;
+	for (size_t c = 0; c < loops->cells.count; c++)
+		kernel->arrays |= loops->cells.at[c]->kind == CELL_ARRAY && cell_is_loaded(&loops->body, loops->cells.at[c]);
 	kernel->blocks_of = arena_copy(arena, loops->blocks_of, strlen(loops->blocks_of));
 	kernel->tile = loops->tile ? arena_copy(arena, loops->tile, strlen(loops->tile))
 		: target->lanes > 1 ? arena_printf(arena, "%d lanes", target->lanes) : "scalar";

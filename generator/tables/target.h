@@ -33,11 +33,11 @@ struct target {
 	bool hides_latency;               /* while one group of threads waits for memory others run: nothing is fetched ahead, nothing blocked for L2 */
 	int tiles_least;                  /* tiles of a contraction that keep the whole device busy, where smaller ones make more; 0: any */
 	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a thread; 0: 2048 */
+	int block_warps;                  /* of every block, where kernels are steps that share one; 0: as many as pay */
 	int processors;                   /* multiprocessors to fill where blocks of warps make a product; 0: none do */
 	bool checks_late;                 /* who launches kernels reads what checks say when all have run: it stays until then */
-	bool winograd_apart;              /* no kernel holds Winograd's steps: each is a kernel of its own, through the workspace */
-	bool kernels_apart;               /* no kernel holds others: maxima behind a convolution, the steps of an attention */
-	bool log;                         /* each store to a buffer is logged: scalar loops alone */
+	bool kernels_apart;               /* a maximum behind a convolution is a kernel of its own, and no kernel waits for a condition */
+	bool log;                         /* each store to a buffer is logged: scalar loops alone, Winograd's steps in loops of their own */
 	bool small;                       /* code and stack as small as they go: target_small */
 };
 const struct target *target_find(const char *name);               /* NULL: no such target */

@@ -18,6 +18,7 @@ except ImportError as missing:
     sys.exit(77)
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+ATTENTION = "t = Transpose <perm = [0, 1, 3, 2]> (k) s = MatMul(q, t) p = Softmax <axis = -1> (s) y = MatMul(p, v)"
 # name: (tile, inputs, constants, dims of the result, nodes).  The tile is what the reckoning says today: each size has to be among them.
 SHAPES = {
     "large": ("128 x 128 x 16", {"x": (2048, 32)}, {"w": (32, 2048)}, (2048, 2048), "y = MatMul(x, w)"),
@@ -37,8 +38,17 @@ SHAPES = {
     "conv_1x1": ("32 x 64 x 16", {"x": (1, 64, 56, 56)}, {"w": (256, 64, 1, 1), "b": (256,)}, (1, 256, 56, 56), "y = Conv(x, w, b)"),
     "conv_5x5": ("64 x 64 x 16", {"x": (2, 20, 30, 31)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 30, 31), "y = Conv <pads = [2, 2, 2, 2]> (x, w, b)"),
     "conv_odd": ("32 x 64 x 16", {"x": (1, 3, 120, 121)}, {"w": (64, 3, 7, 7), "b": (64,)}, (1, 64, 60, 61), "y = Conv <pads = [3, 3, 3, 3], strides = [2, 2]> (x, w, b)"),
-    "winograd": ("32 x 64 x 16", {"x": (1, 40, 28, 28)}, {"v": (64, 40, 1, 1), "w": (64, 64, 3, 3), "b": (64,), "u": (64, 64, 1, 1)}, (1, 64, 28, 28),
+    "winograd": ("F(4), 4 x 32", {"x": (1, 40, 28, 28)}, {"v": (64, 40, 1, 1), "w": (64, 64, 3, 3), "b": (64,), "u": (64, 64, 1, 1)}, (1, 64, 28, 28),
                  "t = Conv(x, v) s = Conv <pads = [1, 1, 1, 1]> (t, w, b) r = Relu(s) y = Conv(r, u)"),
+    "winograd_8": ("F(4), 8 x 32", {"x": (3, 64, 56, 56)}, {"w": (64, 64, 3, 3), "b": (64,)}, (3, 64, 56, 56), "s = Conv <pads = [1, 1, 1, 1]> (x, w, b) y = Relu(s)"),
+    "winograd_16": ("F(4), 16 x 32", {"x": (16, 48, 31, 29)}, {"w": (96, 48, 3, 3), "b": (96,)}, (16, 96, 31, 29), "s = Conv <pads = [1, 1, 1, 1]> (x, w, b) y = Relu(s)"),
+    "winograd_left": ("F(4), 4 x 32", {"x": (1, 37, 28, 28), "z": (1, 20, 28, 28)}, {"w": (20, 37, 3, 3), "b": (20,)}, (1, 20, 28, 28),
+                      "s = Conv <pads = [1, 1, 1, 1]> (x, w, b) t = Add(s, z) y = Relu(t)"),
+    "winograd_2": ("F(2), 4 x 32", {"x": (2, 16, 33, 30)}, {"w": (16, 16, 3, 3)}, (2, 16, 31, 28), "s = Conv (x, w) y = Sigmoid(s)"),
+    "attention": ("16 rows: 16 x 128 x 16, 32 lanes, 16 x 64 x 16", {"q": (1, 4, 128, 64), "k": (1, 4, 128, 64), "v": (1, 4, 128, 64)}, {}, (1, 4, 128, 64), ATTENTION),
+    "attention_odd": ("10 rows: 12 x 128 x 16, 32 lanes, 12 x 32 x 16", {"q": (1, 3, 37, 30), "k": (1, 3, 197, 30), "v": (1, 3, 197, 30)}, {}, (1, 3, 37, 30), ATTENTION),
+    "attention_few": ("16 rows: 16 x 64 x 16, 32 lanes, 16 x 32 x 16", {"q": (1, 12, 16, 20), "k": (1, 12, 40, 20), "v": (1, 12, 40, 20)}, {}, (1, 12, 16, 20), ATTENTION),
+    "attention_wide": ("15 rows: 16 x 64 x 16, 32 lanes, 16 x 64 x 16", {"q": (1, 2, 100, 33), "k": (1, 2, 64, 33), "v": (1, 2, 64, 40)}, {}, (1, 2, 100, 40), ATTENTION),
     "conv_deep": ("32 x 64 x 16", {"x": (1, 32, 40, 40)}, {"w": (128, 32, 5, 5), "b": (128,), "v": (96, 128, 1, 1)}, (1, 96, 40, 40), "t = Conv <pads = [2, 2, 2, 2]> (x, w, b) u = Relu(t) y = Conv(u, v)"),
 }
 
@@ -77,16 +87,16 @@ def wrongs_of(ingot, folder, name, nvrtc):
         yield done.stderr.strip()
         return
     text = open(os.path.join(out, "g.cu")).read()
-    tiles = re.findall(r"tile (\d+ x \d+ x \d+);", text)
+    tiles, kernels = re.findall(r"tile ([^;]+);", text), re.findall("__global__", text)
     if tile and tile not in tiles:
-        yield "no block of %s; tiles are %s" % (tile, re.findall(r"tile ([\d x]+);", text))
-    if name == "winograd" and ("s.v" not in text or "vec_gather" in text):
-        yield "Winograd's transforms do not run along channels"
+        yield "no block of %s; tiles are %s" % (tile, tiles)
+    if len(kernels) != (1 if nodes == ATTENTION else nodes.count("Conv") + nodes.count("MatMul") + nodes.count("Gemm")):
+        yield "%d kernels" % len(kernels)
     want, said = run(ingot, folder, model, inputs, "c", {})
     if want is None:
         yield said
         return
-    for order in ["forward", "backward", "random"] if name in ("whole", "borders", "conv_5x5") else ["random"]:
+    for order in ["forward", "backward", "random"] if name in ("whole", "borders", "conv_5x5", "winograd", "winograd_left", "attention_odd", "attention_few") else ["random"]:
         got, said = run(ingot, folder, model, inputs, "cuda-emulated", {"INGOT_EMULATOR_ORDER": order})
         if got is None:
             yield "%s: %s" % (order, said)
