@@ -10,7 +10,7 @@ const struct shape_row shapes[SHAPE_COUNT] = {
 		.parameters = winograd_parameters, .same = contraction_same, .emit = winograd_emit },
 	[SHAPE_LOOPS] = { .name = "loops", .word = generic_word, .viewed = true, .parameters = generic_parameters, .finish = loops_finish, .plain = true,
 		.loops = loops_print_kernel, .emit = loops_emit },
-	[SHAPE_CHAIN] = { .name = "chain", .word = chain_word, .choose = chain_choose, .parameters = generic_parameters, .inside = chain_inside,
+	[SHAPE_CHAIN] = { .name = "chain", .word = chain_word, .choose = chain_choose, .parameters = chain_parameters, .inside = chain_inside,
 		.viewed = true, .emit = chain_emit },
 	[SHAPE_ORDER] = { .name = "order", .word = order_word, .choose = order_choose, .parameters = order_parameters, .plain = true, .emit = order_emit },
 	[SHAPE_REPEAT] = { .name = "repeat", .word = repeat_word, .choose = repeat_choose, .parameters = repeat_parameters, .inside = repeat_inside, .same = repeat_same,

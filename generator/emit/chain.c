@@ -18,6 +18,7 @@ static const char *arguments_of(struct emit *emit, const struct kernel *kernel, 
 		const struct definition *of = step->params.at[i].of;
 		const struct chain_tensor *tensor = chain_tensor(kernel->detail, of);
 		all = arena_printf(emit->arena, "%s%s%s", all, i ? ", " : "", tensor ? moved(emit, kernel, tensor, axes)
+			: placed(of)->mode == MODE_CONSTANT ? emit_buffer((void *)(uintptr_t)kernel, of)
 			: arena_printf(emit->arena, "scratch + %" PRId64, placed(of)->offset / 4));
 	}
 	return all;

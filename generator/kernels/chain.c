@@ -1,9 +1,11 @@
 /* chain.c: attention as one kernel: a product, what runs over its rows (softmax), and the product that reads them, block by block of rows, so that
- * scores never leave the cache.
+ * scores never leave the cache.  So is what a product's rows are made of (batch norm and relu, a layer norm, a transposition), where that product alone
+ * reads it.
  *
  * The steps are made from the definitions themselves: each is restricted to one block, the axes that all share becoming pointers that move, and
  * the small program that they make is lowered as any other.  No order of a sum changes, so no bit does. */
 #include "kernels/kernels.h"
+#include "ingot/mode.h"
 
 enum { ROWS_MOST = 128, ROWS_LEAST = 4, BLOCKS_ENOUGH = 8, L2_SHARE = 8, STEPS = 3 };
 /* Where lanes are threads: the rows and warps of a block, which leave room for two of them beside each other; the part of scratch for what lies between. */
@@ -31,6 +33,7 @@ struct restricting {
 	struct program *program;              /* the body's */
 	VECTOR(struct definition *) from;     /* members, and … */
 	VECTOR(struct definition *) to;       /* … what has become of them */
+	const struct definition *packed;      /* the constant that stays one, since the product has it packed; NULL: none */
 	int var[MAX_RANK];                    /* of the definition at hand: the variable that is each axis */
 	const struct index *with[MAX_VARS];
 	bool possible;
@@ -112,6 +115,11 @@ static const struct expr *of_block(void *user, const struct expr *load)
 	struct restricting *r = user;
 	struct definition *of = member_to(r, load->of);
 	const struct index *at[MAX_RANK];
+	if (!of && load->of == r->packed) {
+		of = append(r, load->of, &new(r->lowered->arena, struct placed)->of);
+		push(r->lowered->arena, &r->from, load->of);
+		push(r->lowered->arena, &r->to, of);
+	}
 	if (!of)
 		of = outside(r, load->of, load->at);
 	for (int d = 0; d < load->of->rank; d++)
@@ -124,6 +132,19 @@ static const struct expr *restrict_expr(struct restricting *r, const struct expr
 	if (!expr || !(r->possible &= moves_with_pointers(r, expr)))
 		return NULL;
 	return expr_map_loads(r->lowered->arena, expr, of_block, r);
+}
+
+/* What is made lies where the caller wants it; r->var tells its axes. */
+static void lies_outside(struct restricting *r, struct definition *made, struct definition *of, const int64_t *strides)
+{
+	struct chain_tensor out = { made, of, { 0 } };
+	made->is_output = true;
+	*placed(made) = (struct placed){ .of = *made, .mode = MODE_HOSTED, .bytes = placed(of)->bytes, .offset = -1, .first = -1, .last = -1 };
+	memcpy(placed(made)->stride, strides, sizeof placed(made)->stride);
+	for (int x = 0; x < r->chain->axes; x++)
+		out.step[x] = strides[r->var[x]];
+	push(r->lowered->arena, &r->chain->tensors, out);
+	push(r->lowered->arena, &r->program->outputs, made);
 }
 
 /* r->var tells its axes. */
@@ -152,7 +173,12 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 static bool is_product(const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
-	return kernel->shape == SHAPE_CONTRACTION && !c->pad_count && !c->pool.d && c->b->of->source != SOURCE_CONSTANT;
+	return kernel->shape == SHAPE_CONTRACTION && !c->pad_count && !c->pool.d && kernel->root->type == DTYPE_F32;
+}
+
+static bool of_two_tensors(const struct kernel *kernel)
+{
+	return is_product(kernel) && ((const struct contraction *)kernel->detail)->b->of->source != SOURCE_CONSTANT;
 }
 
 /* The kernel that alone reads what `kernel` writes; NULL: there are more, or none. */
@@ -186,7 +212,10 @@ static struct definition *result_of_rows(const struct kernel *rows)
 	return result;
 }
 
-struct links { struct kernel *step[STEPS]; struct definition *scores, *weights; };
+/* The steps are a product or none, rows, and a product; `scores` is what the first one leaves, `weights` what the rows do. */
+struct links { struct kernel *step[STEPS]; int steps; struct definition *scores, *weights; };
+static struct kernel *rows_of_links(const struct links *l) { return l->step[l->steps - 2]; }
+static const struct contraction *last_of_links(const struct links *l) { return l->step[l->steps - 1]->detail; }
 
 /* The axes by number: the outer variables of the rows.  False where scores are read in another order. */
 struct reading { const struct definition *of; int outer; bool same; };
@@ -202,17 +231,18 @@ static void see_order(void *user, const struct expr *load)
 			o->same &= !index_uses(load->at[v], u);
 }
 
-static bool find_links(const struct lowered *lowered, struct kernel *first, struct links *l)
+static bool find_attention(const struct lowered *lowered, struct kernel *first, struct links *l)
 {
-	if (!is_product(first))
+	if (!of_two_tensors(first))
 		return false;
+	l->steps = 3;
 	l->step[0] = first;
 	l->scores = ((struct contraction *)first->detail)->result;
 	struct kernel *rows = l->step[1] = reader_of(lowered, first, l->scores);
 	if (!rows || rows->shape != SHAPE_LOOPS || !rows->outer || !(l->weights = result_of_rows(rows)))
 		return false;
 	struct kernel *last = l->step[2] = reader_of(lowered, rows, l->weights);
-	if (!last || !is_product(last) || !branch_equal(first->root->branch, rows->root->branch) || !branch_equal(first->root->branch, last->root->branch))
+	if (!last || !of_two_tensors(last) || !branch_equal(first->root->branch, rows->root->branch) || !branch_equal(first->root->branch, last->root->branch))
 		return false;
 	const struct contraction *c = last->detail;
 	struct reading order = { l->scores, rows->outer, true };
@@ -221,6 +251,55 @@ static bool find_links(const struct lowered *lowered, struct kernel *first, stru
 		order.same &= !definition_stands_alone(rows->members.at[m]);
 	}
 	return order.same && c->a->of == l->weights && placed(l->weights)->readers.count == 1;
+}
+
+static int outer_of(const struct kernel *rows) { return rows->members.count == 1 ? rows->members.at[0]->rank : rows->outer; }
+
+/* Rows that a product alone reads.  What they leave besides is there when the product is. */
+static bool find_rows(const struct lowered *lowered, struct kernel *rows, struct links *l)
+{
+	if (rows->shape != SHAPE_LOOPS || !outer_of(rows) || lowered->target->lanes_are_threads)
+		return false;
+	*l = (struct links){ .step = { rows }, .steps = 2 };
+	for (size_t m = 0; m < rows->members.count && !l->step[1]; m++) {
+		struct definition *d = rows->members.at[m];
+		struct kernel *last = placed(d)->readers.count == 1 && placed(d)->provenance != INGOT_BY_USER ? reader_of(lowered, rows, d) : NULL;
+		if (last && is_product(last) && ((const struct contraction *)last->detail)->a->of == d && branch_equal(rows->root->branch, last->root->branch)) {
+			l->weights = d;
+			l->step[1] = last;
+		}
+	}
+	for (size_t m = 0; l->step[1] && m < rows->members.count; m++) {
+		const struct definition *d = rows->members.at[m];
+		if (definition_stands_alone(d) || d->check || placed(d)->steers || d->type != DTYPE_F32)
+			return false;
+		for (size_t r = 0; d != l->weights && r < placed(d)->readers.count; r++) {
+			const struct kernel *reader = placed(placed(d)->readers.at[r])->kernel;
+			if (reader != rows && reader->number <= l->step[1]->number)
+				return false;
+		}
+	}
+	return l->step[1];
+}
+
+/* The axes by number, of the rows and of the product that reads them: where the product's own rows run as they do.  A constant that is packed does not
+ * move with them. */
+static bool find_axes_of_rows(const struct links *l, struct chain *chain, int *rows, int *root)
+{
+	const struct contraction *c = last_of_links(l);
+	for (int v = 0; v < outer_of(rows_of_links(l)); v++) {
+		int var, uses = 0;
+		if (l->weights->extents[v] == 1 || !index_is_var(c->a->at[v], &var) || var >= c->root->rank)
+			continue;
+		for (int d = 0; d < l->weights->rank; d++)
+			uses += index_uses(c->a->at[d], var);
+		if (uses > 1 || c->root->extents[var] != l->weights->extents[v] || (c->b->of->source == SOURCE_CONSTANT && expr_uses(c->b, var)))
+			return false;
+		rows[chain->axes] = v;
+		root[chain->axes] = var;
+		chain->extents[chain->axes++] = l->weights->extents[v];
+	}
+	return chain->axes;
 }
 
 /* The root's variables that are the axes, by how its result is stored or its factor read; false where they do not stand there plainly. */
@@ -285,11 +364,10 @@ static bool lies_as_root(const struct contraction *c, int64_t *stride)
 static int64_t rows_of(const struct lowered *lowered, const struct links *l, const int64_t *extents, int axes)
 {
 	const struct target *target = lowered->target;
-	int64_t rows = extents[axes - 1], others = 1, row_bytes = 8, most = target->lanes_are_threads ? ROWS_OF_WARPS : ROWS_MOST;
+	int64_t rows = extents[axes - 1], others = 1, row_bytes = 8 * definition_elements(l->weights) / rows, most = target->lanes_are_threads ? ROWS_OF_WARPS : ROWS_MOST;
 	for (int x = 0; x + 1 < axes; x++)
 		others *= extents[x];
-	for (int v = l->step[1]->outer; v < l->weights->rank; v++)
-		row_bytes *= l->weights->extents[v];
+	row_bytes /= others;
 	while (most > 32 && others * ((rows + most - 1) / most) < BLOCKS_ENOUGH)
 		most /= 2;
 	int64_t room = (target->scratch_bytes ? target->scratch_bytes / SCRATCH_SHARE : target->l2_bytes / L2_SHARE) / row_bytes;
@@ -317,7 +395,7 @@ static bool share_block(const struct lowered *lowered, struct chain *chain)
 {
 	if (!lowered->target->lanes_are_threads)
 		return true;
-	for (int s = 0; s < STEPS; s++) {
+	for (size_t s = 0; s < chain->body->kernels.count; s++) {
 		const struct kernel *step = chain->body->kernels.at[s];
 		if (step->arrays || (step->shape == SHAPE_CONTRACTION && !step->warps))
 			return false;
@@ -327,29 +405,45 @@ static bool share_block(const struct lowered *lowered, struct chain *chain)
 	return 4 * (chain_scratch(chain) + chain->shared) <= lowered->target->scratch_bytes;
 }
 
+/* A block reads all of b, where the product alone takes larger groups; it saves a store and a load of the rows.  Those are 2 * rows * terms, b is terms * columns:
+ * measured with b in L2 (docs/performance.md), columns up to six times the rows pay. */
+static bool rows_pay(const struct target *target, const struct contraction *c, int64_t rows)
+{
+	return c->extents[c->column] <= 6 * rows && 2 * placed(c->b->of)->bytes <= target->l2_bytes;
+}
+
 static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 {
 	struct arena *arena = lowered->arena;
 	struct chain *chain = new(arena, struct chain);
 	struct restricting r = { .lowered = lowered, .chain = chain, .program = program_new(lowered->program->build, lowered->program->name), .possible = true };
 	r.program->definition_bytes = sizeof(struct placed);
-	const struct contraction *first = l->step[0]->detail, *last = l->step[2]->detail;
+	const struct contraction *first = l->steps == STEPS ? l->step[0]->detail : NULL, *last = last_of_links(l);
+	const struct kernel *middle = rows_of_links(l);
 	int roots[2][MAX_RANK] = { { 0 } }, rows[MAX_RANK] = { 0 };
-	for (int v = 0; v < l->step[1]->outer; v++)
+	for (int v = 0; first && v < middle->outer; v++)
 		if (l->weights->extents[v] > 1) {
 			rows[chain->axes] = v;
 			chain->extents[chain->axes++] = l->weights->extents[v];
 		}
-	if (!chain->axes || !find_axes(l, first->store_at, first->root, roots[0]) || !find_axes(l, last->a->at, last->root, roots[1])
-		|| !(chain->rows = rows_of(lowered, l, chain->extents, chain->axes)))
+	if (first ? !chain->axes || !find_axes(l, first->store_at, first->root, roots[0]) || !find_axes(l, last->a->at, last->root, roots[1])
+		: !find_axes_of_rows(l, chain, rows, roots[1]))
 		return NULL;
-	for (int x = 0; x < chain->axes; x++)
+	if (!(chain->rows = rows_of(lowered, l, chain->extents, chain->axes)) || (!first && !rows_pay(lowered->target, last, chain->rows)))
+		return NULL;
+	for (int x = 0; first && x < chain->axes; x++)
 		if (!expr_uses(first->a, roots[0][x]))        /* an axis runs along columns */
 			return NULL;
-	restrict_product(&r, first, roots[0]);
+	if (first)
+		restrict_product(&r, first, roots[0]);
+	else if (last->b->of->source == SOURCE_CONSTANT)
+		r.packed = last->b->of;
 	memcpy(r.var, rows, sizeof r.var);
-	for (size_t m = 0; r.possible && m < l->step[1]->members.count; m++)
-		restricted(&r, l->step[1]->members.at[m]);
+	for (size_t m = 0; r.possible && m < middle->members.count; m++) {
+		struct definition *member = middle->members.at[m], *made = restricted(&r, member);
+		if (member != l->weights && placed(member)->mode != MODE_LOCAL)
+			lies_outside(&r, made, member, placed(member)->stride);
+	}
 	int stored[MAX_RANK];
 	int64_t strides[MAX_RANK];
 	bool as_root = r.possible && !find_stored(last, chain->axes, roots[1], stored) && lies_as_root(last, strides);
@@ -363,16 +457,7 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	if (!r.possible)
 		return NULL;
 
-	/* Its output lies where the caller wants it. */
-	struct definition *made = r.to.at[r.to.count - 1];
-	struct chain_tensor out = { made, last->result, { 0 } };
-	made->is_output = true;
-	*placed(made) = (struct placed){ .of = *made, .mode = MODE_HOSTED, .bytes = placed(last->result)->bytes, .offset = -1, .first = -1, .last = -1 };
-	memcpy(placed(made)->stride, strides, sizeof strides);
-	for (int x = 0; x < chain->axes; x++)
-		out.step[x] = strides[r.var[x]];
-	push(arena, &chain->tensors, out);
-	push(arena, &r.program->outputs, made);
+	lies_outside(&r, r.to.at[r.to.count - 1], last->result, strides);
 
 	struct lowered *body = chain->body = new(arena, struct lowered);
 	body->program = r.program;
@@ -382,37 +467,41 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	place_readers(body);
 	fuse(body);
 	layout(body);
-	if (!arrange(body) || body->kernels.count != STEPS)
+	if (!arrange(body) || body->kernels.count != (size_t)l->steps)
 		return NULL;
-	for (int s = 0; s < STEPS; s++)
+	for (int s = 0; s < l->steps; s++)
 		if (body->kernels.at[s]->shape != l->step[s]->shape)
 			return NULL;
 	choose(body);
 	plan(body);
-	return body->constants.count || !share_block(lowered, chain) ? NULL : chain;
+	return (first && body->constants.count) || !share_block(lowered, chain) ? NULL : chain;
 }
 
-/* The three become one, where the last one stood. */
+/* The steps become one, where the last one stood. */
 static void replace(struct lowered *lowered, const struct links *l, struct chain *chain)
 {
 	struct kernel *kernel = new(lowered->arena, struct kernel);
 	size_t kept = 0;
 	kernel->shape = SHAPE_CHAIN;
-	kernel->root = l->step[2]->root;
+	kernel->root = last_of_links(l)->root;
 	kernel->detail = chain;
 	kernel->blocks = chain_units(chain);
 	for (int x = 0; x + 1 < chain->axes; x++)
 		kernel->blocks *= chain->extents[x];
-	for (int s = 0; s < STEPS; s++)
+	for (int s = 0; s < l->steps; s++)
 		for (size_t m = 0; m < l->step[s]->members.count; m++) {
 			push(lowered->arena, &kernel->members, l->step[s]->members.at[m]);
 			placed(l->step[s]->members.at[m])->kernel = kernel;
 		}
-	placed(l->scores)->mode = placed(l->weights)->mode = MODE_LOCAL;
+	placed(l->weights)->mode = MODE_LOCAL;
+	if (l->scores)
+		placed(l->scores)->mode = MODE_LOCAL;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *one = lowered->kernels.at[k];
-		if (one != l->step[0] && one != l->step[1])
-			lowered->kernels.at[kept++] = one == l->step[2] ? kernel : one;
+		if (one == l->step[l->steps - 1])
+			lowered->kernels.at[kept++] = kernel;
+		else if (one != l->step[0] && one != l->step[1])
+			lowered->kernels.at[kept++] = one;
 	}
 	lowered->kernels.count = kept;
 	for (size_t k = 0; k < kept; k++)
@@ -424,9 +513,10 @@ void make_chains(struct lowered *lowered)
 	if (lowered->target->log || lowered->target->short_stack)
 		return;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
-		struct links links;
+		struct links links = { .steps = 0 };
+		struct kernel *kernel = lowered->kernels.at[k];
 		struct chain *made;
-		if (!find_links(lowered, lowered->kernels.at[k], &links) || !(made = chain_of(lowered, &links)))
+		if (!(find_attention(lowered, kernel, &links) || find_rows(lowered, kernel, &links)) || !(made = chain_of(lowered, &links)))
 			continue;
 		replace(lowered, &links, made);
 		k--;                                          /* another one stands here now */
@@ -435,8 +525,28 @@ void make_chains(struct lowered *lowered)
 
 const char *chain_word(const struct kernel *kernel)
 {
-	(void)kernel;
-	return "attention";
+	const struct chain *chain = kernel->detail;
+	return chain->body->kernels.count == STEPS ? "attention" : contraction_word(chain->body->kernels.at[1]);
+}
+
+/* What the steps read and write outside, and the constants that they have packed, which become the caller's. */
+void chain_parameters(struct lowered *lowered, struct kernel *kernel)
+{
+	const struct chain *chain = kernel->detail;
+	for (int written = 0; written < 2; written++)
+		for (size_t s = 0; s < chain->body->kernels.count; s++)
+			for (size_t i = 0; i < chain->body->kernels.at[s]->params.count; i++) {
+				const struct param *param = &chain->body->kernels.at[s]->params.at[i];
+				const struct chain_tensor *tensor = chain_tensor(chain, param->of);
+				if (param->written != written || (!tensor && placed(param->of)->mode != MODE_CONSTANT))
+					continue;
+				if (tensor && !written)
+					kernel_add_read(lowered, kernel, tensor->outside);
+				else
+					kernel_add_param(lowered->arena, kernel, tensor ? tensor->outside : param->of, written);
+			}
+	for (size_t i = 0; i < chain->body->constants.count; i++)
+		push(lowered->arena, &lowered->constants, chain->body->constants.at[i]);
 }
 
 const struct lowered *chain_inside(const struct kernel *kernel) { return ((const struct chain *)kernel->detail)->body; }
@@ -444,15 +554,15 @@ const struct lowered *chain_inside(const struct kernel *kernel) { return ((const
 void chain_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct chain *chain = kernel->detail;
-	for (int s = 0; s < STEPS; s++) {
+	kernel->tile = arena_printf(lowered->arena, "%lld rows:", (long long)chain->rows);
+	for (size_t s = 0; s < chain->body->kernels.count; s++) {
 		struct kernel *step = chain->body->kernels.at[s];
-		step->name = arena_printf(lowered->arena, "%s_%d", kernel->name, s);
+		kernel->tile = arena_printf(lowered->arena, "%s%s %s", kernel->tile, s ? "," : "", step->tile);
+		step->name = arena_printf(lowered->arena, "%s_%d", kernel->name, (int)s);
 		step->inner = true;
 		step->joined = lowered->target->lanes_are_threads;
 	}
 	kernel->blocks_of = arena_printf(lowered->arena, "blocks of %lld rows", (long long)chain->rows);
-	kernel->tile = arena_printf(lowered->arena, "%lld rows: %s, %s, %s", (long long)chain->rows, chain->body->kernels.at[0]->tile, chain->body->kernels.at[1]->tile,
-		chain->body->kernels.at[2]->tile);
 	kernel->template_name = arena_printf(lowered->arena, "%s/chain.jinja", lowered->target->family);
 	kernel->warps = lowered->target->lanes_are_threads ? WARPS : 0;
 }

@@ -105,16 +105,20 @@ struct definition *lowered_scratch(struct lowered *lowered, struct kernel *kerne
 	return of;
 }
 
-struct listing { struct lowered *lowered; struct kernel *kernel; };
-static void list_load(void *user, const struct expr *load)
+void kernel_add_read(struct lowered *lowered, struct kernel *kernel, struct definition *of)
 {
-	struct listing *l = user;
-	struct definition *of = load->of;
 	if (placed(of)->mode == MODE_LOCAL)
 		return;
 	if (of->source == SOURCE_CONSTANT)
-		keep_constant(l->lowered, of);
-	kernel_add_param(l->lowered->arena, l->kernel, of, false);
+		keep_constant(lowered, of);
+	kernel_add_param(lowered->arena, kernel, of, false);
+}
+
+struct listing { struct lowered *lowered; struct kernel *kernel; };
+static void list_load(void *user, const struct expr *load)
+{
+	const struct listing *l = user;
+	kernel_add_read(l->lowered, l->kernel, load->of);
 }
 
 void kernel_add_reads(struct lowered *lowered, struct kernel *kernel, const struct expr *expr)

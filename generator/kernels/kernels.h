@@ -159,7 +159,7 @@ void place_readers(struct lowered *);         /* who reads what, anew */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
 void view(struct lowered *);                  /* views.c: slices at constant offsets */
-void make_chains(struct lowered *);           /* chain.c: product, rows, product become one kernel */
+void make_chains(struct lowered *);           /* chain.c: product, rows and product, or rows and product, become one kernel */
 bool arrange(struct lowered *);               /* lower.c: false where an address is not affine: that sum is then barred from its shape */
 void share_code(struct lowered *);            /* same.c: kernels of equal code */
 void choose(struct lowered *);                /* choose.c: name, tile, parameters, packed constants */
@@ -175,6 +175,7 @@ void plan_print(const struct lowered *, struct text *out);        /* --stage pla
 /* The offset, in elements, of element at[…] of a stored definition: one index, affine wherever its parts allow. */
 const struct index *placed_address(struct arena *, const struct definition *, const struct index *const *at);
 void kernel_add_param(struct arena *, struct kernel *, struct definition *, bool written);
+void kernel_add_read(struct lowered *, struct kernel *, struct definition *);
 void kernel_add_reads(struct lowered *, struct kernel *, const struct expr *);      /* what it loads, constants too; NULL: nothing */
 const struct lowered *kernel_inside(const struct kernel *);           /* the kernels that it, or the one whose code it runs, holds; NULL: none */
 int64_t kernel_tiles(const struct kernel *);
@@ -317,6 +318,7 @@ const struct chain_tensor *chain_tensor(const struct chain *, const struct defin
 int64_t chain_units(const struct chain *);
 int64_t chain_scratch(const struct chain *);          /* floats */
 const char *chain_word(const struct kernel *);
+void chain_parameters(struct lowered *, struct kernel *);
 void chain_choose(struct lowered *, struct kernel *);
 const struct lowered *chain_inside(const struct kernel *);
 

@@ -108,9 +108,31 @@ ROWS = {                                  # local rows that together pass a warp
                         "t4 = LayerNormalization <axis = 2> (t3, b) t5 = Softmax <axis = 1> (t4) t6 = Add (t5, more) t7 = Reshape (t6, shape) t8 = Sigmoid (t7) "
                         "y = Transpose <perm = [1, 0, 2]> (t8)", f"{external('w', 9, 3, 1)}, {external('b', 3, 1)}, int64[3] shape = {{495, 3, 1}}"), 1),
 }
+def pixels(body, w="32,48,1,1", size=28, more="", output=None):
+    """Images with as many channels as a convolution's `w` takes, a factor and an offset for each."""
+    c = int(w.split(",")[1])
+    return graph(f"float[2,{c},{size},{size}] x{more}", output or f"float[2,{w.split(',')[0]},{size},{size}] y", body,
+                 f"{external('w', *map(int, w.split(',')))}, {external('s', c, 1, 1)}, {external('t', c, 1, 1)}")
+
+
+NORM = "m = Mul (x, s) n = Add (m, t) r = Relu (n) "
+MAPPED = {                                # what a product's rows are made of, block by block
+    "norm": (pixels(NORM + "y = Conv (r, w)"), 1),
+    "norm_left": (pixels(NORM + "y = Conv (r, w)", w="35,45,1,1", size=150), 1),
+    "norm_ending": (pixels(NORM + "c = Conv (r, w) d = Add (c, more) y = Sigmoid (d)", more=", float[2,32,28,28] more"), 1),
+    "norm_kept": (pixels("k = Concat <axis = 1> (p, q) m = Mul (k, s) n = Add (m, t) r = Relu (n) c = Conv (r, w) f = GlobalAveragePool (k) y = Add (c, f)", w="48,48,1,1",
+                         more=", float[2,20,28,28] p, float[2,28,28,28] q"), 1),
+    "layer_norm": (graph("float[301,96] x", "float[301,70] y", "n = LayerNormalization <axis = 1> (x, s) y = MatMul (n, w)", f"{external('s', 96)}, {external('w', 96, 70)}"), 1),
+    "weighted": (graph("float[3,64,50] x, float[3,50,40] v", "float[3,64,40] y", "n = Softmax (x) y = MatMul (n, v)"), 1),
+    "wide": (pixels(NORM + "y = Conv (r, w)", w="256,16,1,1"), 0),        # b would be read too often
+    "window": (pixels(NORM + "y = Conv <pads = [2, 2, 2, 2]> (r, w)", w="32,16,5,5"), 0),
+    "strided": (pixels(NORM + "y = Conv <strides = [2, 2]> (r, w)", output="float[2,32,14,14] y"), 0),
+    "read_twice": (pixels(NORM + "c = Conv (r, w) d = GlobalAveragePool (r) y = Add (c, d)", w="48,48,1,1"), 0),
+}
 # kind: what `ingot show` prints once for each such kernel, and at which stage
 KINDS = {"attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "pass": (PASSES, "source", r"for \(long pass = 0"),
-         "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows ")}
+         "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
+         "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  chain ")}
 TARGETS = [t for t in sweep.TARGETS if "size" not in t]
 SLOW = {"long", "too_long", "window"}     # not on the emulator
 
