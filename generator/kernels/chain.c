@@ -282,6 +282,26 @@ static bool find_rows(const struct lowered *lowered, struct kernel *rows, struct
 	return l->step[1];
 }
 
+/* Does a member reduce over a window along an axis?  Rows of windows that overlap run side by side (loops/unroll.c), which one row at a time would lose. */
+struct windows { const struct definition *of; const int *rows; int axes; bool found; };
+static void see_window(void *user, const struct expr *load)
+{
+	struct windows *w = user;
+	for (int d = 0; d < load->of->rank; d++)
+		for (int x = 0; x < w->axes; x++)
+			for (int v = 0; v < w->of->reduced; v++)
+				w->found |= w->of->reduced_extents[v] > 1 && index_uses(load->at[d], w->rows[x]) && index_uses(load->at[d], w->of->rank + v);
+}
+static bool has_windows(const struct kernel *kernel, const int *rows, int axes)
+{
+	struct windows w = { .rows = rows, .axes = axes };
+	for (size_t m = 0; m < kernel->members.count; m++) {
+		w.of = kernel->members.at[m];
+		definition_loads(w.of, see_window, &w);
+	}
+	return w.found;
+}
+
 /* The axes by number, of the rows and of the product that reads them: where the product's own rows run as they do.  A constant that is packed does not
  * move with them. */
 static bool find_axes_of_rows(const struct links *l, struct chain *chain, int *rows, int *root)
@@ -299,7 +319,7 @@ static bool find_axes_of_rows(const struct links *l, struct chain *chain, int *r
 		root[chain->axes] = var;
 		chain->extents[chain->axes++] = l->weights->extents[v];
 	}
-	return chain->axes;
+	return chain->axes && !has_windows(rows_of_links(l), rows, chain->axes);
 }
 
 /* The root's variables that are the axes, by how its result is stored or its factor read; false where they do not stand there plainly. */
@@ -412,6 +432,13 @@ static bool rows_pay(const struct target *target, const struct contraction *c, i
 	return c->extents[c->column] <= 6 * rows && 2 * placed(c->b->of)->bytes <= target->l2_bytes;
 }
 
+/* Values in indices are read where they are: not from inside. */
+static void see_inside(void *user, const struct expr *load)
+{
+	struct restricting *r = user;
+	r->possible &= (size_t)load->of->number < r->program->all.count && r->program->all.at[load->of->number] == load->of;
+}
+
 static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 {
 	struct arena *arena = lowered->arena;
@@ -454,6 +481,8 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 		memcpy(strides, placed(last->result)->stride, sizeof strides);
 		restrict_product(&r, last, roots[1]);
 	}
+	for (size_t i = 0; r.possible && i < r.to.count; i++)
+		definition_loads(r.to.at[i], see_inside, &r);
 	if (!r.possible)
 		return NULL;
 

@@ -124,6 +124,9 @@ MAPPED = {                                # what a product's rows are made of, b
                          more=", float[2,20,28,28] p, float[2,28,28,28] q"), 1),
     "layer_norm": (graph("float[301,96] x", "float[301,70] y", "n = LayerNormalization <axis = 1> (x, s) y = MatMul (n, w)", f"{external('s', 96)}, {external('w', 96, 70)}"), 1),
     "weighted": (graph("float[3,64,50] x, float[3,50,40] v", "float[3,64,40] y", "n = Softmax (x) y = MatMul (n, v)"), 1),
+    "chosen": (graph("float[2,60,48] x, float[2] more", "float[60,40] y", "i = ArgMax <axis = 0, keepdims = 0> (more) r = Gather <axis = 0> (x, i) y = MatMul (r, w)",
+                     external("w", 48, 40)), 0),                  # a value in an index
+    "pooled": (pixels("r = AveragePool <kernel_shape = [2, 2]> (x) y = Conv (r, w)", output="float[2,32,27,27] y"), 0),     # rows of windows share what they load
     "wide": (pixels(NORM + "y = Conv (r, w)", w="256,16,1,1"), 0),        # b would be read too often
     "window": (pixels(NORM + "y = Conv <pads = [2, 2, 2, 2]> (r, w)", w="32,16,5,5"), 0),
     "strided": (pixels(NORM + "y = Conv <strides = [2, 2]> (r, w)", output="float[2,32,14,14] y"), 0),
