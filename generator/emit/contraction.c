@@ -70,14 +70,9 @@ static struct value result_of(struct printing *p, const struct index *row, const
 		with[c->column] = index_scale(p->arena, vec, p->emit->target->lanes);
 	const struct index *at = index_substitute(p->arena, c->out_at, with);
 	int64_t step = c->pool.by_panel ? 1 : index_factor(at, c->column);
-	const char *to = printer_address(&printer, c->result, at), *words = c->product->vec, *store;
-	if (step == 1)
-		store = left ? arena_printf(p->arena, "%s_store_n(%s, %s, %s)", words, to, value, left) : arena_printf(p->arena, "%s_store(%s, %s)", words, to, value);
-	else
-		store = left ? arena_printf(p->arena, "%s_scatter_n(%s, %" PRId64 ", %s, %s)", words, to, step, value, left)
-			: arena_printf(p->arena, "%s_scatter(%s, %" PRId64 ", %s)", words, to, step, value);
+	const char *to = printer_address(&printer, c->result, at);
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
-	value_dict_set(result, "store", value_string(store));
+	value_dict_set(result, "store", value_string(emit_vec_store(p->arena, c->product->vec, to, step, value, left)));
 	return result;
 }
 
@@ -221,8 +216,7 @@ static struct value call_waiting(struct template_call *call)
 	const struct product *product = p->c->product;
 	value_dict_set(waiting, "load", left ? value_printf(p->arena, "%s_load_n(%s, %s, %s)", product->vec, at, left, product->zero)
 		: value_printf(p->arena, "%s_load(%s)", product->vec, at));
-	value_dict_set(waiting, "store", left ? value_printf(p->arena, "%s_store_n(%s, s%d_%d, %s)", product->vec, at, (int)r, (int)v, left)
-		: value_printf(p->arena, "%s_store(%s, s%d_%d)", product->vec, at, (int)r, (int)v));
+	value_dict_set(waiting, "store", value_string(emit_vec_store(p->arena, product->vec, at, 1, arena_printf(p->arena, "s%d_%d", (int)r, (int)v), left)));
 	return waiting;
 }
 

@@ -88,6 +88,12 @@ struct value emit_lets(struct arena *arena, const struct printer *printer)
 	return lets;
 }
 
+const char *emit_vec_store(struct arena *arena, const char *words, const char *to, int64_t step, const char *value, const char *left)
+{
+	const char *apart = step == 1 ? "" : arena_printf(arena, ", %" PRId64, step), *count = left ? arena_printf(arena, ", %s", left) : "";
+	return arena_printf(arena, "%s_%s%s(%s%s, %s%s)", words, step == 1 ? "store" : "scatter", left ? "_n" : "", to, apart, value, count);
+}
+
 const char *emit_buffer(void *user, const struct definition *of)
 {
 	const struct kernel *kernel = user;

@@ -49,13 +49,9 @@ static struct value call_result(struct template_call *call)
 		printer_share(&printer, &c->value, 1);
 		value = printer_value(&printer, c->value);
 	}
-	const char *to = printer_address(&printer, c->result, c->out_at), *count = left ? arena_printf(p->arena, ", %" PRId64, left) : "";
-	int64_t step = index_factor(c->out_at, 1);
+	const char *to = printer_address(&printer, c->result, c->out_at);
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
-	if (step == 1 || c->root->extents[1] == 1)
-		value_dict_set(result, "store", value_printf(p->arena, "vec_store%s(%s, %s%s)", left ? "_n" : "", to, value, count));
-	else
-		value_dict_set(result, "store", value_printf(p->arena, "vec_scatter%s(%s, %" PRId64 ", %s%s)", left ? "_n" : "", to, step, value, count));
+	value_dict_set(result, "store", value_string(emit_vec_store(p->arena, "vec", to, c->root->extents[1] == 1 ? 1 : index_factor(c->out_at, 1), value, printer.left)));
 	return result;
 }
 
