@@ -93,18 +93,7 @@ const struct fma_loop fma_loops[] = {
 
 #endif
 
-const struct fma_loop *fma_widest(void)
-{
-	const struct fma_loop *best = &fma_loops[0];
-	for (const struct fma_loop *loop = fma_loops; loop->name; loop++)
-		if (!strchr(loop->name, ',') && !strchr(loop->name, '{') && !strncmp(loop->name, "fma", 3) &&
-		    loop->present())
-			best = loop;
-	return best;
-}
-
-/* ---- bytes: loops over vectors as wide as this file is compiled for ---- */
-
+/* Bytes of a vector that this file is compiled for. */
 #if defined __AVX512F__
 enum { VECTOR = 64 };
 #elif defined __AVX__
@@ -112,6 +101,19 @@ enum { VECTOR = 32 };
 #else
 enum { VECTOR = 16 };
 #endif
+
+const struct fma_loop *fma_widest(void)
+{
+	const struct fma_loop *best = &fma_loops[0];
+	for (const struct fma_loop *loop = fma_loops; loop->name; loop++)
+		if (!strchr(loop->name, ',') && !strchr(loop->name, '{') && !strncmp(loop->name, "fma", 3) &&
+		    atoi(loop->name + 4) <= 8 * VECTOR && loop->present())
+			best = loop;
+	return best;
+}
+
+/* ---- bytes: loops over vectors as wide as this file is compiled for ---- */
+
 typedef int64_t vector __attribute__((vector_size(VECTOR), may_alias));
 enum { UNROLL = 8 };
 

@@ -47,15 +47,17 @@ def must(words, folder=None):
 class Driver:
 	"""The driver's objects, compiled once into `work`."""
 
-	def __init__(self, work, onednn=False):
+	def __init__(self, work, cpu="native", onednn=False):
 		self.ort = environment.package_file("onnxruntime", "capi/libonnxruntime.so.*")
 		self.openvino = environment.package_file("openvino", "libs/libopenvino_c.so*")
 		include = environment.package_file("openvino", "include")
 		self.compiler = environment.compiler()
-		self.flags = ["-O2", "-march=native", "-std=gnu11", "-fno-pie", "-D_GNU_SOURCE", "-iquote", ENGINES,
+		self.flags = ["-O2", f"-march={cpu}", "-std=gnu11", "-fno-pie", "-D_GNU_SOURCE", "-iquote", ENGINES,
 		              "-I" + os.path.join(RUNTIME, "include"), "-I" + environment.ROOT, "-I" + include]
 		self.libraries = ["-lm", "-ldl", "-pthread", *os.environ.get("LDLIBS", "").split()]
-		self.work, self.objects = work, []
+		self.work, self.objects, self.cpu = work, [], cpu
+		if cpu != "native":                         # oneDNN's, which is OpenVINO's too
+			os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
 		names = ["race", "team", "limits", "bounds", "ingot", "onnxruntime", "openvino"]
 		names.append("onednn" if onednn else "onednn_absent")
 		sources = [os.path.join(ENGINES, name) for name in names]
@@ -117,11 +119,11 @@ static int call(void *const *in, void *const *out, void *workspace, const struct
 '''
 
 
-def build(program, case, io, model, symbols, threads, folder):
+def build(program, case, io, model, symbols, threads, cpu, folder):
 	"""`ingot build` into a folder; returns (its Library or None, what is wrong or None)."""
 	name = re.sub(r"\W", "_", case.name, flags=re.ASCII)
 	name = "_" * name[0].isdigit() + name
-	words = [program, "build", model, "-o", folder, "--name", name, "--target", "c", "--cpu", "native"]
+	words = [program, "build", model, "-o", folder, "--name", name, "--target", "c", "--cpu", cpu]
 	words += [w for symbol, n in symbols.items() for w in ("--dim", f"{symbol}={n}")]
 	words += ["--threads", str(threads)] * (threads > 1) + case.options
 	code, said = run(words)
@@ -249,7 +251,7 @@ def race(case, options, driver, work):
 	mine = [e for e in options.engines if e.startswith("ingot-")]
 	if mine:
 		source = os.path.join(folder, "peer.onnx") if unnamed else case.model
-		library, wrong = build(options.program, case, io, source, symbols, options.threads,
+		library, wrong = build(options.program, case, io, source, symbols, options.threads, driver.cpu,
 		                       os.path.join(folder, "ingot"))
 		if library:
 			write_network(folder, case, io, read, write, driver, library)

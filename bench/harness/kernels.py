@@ -132,7 +132,8 @@ def make(folder, row):
 			low = np.iinfo(bytes_of).min
 			arrays[value.name] = np.floor(seeded.tensor(value.name, dims, low, low + 255.99)).astype(bytes_of)
 		else:
-			arrays[value.name] = seeded.tensor(value.name, dims, -spread, spread)
+			low, high = (0.5, 1.5) if value.name == "variance" else (-spread, spread)
+			arrays[value.name] = seeded.tensor(value.name, dims, low, high)
 		if value.name in constants:
 			model.graph.initializer.append(onnx.numpy_helper.from_array(arrays[value.name], value.name))
 		else:

@@ -1,0 +1,63 @@
+"""What bench/kernels and bench/layers share: a table of small networks, each made, raced and printed."""
+import argparse
+import os
+import sys
+import tempfile
+
+from . import environment
+
+
+def parser(name, text):
+	"""The options that races have; text: the program's own."""
+	p = argparse.ArgumentParser(prog=name, usage=text.split("usage: ")[1].split("\n\n")[0],
+	                            description=environment.manual(text),
+	                            formatter_class=argparse.RawDescriptionHelpFormatter)
+	p.add_argument("--threads", type=int, choices=(1, 2), default=1)
+	p.add_argument("--cpu", choices=("native", "x86-64-v3"), default="native",
+	               help="x86-64-v3: ingot, the limits and all peers but onnxruntime are held to AVX2")
+	p.add_argument("--json", metavar="FILE", help="writes the figures there")
+	p.add_argument("--only", action="append", default=[], metavar="NAME", help="races what has these names only")
+	p.add_argument("--rounds", type=int, default=90, metavar="N", help="turns of each engine (90)")
+	p.add_argument("--peers-only", action="store_true", help="races without ingot")
+	return p
+
+
+def read(p):
+	"""The options as they were given, once what they need is there."""
+	o = p.parse_args()
+	if o.rounds < 1:
+		p.error("--rounds: at least 1")
+	environment.enter()
+	if len(os.sched_getaffinity(0)) < o.threads:
+		environment.lack(f"fewer cores than {o.threads} threads")
+	if o.json and not os.path.isdir(os.path.dirname(os.path.abspath(o.json))):
+		environment.usage(f"{o.json}: no such folder")
+	return o
+
+
+def race(o, what, rows, onednn):
+	"""Races rows of harness/kernels.py's form; returns those for the JSON.  onednn: whether it takes part where a row has words for it."""
+	from . import drive, kernels, report
+	o.program = None if o.peers_only else environment.ingot()
+	names = [*(["ingot"] * bool(o.program)), "onnxruntime", "openvino", *(["onednn"] * onednn)]
+	with tempfile.TemporaryDirectory(prefix="kernels.") as scratch:
+		work = os.path.abspath(os.environ.get("INGOT_BENCH_KEEP") or scratch)
+		os.makedirs(work, exist_ok=True)
+		driver = drive.Driver(work, o.cpu, onednn=onednn)
+		table, raced = report.Table(what, names), []
+		for row in rows:
+			with tempfile.TemporaryDirectory(prefix="kernel.") as place:
+				case = kernels.make(os.path.join(place, row[0]), row)
+				o.engines = [f"{name}-{o.threads}" for name in names if name != "onednn" or case.onednn]
+				raced.append(drive.race(case, o, driver, work))
+			table.row(raced[-1])
+	print()
+	return names, raced
+
+
+def chosen(o, rows):
+	"""The rows that --only names, or all."""
+	unknown = set(o.only) - {row[0] for row in rows}
+	if unknown:
+		environment.usage("there is no " + ", ".join(sorted(unknown)))
+	return [row for row in rows if not o.only or row[0] in o.only]
