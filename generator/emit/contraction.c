@@ -51,6 +51,15 @@ static const char *left_of(struct printing *p, const struct tile *tile, int64_t 
 	return tile->left && v == tile->vecs - 1 ? arena_printf(p->arena, "%d", tile->left) : NULL;
 }
 
+/* Floats from row to row of what is turned. */
+static int64_t turned_width(const struct printing *p) { return p->c->tile_vecs * p->emit->target->lanes; }
+
+static const char *turned_at(const struct printing *p, struct printer *printer, const struct index *row, const struct index *vec)
+{
+	const struct index *at = index_add(p->arena, index_scale(p->arena, row, turned_width(p)), index_scale(p->arena, vec, p->emit->target->lanes));
+	return arena_printf(p->arena, "turned + %s", printer_index(printer, at));
+}
+
 /* {lets, store}: the element (row, vec) of a tile, whose sum stands in `accumulator`. */
 static struct value result_of(struct printing *p, const struct index *row, const struct index *vec, const char *left, const char *accumulator)
 {
@@ -71,6 +80,10 @@ static struct value result_of(struct printing *p, const struct index *row, const
 	const struct index *at = index_substitute(p->arena, c->out_at, with);
 	int64_t step = c->pool.by_panel ? 1 : index_factor(at, c->column);
 	const char *to = printer_address(&printer, c->result, at);
+	if (c->turned) {
+		to = turned_at(p, &printer, row, vec);
+		step = 1;
+	}
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
 	value_dict_set(result, "store", value_string(emit_vec_store(p->arena, c->product->vec, to, step, value, left)));
 	return result;
@@ -212,7 +225,8 @@ static struct value call_waiting(struct template_call *call)
 	struct printer printer = printer_of(p, left);
 	struct value waiting = value_dict(p->arena);
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
-	const char *at = printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
+	const char *at = p->c->turned ? turned_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v))
+		: printer_address(&printer, p->c->result, index_substitute(p->arena, p->c->out_at, with));
 	const struct product *product = p->c->product;
 	value_dict_set(waiting, "load", left ? value_printf(p->arena, "%s_load_n(%s, %s, %s)", product->vec, at, left, product->zero)
 		: value_printf(p->arena, "%s_load(%s)", product->vec, at));
@@ -259,6 +273,17 @@ static void need_expr(struct needs *n, const struct expr *expr)
 		need_values(n, expr->index);
 }
 
+/* The first row of a block, of all rows around counted through. */
+static const char *turned_row(const struct printing *p, const char *block)
+{
+	const struct contraction *c = p->c;
+	int64_t rows = c->extents[contraction_row(c)], each = rows / c->row_blocks;
+	if (rows % c->row_blocks == 0)
+		return each == 1 ? block : arena_printf(p->arena, "%" PRId64 " * %s", each, block);
+	return arena_printf(p->arena, "(%" PRId64 " * (%s / %" PRId64 ") + %" PRId64 " * (%s %% %" PRId64 ") / %" PRId64 ")", rows, block, c->row_blocks, rows, block,
+		c->row_blocks, c->row_blocks);
+}
+
 static void tile_arguments(struct printing *p, const char **params, const char **arguments)
 {
 	const struct contraction *c = p->c;
@@ -268,7 +293,8 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 	text_init(&b, p->emit->build);
 	need_expr(&n, c->start);
 	need_expr(&n, c->value);
-	need_index(&n, c->out_at);
+	if (!c->turned)
+		need_index(&n, c->out_at);
 	const char *element = c->product->element;
 	text_printf(&a, "const %s *restrict a, const %s *restrict w", element, element);
 	if (c->next_lines)
@@ -290,6 +316,11 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 		if (c->pool.d && param->written) {
 			text_adds(&a, ", float *restrict y");
 			text_adds(&b, ", pooled");
+			continue;
+		}
+		if (c->turned && param->written) {
+			text_adds(&a, ", float *restrict turned");
+			text_printf(&b, ", turned + %" PRId64 " * (%s - begin)", turned_width(p), turned_row(p, "block"));
 			continue;
 		}
 		text_printf(&a, ", %s%s *restrict %s", param->written ? "" : "const ", dtypes[param->of->type].c, param->name);
@@ -553,13 +584,13 @@ static struct value gathered_square(struct printing *p, struct printer *printer,
 {
 	const struct contraction *c = p->c;
 	int lanes = p->emit->target->lanes, term = c->column + c->terms;
-	if (lanes == 1 || !c->terms || c->root->type != DTYPE_F32 || index_factor(c->b_at, term) != 1 || c->extents[term] < lanes || c->extents[c->column] < lanes)
+	if (lanes == 1 || !c->terms || c->root->type != DTYPE_F32 || index_factor(c->b_at, term) != 1 || contraction_extent(c, c->terms - 1) < lanes || c->extents[c->column] < lanes)
 		return value_none();
 	struct value square = value_dict(p->arena);
 	value_dict_set(square, "from", value_string(printer_address(printer, c->b->of, element)));
 	value_dict_set(square, "from_row", value_int(index_factor(c->b_at, c->column)));
 	value_dict_set(square, "term", value_string(p->names[term]));
-	value_dict_set(square, "squares", value_int(c->extents[term] / lanes * lanes));
+	value_dict_set(square, "squares", value_int(contraction_extent(c, c->terms - 1) / lanes * lanes));
 	return square;
 }
 
@@ -574,24 +605,62 @@ static struct value gathered_value(struct printing *p, int64_t terms)
 	struct printer printer = printer_of(p, NULL);
 	printer.lane = -1;
 	p->names[SPARE_VEC] = "q";
+	const struct index *b_at = c->b_at, *of_pass[MAX_VARS] = { 0 };
+	if (c->pass) {
+		int v = c->column + 1;
+		of_pass[v] = index_add(p->arena, index_var(p->arena, v, c->extents[v]), index_var(p->arena, PASS_VAR, INT32_MAX));
+		b_at = index_substitute(p->arena, b_at, of_pass);
+		terms = terms / c->extents[v] * c->pass;
+	}
 	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_dict_set(gathered, "floats", value_int(terms * c->tile_vecs * p->emit->target->lanes));
+	value_dict_set(gathered, "line", index_factor(b_at, c->column) == 1 ? value_string(printer_address(&printer, c->b->of, b_at)) : value_none());
 	value_dict_set(gathered, "width", value_int(c->tile_vecs));
 	value_dict_set(gathered, "terms", extents_of(p, c->column + 1, c->terms));
 	value_dict_set(gathered, "columns", value_int(c->extents[c->column]));
-	const struct index *element = index_substitute(p->arena, c->b_at, with);
+	const struct index *element = index_substitute(p->arena, b_at, with);
 	value_dict_set(gathered, "element", value_string(printer_element(&printer, c->b->of, element)));
 	/* the same for who copies columns of neighbouring last terms at once */
 	const struct index *first[MAX_VARS] = { 0 };
 	int last = c->column + c->terms;
 	if (c->terms)
 		first[last] = index_constant(p->arena, 0);
-	value_dict_set(gathered, "from", value_string(printer_address(&printer, c->b->of, index_substitute(p->arena, c->b_at, first))));
+	value_dict_set(gathered, "from", value_string(printer_address(&printer, c->b->of, index_substitute(p->arena, b_at, first))));
 	value_dict_set(gathered, "row", value_int(c->terms ? index_factor(c->b_at, last) : 0));
 	value_dict_set(gathered, "lane", value_int(index_factor(c->b_at, c->column)));
 	value_dict_set(gathered, "square", gathered_square(p, &printer, element));
 	p->names[SPARE_VEC] = "v";
 	return gathered;
+}
+
+/* A group's part of a panel, turned where rows lie side by side in the result. */
+static struct value turned_value(struct printing *p)
+{
+	const struct contraction *c = p->c;
+	if (!c->turned)
+		return value_none();
+	struct value turned = value_dict(p->arena);
+	const struct index *with[MAX_VARS] = { 0 };
+	struct printer printer = printer_of(p, NULL);
+	printer.lane = -1;
+	for (int v = c->batches; v < c->column; v++)
+		with[v] = index_constant(p->arena, 0);
+	p->names[SPARE_VEC] = "q";
+	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
+	const char *to = printer_address(&printer, c->result, index_substitute(p->arena, c->out_at, with));
+	p->names[SPARE_VEC] = "v";
+	int64_t rows = c->span / c->row_blocks * c->extents[contraction_row(c)];
+	if (c->around && c->around != rows)
+		to = arena_printf(p->arena, "%s + %" PRId64 " * (first / %" PRId64 ")", to, c->around - rows, c->span);
+	value_dict_set(turned, "floats", value_int(c->turned * turned_width(p)));
+	value_dict_set(turned, "width", value_int(turned_width(p)));
+	value_dict_set(turned, "span", value_int(c->around ? c->span : 0));
+	value_dict_set(turned, "first", value_string(turned_row(p, "first")));
+	value_dict_set(turned, "last", value_string(turned_row(p, "last")));
+	value_dict_set(turned, "columns", value_int(c->extents[c->column]));
+	value_dict_set(turned, "apart", value_int(index_factor(c->out_at, c->column)));
+	value_dict_set(turned, "to", value_string(to));
+	return turned;
 }
 
 static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
@@ -767,6 +836,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "row", row_value);
 	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
 	value_dict_set(globals, "pool", pool_value(p));
+	value_dict_set(globals, "turned", turned_value(p));
 	value_dict_set(globals, "patch", patch_value(p));
 	value_dict_set(globals, "gathered", gathered_value(p, terms));
 	value_dict_set(globals, "block", c->warps ? block_value(p, &printer) : value_none());

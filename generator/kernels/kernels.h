@@ -241,6 +241,9 @@ struct contraction {
 	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
 	int64_t pass;                         /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all at once */
 	int next_lines;                       /* cache lines of b's next part to fetch in each step; 0: b stays in L2 */
+	/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and is turned by squares: rows of it
+	 * at most, 0: stored as it comes; the blocks over which rows go on side by side, and the elements from there to the next ones (0: that is all). */
+	int64_t turned, span, around;
 	bool split_panels;                    /* threads share panels, not rows */
 	/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth` terms, `stages` of
 	 * them on hand or on their way.  0: each warp for itself */

@@ -252,8 +252,8 @@ static int64_t pass_of(const struct target *target, const struct contraction *c,
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
 	double panel = (double)terms * c->tile_vecs * target->lanes * 4, l2 = (double)target->l2_bytes;
-	if (c->b->of->source != SOURCE_CONSTANT || c->pool.d || c->split_panels || target->hides_latency || target->small || target->lanes == 1 || blocks < 4
-		|| index_factor(c->out_at, c->column) != 1)
+	if (c->b_mode == B_DIRECT || c->pool.d || c->split_panels || target->hides_latency || target->small || target->lanes == 1 || blocks < 4
+		|| (index_factor(c->out_at, c->column) != 1 && !c->turned))
 		return 0;
 	if (panel <= l2 * 3 / 8 && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
 		return 0;
@@ -286,6 +286,58 @@ bool tile_refuse(const struct lowered *lowered, const struct kernel *kernel, ref
 		if (lowered->kernels.at[k] == kernel || lowered->kernels.at[k]->same == kernel)
 			push(lowered->program->build->arena, refused, (struct refused_tile){ lowered->kernels.at[k]->root->name, c->tile_rows * c->tile_vecs });
 	return true;
+}
+
+/* Blocks over which the rows lie side by side in the result: from the innermost loop on, as far as it is dense.  False: they do not, or what is around is
+ * not. */
+static bool find_span(struct contraction *c)
+{
+	int row = contraction_row(c);
+	if (row < 0 || c->pool.d || !index_is_affine(c->out_at) || index_factor(c->out_at, row) != 1 || index_factor(c->out_at, c->column) == 1)
+		return false;
+	int64_t next = c->extents[row];
+	c->span = c->row_blocks;
+	c->around = 0;
+	for (int v = row - 1; v >= c->batches; v--) {
+		int64_t factor = index_factor(c->out_at, v);
+		if (c->extents[v] == 1)
+			continue;
+		if (factor != next && c->around)
+			return false;
+		if (factor != next)
+			c->around = factor;
+		if (!c->around)
+			c->span *= c->extents[v];
+		next = factor * c->extents[v];
+	}
+	return true;
+}
+
+/* b that comes at run time is packed where its columns are apart, or where rows of it that are far apart (each in a page of its own, many in the same place of
+ * the cache) are read by many blocks. */
+enum { FAR = 2048, BLOCKS_PACKED = 6 };
+static bool gathers(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks)
+{
+	if (c->warps || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12))
+		return false;                                         /* too long for scratch: lanes read b where it is */
+	if (index_factor(c->b_at, c->column) != 1)
+		return true;
+	return c->terms && target->lanes > 1 && !target->hides_latency && !target->small && blocks >= BLOCKS_PACKED
+		&& index_factor(c->b_at, c->column + c->terms) * 4 >= FAR;
+}
+
+/* Single floats that are stored so far apart take a line each, and often the same place in the cache: the rows of a group are turned together, as many as
+ * stay in a part of L2, so that a column is written for some lines before the next one is. */
+enum { TURNED_OF_L2 = 32 };                                   /* the part of L2 that they are */
+static void choose_turned(const struct lowered *lowered, struct contraction *c)
+{
+	const struct target *target = lowered->target;
+	int64_t lanes = target->lanes, width = c->tile_vecs * lanes, most = target->l2_bytes / TURNED_OF_L2 / 4;
+	int64_t blocks = most / (width * c->tile_rows), least = ceil_div(lanes, c->tile_rows > 1 ? c->tile_rows - 1 : 1);
+	if (lanes < 4 || target->hides_latency || target->small || c->split_panels || c->result->type != DTYPE_F32 || c->root->type != DTYPE_F32
+		|| c->extents[c->column] < lanes || !find_span(c) || c->span < least || blocks < least)
+		return;
+	c->turned = blocks * c->tile_rows;
 }
 
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
@@ -323,9 +375,13 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes;        /* strides skip part of a */
 	int64_t blocks = outer * c->row_blocks;
 	c->split_panels = blocks < 2 && !c->pool.d && !c->warps;
+	c->b_mode = c->b->of->source == SOURCE_CONSTANT ? B_PACKED : gathers(target, c, terms, blocks) ? B_GATHERED : B_DIRECT;
+	choose_turned(lowered, c);
 	c->pass = pass_of(target, c, terms, blocks, a_bytes);
 	int64_t groups = group_of(target, c->pass ? a_bytes * (double)c->pass / (double)c->extents[c->column + 1] : a_bytes);
 	c->group = c->panels == 1 || groups >= blocks ? blocks : groups < 1 ? 1 : ceil_div(blocks, ceil_div(blocks, groups));
+	if (c->turned && c->group > c->turned / c->tile_rows)
+		c->group = c->turned / c->tile_rows;
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
 	kernel->blocks_of = c->split_panels ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
 		: arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows * (c->warps ? c->warps : 1));
@@ -337,7 +393,6 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	if (c->b->of->source == SOURCE_CONSTANT) {
 		struct packing *packing = new(lowered->arena, struct packing);
 		*packing = (struct packing){ c, target->lanes };
-		c->b_mode = B_PACKED;
 		c->woven = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
 		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway,
 		 * and where that hides latency, others run meanwhile. */
@@ -346,9 +401,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		if (!(c->packed = packed_alike(lowered, c)))
 			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name), c->b->type,
 				batches * vecs * target->lanes * terms, fill_packed, packing);
-	} else
-		c->b_mode = c->warps || index_factor(c->b_at, c->column) == 1 || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12)
-			? B_DIRECT : B_GATHERED;                      /* too long for scratch: lanes read b where it is */
+	}
 }
 
 const char *contraction_word(const struct kernel *kernel)
