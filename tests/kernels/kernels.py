@@ -103,6 +103,33 @@ PASSES = {
 WINOGRADS = {
     "channels_apart": (graph("float[1,48,18,3] x", "float[1,32,17,2] y", "y = Conv <kernel_shape = [3, 3], pads = [0, 1, 1, 0]> (x, w)", external("w", 32, 48, 3, 3)), 1),
 }
+def convolution(x, channels, terms, y, ending="y = Identity (c)", more="", window="kernel_shape = [1, 1]", size=(1, 1)):
+    return graph(f"float[{x}] x{more}", f"float[{y}] y", f"c = Conv <{window}> (x, w, b) {ending}",
+                 f"{external('w', channels, terms, *size)}, {external('b', channels)}, float sqrt_two = {{1.4142135}}, float one = {{1.0}}, float half = {{0.5}}")
+
+
+STRIDED = dict(window="kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]", size=(3, 3))
+TURNED = {                                # n c h w: rows side by side, columns apart
+    "image": (convolution("1,3,37,41", 20, 3, "1,20,19,21", **STRIDED), 1),
+    "images": (convolution("3,8,13,11", 70, 8, "3,70,13,11"), 1),
+    "images_strided": (convolution("2,24,9,33", 33, 24, "2,33,5,17", **STRIDED), 1),
+    "volume": (convolution("2,4,5,6,7", 16, 4, "2,16,5,6,7", window="kernel_shape = [1, 1, 1]", size=(1, 1, 1)), 1),
+    "groups": (convolution("1,16,9,10", 64, 8, "1,64,9,10", window="kernel_shape = [1, 1], group = 2"), 1),
+    "ending": (convolution("1,30,12,12", 40, 30, "1,40,12,12", "t = Add (c, more) y = Relu (t)", ", float[1,40,12,12] more"), 1),
+    "heavy": (convolution("1,30,12,12", 40, 30, "1,40,12,12", "d = Div (c, sqrt_two) e = Erf (d) f = Add (e, one) g = Mul (c, f) y = Mul (g, half)"), 1),
+    "passes": (convolution("1,2304,8,9", 48, 2304, "1,48,8,9"), 1),
+    "channels_few": (convolution("1,30,12,12", 6, 30, "1,6,12,12"), 0),
+    "pixels_few": (convolution("1,30,2,2", 64, 30, "1,64,2,2"), 0),
+}
+PACKED = {                                # b comes at run time, in rows that are far apart
+    "rows_far": (graph("float[64,100] x, float[100,640] k", "float[64,640] y", "y = MatMul (x, k)"), 1),
+    "rows_far_tail": (graph("float[61,100] x, float[100,533] k", "float[61,533] y", "y = MatMul (x, k)"), 1),
+    "rows_far_passes": (graph("float[48,2304] x, float[2304,520] k", "float[48,520] y", "y = MatMul (x, k)"), 1),
+    "columns_apart_passes": (graph("float[48,2304] x, float[72,2304] k", "float[48,72] y", "t = Transpose <perm = [1, 0]> (k) y = MatMul (x, t)"), 1),
+    "weights": (graph("float[1,24,11,12] x, float[40,24,3,3] k", "float[1,40,11,12] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, k)"), 1),
+    "rows_near": (graph("float[64,100] x, float[100,64] k", "float[64,64] y", "y = MatMul (x, k)"), 0),
+    "once": (graph("float[5,100] x, float[100,640] k", "float[5,640] y", "y = MatMul (x, k)"), 0),
+}
 ROWS = {                                  # local rows that together pass a warp's shared memory, on CUDA
     "many_rows": (graph("float[55,9,3,1] x, float[1,1,1,1] more", "float[3,495,1] y", "t1 = Softmax <axis = 2> (x) t2 = LayerNormalization <axis = 1> (t1, w) t3 = Elu (t2) "
                         "t4 = LayerNormalization <axis = 2> (t3, b) t5 = Softmax <axis = 1> (t4) t6 = Add (t5, more) t7 = Reshape (t6, shape) t8 = Sigmoid (t7) "
@@ -135,9 +162,10 @@ MAPPED = {                                # what a product's rows are made of, b
 # kind: what `ingot show` prints once for each such kernel, and at which stage
 KINDS = {"attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "pass": (PASSES, "source", r"for \(long pass = 0"),
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
-         "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  chain ")}
+         "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  chain "),
+         "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\[")}
 TARGETS = [t for t in sweep.TARGETS if "size" not in t]
-SLOW = {"long", "too_long", "window"}     # not on the emulator
+SLOW = {"long", "too_long", "window", "passes", "rows_far_passes", "columns_apart_passes"}     # not on the emulator
 
 
 def ingot(program, *arguments):
