@@ -43,9 +43,22 @@
 	X(cuEventRecord, (void *, void *)) \
 	X(cuEventElapsedTime, (float *, void *, void *))
 
+/* By the runtime besides. */
+#define CUDA_DRIVER_RUNTIME(X) \
+	X(cuDeviceTotalMem_v2, (size_t *, int)) \
+	X(cuMemcpyDtoDAsync_v2, (unsigned long long, unsigned long long, size_t, void *)) \
+	X(cuMemcpyPeerAsync, (unsigned long long, void *, unsigned long long, void *, size_t, void *)) \
+	X(cuMemsetD8Async, (unsigned long long, unsigned char, size_t, void *)) \
+	X(cuMemHostRegister_v2, (void *, size_t, unsigned)) \
+	X(cuMemHostUnregister, (void *)) \
+	X(cuStreamWaitEvent, (void *, void *, unsigned)) \
+	X(cuEventQuery, (void *))
+
 /* What they answer, and what they are asked for. */
 enum {
-	CUDA_OUT_OF_MEMORY = 2, CUDA_STUB = 34, CUDA_NO_DEVICE = 100,
-	CUDA_CAPABILITY_MAJOR = 75, CUDA_CAPABILITY_MINOR = 76, CUDA_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD = 1,
+	CUDA_OUT_OF_MEMORY = 2, CUDA_STUB = 34, CUDA_NO_DEVICE = 100, CUDA_LOST_CONTEXT = 709, CUDA_NOT_READY = 600,
+	CUDA_BLOCK_THREADS = 1, CUDA_BLOCK_X = 2, CUDA_BLOCK_Y = 3, CUDA_BLOCK_Z = 4, CUDA_SHARED_BYTES = 8, CUDA_PROCESSORS = 16, CUDA_COPY_ENGINES = 40,
+	CUDA_CAPABILITY_MAJOR = 75, CUDA_CAPABILITY_MINOR = 76,
+	CUDA_UNTIMED = 2, CUDA_PORTABLE = 1, CUDA_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD = 1,
 };
 #endif

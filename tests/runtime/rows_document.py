@@ -31,7 +31,8 @@ def page(results):
              "(`tests/managed/rows`): compiled ahead of time on `sync` and `multicore`, and by libtcc on `jit`. Rows marked * have no test",
              "that runs here yet, and say why.", ""]
     lines += ["`mock` has the shape of a CUDA backend (`tests/runtime/rows/mock.c`): its queues only issue, its device finishes later, from a",
-              "thread of its own; rows that need a GPU are shown on it. `faults` counts what `tests/runtime/faults.py` plants for the row.", ""]
+              "thread of its own. `cuda` is `runtime/cuda.c` over the driver that stands in for NVIDIA's (`tests/cuda/driver`); a row whose module",
+              "has functions of the host's alone is not for it. `faults` counts what `tests/runtime/faults.py` plants for the row.", ""]
     faults = collections.Counter(fault[0] for fault in FAULTS)
     missing, failing = [], []
     for letter, count, title in PARTS:

@@ -137,7 +137,8 @@ void                  ingot_command_finish(struct ingot_command *, enum ingot_st
 /* Around host code that the backend runs later, on a thread of its own: what that calls answers as in a task; NULL: over. */
 void                  ingot_queue_inside(struct ingot_queue *);
 
-extern const struct ingot_backend ingot_backend_sync, ingot_backend_multicore;
+/* cuda is none of the built-in ones: who wants it names it in ingot_runtime_options.backends, and links with -ldl where dlopen needs that. */
+extern const struct ingot_backend ingot_backend_sync, ingot_backend_multicore, ingot_backend_cuda;
 
 #ifdef __cplusplus
 }

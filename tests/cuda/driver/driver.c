@@ -11,9 +11,9 @@
  * the kernel's, a handle that is gone, what is left when the process ends.  Others fail as the driver does.
  *
  *     STANDIN_CAPABILITY=90      STANDIN_VERSION=13000      STANDIN_DEVICES=1      STANDIN_MEMORY=bytes      STANDIN_INIT=100 (what cuInit says)
+ *     STANDIN_ABORT=1            ends the process with the first thing it says
  *     STANDIN_FAIL=N[+]          call N fails (with + each from there on) with 999; STANDIN_CALLS=FILE: how many there were
  *     -DcuGetErrorString=gone when it is built: that entry point is not there */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
 #include <pthread.h>
@@ -29,10 +29,10 @@
 #define EXPORT __attribute__((visibility("default")))
 enum {
 	OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
-	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
+	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ALREADY_PINNED = 712, NOT_PINNED = 713, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
 	CAPTURE_UNMATCHED = 903, UNKNOWN = 999
 };
-enum { PAGE = 4096, PARAMETERS_MOST = 64, STREAMS_MOST = 64, ALLOCATIONS_MOST = 4096, DEVICES_MOST = 8 };
+enum { PAGE = 4096, PARAMETERS_MOST = 64, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 256, DEVICES_MOST = 8 };
 #define ARENA ((size_t)1 << 36)
 
 /* ---- what there is ---- */
@@ -41,27 +41,41 @@ struct module;
 struct function { char name[256]; int parameters, bytes; const struct kernel_row *row; struct module *module; };
 struct module { int magic; int count; struct function functions[4096]; };
 struct operation {
-	enum { COPY_IN, COPY_OUT, LAUNCH, RECORD } kind;
+	enum { COPY_IN, COPY_OUT, COPY, FILL, LAUNCH, RECORD, WAIT } kind;
 	const struct function *function;
-	struct event *event;                                    /* RECORD */
+	struct event *event;                                    /* RECORD, WAIT */
+	long until;                                             /* WAIT: that many records of it */
+	bool taken;                                             /* COPY_IN: host is ours */
+	long number;                                            /* in the order of their issue */
 	unsigned grid[3], block[3], shared;
 	uint64_t values[PARAMETERS_MOST];
-	void *host;                                             /* IN: taken over */
-	uint64_t at;
+	void *host;
+	uint64_t at, from;                                      /* from: COPY */
+	int byte;
 	size_t bytes;
 	struct operation *next;
 };
-struct event { int magic, pending; bool recorded; double at; };         /* pending: records that are still to come */
+struct event { int magic; long issued, executed, waited; bool timed; double at; };       /* records; waits that are still to come */
 struct graph { int magic; struct operation *first, **last; };
-struct stream { int magic; bool capturing, broken; struct graph *graph; struct operation *first, **last; int queued; };
-struct allocation { uint64_t at; size_t bytes; };
+struct stream { int magic, device; bool capturing, broken; struct graph *graph; struct operation *first, **last; };
+struct allocation { uint64_t at; size_t bytes; int device; };
+struct pinned { const char *at; size_t bytes; };
 struct device { int retained; };
+
+/* For tests that look into it. */
+struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; };
+EXPORT void standin_count(struct standin_counts *);
+EXPORT void standin_hold(int);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct device devices[DEVICES_MOST];
 static struct stream *streams[STREAMS_MOST];
 static struct allocation allocations[ALLOCATIONS_MOST];
+static struct pinned pinned[PINNED_MOST];
+static long issued;                                             /* operations, so far */
+static struct standin_counts counts;
+static bool held;                                               /* nothing is executed */
 static unsigned char *arena;
 static size_t arena_used, memory_used;
 static int modules, graphs, executables, events, sick;                  /* sick: what every call says from now on */
@@ -83,6 +97,8 @@ static void complain(const char *format, ...)
 	vfprintf(stderr, format, arguments);
 	fputc('\n', stderr);
 	va_end(arguments);
+	if (getenv("STANDIN_ABORT"))
+		abort();
 }
 
 static long number(const char *name, long otherwise)
@@ -144,8 +160,8 @@ static double now(void)
 
 static void execute(struct operation *one)
 {
-	if (one->kind == RECORD) {
-		one->event->at = now();
+	if (one->kind == RECORD || one->kind == WAIT) {
+		one->event->at = one->kind == RECORD ? now() : one->event->at;
 		return;
 	}
 	protect(PROT_READ | PROT_WRITE);
@@ -153,6 +169,10 @@ static void execute(struct operation *one)
 		memcpy((void *)(uintptr_t)one->at, one->host, one->bytes);
 	else if (one->kind == COPY_OUT)
 		memcpy(one->host, (const void *)(uintptr_t)one->at, one->bytes);
+	else if (one->kind == COPY)
+		memmove((void *)(uintptr_t)one->at, (const void *)(uintptr_t)one->from, one->bytes);
+	else if (one->kind == FILL)
+		memset((void *)(uintptr_t)one->at, one->byte, one->bytes);
 	else {
 		void *pointers[PARAMETERS_MOST];
 		for (int i = 0; i < one->function->row->parameters; i++) {
@@ -172,13 +192,25 @@ static void execute(struct operation *one)
 	protect(PROT_NONE);
 }
 
+static void event_free(struct event *event)
+{
+	if (event->magic == GONE && !event->waited && event->executed == event->issued)
+		free(event);
+}
+
+static bool executable(const struct stream *stream)
+{
+	const struct operation *one = stream ? stream->first : NULL;
+	return one && !held && (one->kind != WAIT || one->event->executed >= one->until);
+}
+
 static void *work(void *unused)
 {
 	pthread_mutex_lock(&lock);
 	for (;;) {
 		int ready[STREAMS_MOST], count = 0;
 		for (int i = 0; i < STREAMS_MOST; i++)
-			if (streams[i] && streams[i]->first)
+			if (executable(streams[i]))
 				ready[count++] = i;
 		if (!count) {
 			pthread_cond_wait(&changed, &lock);
@@ -189,13 +221,19 @@ static void *work(void *unused)
 		struct operation *one = stream->first;
 		if (!sick)
 			execute(one);
+		counts.completed++;
+		counts.records_pending -= one->kind == RECORD;
+		counts.waits_pending -= one->kind == WAIT;
 		if (one->kind == RECORD)
-			one->event->pending--;
+			one->event->executed++;
+		if (one->kind == WAIT)
+			one->event->waited--;
+		if (one->kind == RECORD || one->kind == WAIT)
+			event_free(one->event);
 		stream->first = one->next;
 		if (!stream->first)
 			stream->last = &stream->first;
-		stream->queued--;
-		if (one->kind == COPY_IN)
+		if (one->taken)
 			free(one->host);
 		free(one);
 		pthread_cond_broadcast(&changed);
@@ -203,19 +241,31 @@ static void *work(void *unused)
 	return unused;
 }
 
+static bool lives(const struct stream *stream)
+{
+	for (int i = 0; i < STREAMS_MOST; i++)
+		if (streams[i] && streams[i] == stream)
+			return true;
+	return false;
+}
+
+/* For what was issued by now; others go on issuing. */
 static void wait_for(struct stream *stream)
 {
-	while (stream->queued)
+	long until = issued;
+	while (lives(stream) && stream->first && stream->first->number <= until)
 		pthread_cond_wait(&changed, &lock);
 }
 
 static bool is_stream(void *handle)
 {
-	for (int i = 0; i < STREAMS_MOST; i++)
-		if (streams[i] && streams[i] == handle)
-			return true;
-	complain("%p is no stream", handle);
-	return false;
+	if (!lives(handle)) {
+		complain("%p is no stream", handle);
+		return false;
+	}
+	if (current[depth - 1] != &devices[((struct stream *)handle)->device])
+		complain("a stream of device %d in the context of another", ((struct stream *)handle)->device);
+	return true;
 }
 
 static int enqueue(struct stream *stream, struct operation made)
@@ -228,11 +278,31 @@ static int enqueue(struct stream *stream, struct operation made)
 		stream->graph->last = &one->next;
 		return OK;
 	}
+	one->number = ++issued;
+	counts.issued++;
+	counts.records += made.kind == RECORD;
+	counts.records_pending += made.kind == RECORD;
+	counts.waits += made.kind == WAIT;
+	counts.waits_pending += made.kind == WAIT;
 	*stream->last = one;
 	stream->last = &one->next;
-	stream->queued++;
 	pthread_cond_broadcast(&changed);
 	return OK;
+}
+
+void standin_count(struct standin_counts *out)
+{
+	pthread_mutex_lock(&lock);
+	*out = counts;
+	pthread_mutex_unlock(&lock);
+}
+
+void standin_hold(int on)
+{
+	pthread_mutex_lock(&lock);
+	held = on;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
 }
 
 /* What a stream that is captured cannot do; it breaks the capture. */
@@ -247,7 +317,7 @@ static int uncaptured(struct stream *stream)
 /* ---- devices and contexts ---- */
 static void left_over(void)
 {
-	int left = 0, held = 0, open = 0;
+	int left = 0, held = 0, open = 0, kept = 0;
 	const char *file = getenv("STANDIN_CALLS");
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < ALLOCATIONS_MOST; i++)
@@ -256,8 +326,11 @@ static void left_over(void)
 		open += streams[i] != NULL;
 	for (int i = 0; i < DEVICES_MOST; i++)
 		held += devices[i].retained;
-	if (left || open || held || modules || graphs || executables || events)
-		complain("left: %d allocations, %d streams, %d modules, %d graphs, %d executable graphs, %d events, %d contexts", left, open, modules, graphs, executables, events, held);
+	for (int i = 0; i < PINNED_MOST; i++)
+		kept += pinned[i].bytes != 0;
+	if (left || open || kept || held || modules || graphs || executables || events)
+		complain("left: %d allocations, %d streams, %d modules, %d graphs, %d executable graphs, %d events, %d contexts, %d blocks of host memory", left, open, modules, graphs, executables, events, held,
+			kept);
 	FILE *to = file ? fopen(file, "w") : NULL;
 	if (to) {
 		fprintf(to, "%ld\n", calls);
@@ -276,9 +349,12 @@ EXPORT int cuInit(unsigned flags)
 		return end((int)number("STANDIN_INIT", 0));
 	if (initialised)
 		return end(OK);
-	void *library = getenv("STANDIN_KERNELS") ? dlopen(getenv("STANDIN_KERNELS"), RTLD_NOW | RTLD_LOCAL) : NULL;
-	if (!library || !(kernels = dlsym(library, "standin_kernels")) || !(*(void **)&emulate = dlsym(library, "standin_launch"))
-		|| !(*(void **)&emulated_message = dlsym(library, "emulator_message"))) {
+	static const struct kernel_row none;
+	const char *named = getenv("STANDIN_KERNELS");
+	void *library = named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
+	kernels = &none;
+	if (named && (!library || !(kernels = dlsym(library, "standin_kernels")) || !(*(void **)&emulate = dlsym(library, "standin_launch"))
+		|| !(*(void **)&emulated_message = dlsym(library, "emulator_message")))) {
 		complain("$STANDIN_KERNELS: %s", dlerror());
 		return end(UNKNOWN);
 	}
@@ -325,8 +401,21 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
 	BEGIN(false);
 	int capability = (int)number("STANDIN_CAPABILITY", 90);
-	*value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
-	return end(device < 0 ? INVALID_DEVICE : attribute == 75 || attribute == 76 ? OK : INVALID_VALUE);
+	const struct { int attribute, value; } known[] = { { 75, capability / 10 }, { 76, capability % 10 }, { 1, 1024 }, { 2, 1024 }, { 3, 1024 }, { 4, 64 }, { 8, 48 << 10 },
+		{ 16, 132 }, { 40, 3 } };
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (known[i].attribute == attribute) {
+			*value = known[i].value;
+			return end(device < 0 ? INVALID_DEVICE : OK);
+		}
+	return end(INVALID_VALUE);
+}
+
+EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+	BEGIN(false);
+	*bytes = (size_t)number("STANDIN_MEMORY", 1L << 34);
+	return end(device < 0 ? INVALID_DEVICE : OK);
 }
 
 EXPORT int cuDevicePrimaryCtxRetain(void **context, int device)
@@ -504,7 +593,7 @@ EXPORT int cuMemAlloc_v2(unsigned long long *at, size_t bytes)
 	mprotect(first, pages(bytes), PROT_READ | PROT_WRITE);
 	memset(first, 0xa5, pages(bytes));
 	mprotect(first, pages(bytes), PROT_NONE);
-	allocations[i] = (struct allocation){ (uint64_t)(uintptr_t)from, bytes };
+	allocations[i] = (struct allocation){ (uint64_t)(uintptr_t)from, bytes, (int)(current[depth - 1] - devices) };
 	arena_used += pages(bytes) + PAGE;
 	memory_used += bytes;
 	*at = allocations[i].at;
@@ -517,7 +606,7 @@ EXPORT int cuMemFree_v2(unsigned long long at)
 	for (int i = 0; i < ALLOCATIONS_MOST; i++)
 		if (allocations[i].bytes && allocations[i].at == at) {
 			for (int s = 0; s < STREAMS_MOST; s++)  /* the driver waits for what may use it */
-				if (streams[s])
+				if (streams[s] && streams[s]->device == allocations[i].device)
 					wait_for(streams[s]);
 			void *first = (void *)(uintptr_t)(at / PAGE * PAGE);
 			madvise(first, pages(allocations[i].bytes), MADV_DONTNEED);
@@ -529,6 +618,41 @@ EXPORT int cuMemFree_v2(unsigned long long at)
 	return end(INVALID_VALUE);
 }
 
+static bool is_pinned(const void *at, size_t bytes)
+{
+	for (int i = 0; i < PINNED_MOST; i++)
+		if (pinned[i].bytes && (const char *)at >= pinned[i].at && (const char *)at + bytes <= pinned[i].at + pinned[i].bytes)
+			return true;
+	return false;
+}
+
+EXPORT int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
+{
+	BEGIN(true);
+	const char *at = memory;
+	int empty = -1;
+	for (int i = 0; i < PINNED_MOST; i++)
+		if (!pinned[i].bytes)
+			empty = i;
+		else if (at < pinned[i].at + pinned[i].bytes && pinned[i].at < at + bytes)
+			return end(ALREADY_PINNED);
+	if (!bytes || flags > 1 || empty < 0)
+		return end(empty < 0 ? OUT_OF_MEMORY : INVALID_VALUE);
+	pinned[empty] = (struct pinned){ at, bytes };
+	return end(OK);
+}
+
+EXPORT int cuMemHostUnregister(void *memory)
+{
+	BEGIN(true);
+	for (int i = 0; i < PINNED_MOST; i++)
+		if (pinned[i].bytes && pinned[i].at == memory) {
+			pinned[i].bytes = 0;
+			return end(OK);
+		}
+	return end(NOT_PINNED);
+}
+
 static int copy_in(const char *name, unsigned long long at, const void *from, size_t bytes, struct stream *stream)
 {
 	if (!allocation_of(at, bytes)) {
@@ -537,7 +661,9 @@ static int copy_in(const char *name, unsigned long long at, const void *from, si
 	}
 	if (stream && uncaptured(stream))
 		return CAPTURE_UNSUPPORTED;
-	struct operation one = { .kind = COPY_IN, .host = malloc(bytes + 1), .at = at, .bytes = bytes };
+	if (stream && is_pinned(from, bytes))
+		return enqueue(stream, (struct operation){ .kind = COPY_IN, .host = (void *)(uintptr_t)from, .at = at, .bytes = bytes });
+	struct operation one = { .kind = COPY_IN, .host = malloc(bytes + 1), .taken = true, .at = at, .bytes = bytes };
 	memcpy(one.host, from, bytes);
 	if (stream)
 		return enqueue(stream, one);
@@ -570,8 +696,50 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long at, size_t bytes, v
 	if (uncaptured(stream))
 		return end(CAPTURE_UNSUPPORTED);
 	enqueue(stream, (struct operation){ .kind = COPY_OUT, .host = to, .at = at, .bytes = bytes });
+	if (is_pinned(to, bytes))
+		return end(OK);
 	wait_for(stream);
 	return end(sick);
+}
+
+/* Each end in memory of its device. */
+static int copy(const char *name, unsigned long long to, const void *to_device, unsigned long long from, const void *from_device, size_t bytes, void *stream)
+{
+	const struct allocation *target = allocation_of(to, bytes), *source = allocation_of(from, bytes);
+	if (!is_stream(stream))
+		return INVALID_HANDLE;
+	if (!target || !source || &devices[target->device] != to_device || &devices[source->device] != from_device) {
+		complain("%s: %zu bytes from %llx to %llx are no memory of these devices", name, bytes, from, to);
+		return INVALID_VALUE;
+	}
+	counts.copies += to_device == from_device;
+	counts.peer_copies += to_device != from_device;
+	counts.last_copy_on = ((struct stream *)stream)->device;
+	return enqueue(stream, (struct operation){ .kind = COPY, .at = to, .from = from, .bytes = bytes });
+}
+
+EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void *stream)
+{
+	BEGIN(true);
+	return end(copy(__func__, to, current[depth - 1], from, current[depth - 1], bytes, stream));
+}
+
+EXPORT int cuMemcpyPeerAsync(unsigned long long to, void *to_device, unsigned long long from, void *from_device, size_t bytes, void *stream)
+{
+	BEGIN(true);
+	return end(copy(__func__, to, to_device, from, from_device, bytes, stream));
+}
+
+EXPORT int cuMemsetD8Async(unsigned long long at, unsigned char byte, size_t bytes, void *stream)
+{
+	BEGIN(true);
+	if (!is_stream(stream))
+		return end(INVALID_HANDLE);
+	if (!allocation_of(at, bytes)) {
+		complain("%s: %zu bytes at %llx are no device memory", __func__, bytes, at);
+		return end(INVALID_VALUE);
+	}
+	return end(enqueue(stream, (struct operation){ .kind = FILL, .at = at, .byte = byte, .bytes = bytes }));
 }
 
 /* ---- streams ---- */
@@ -585,6 +753,7 @@ EXPORT int cuStreamCreate(void **handle, unsigned flags)
 		return end(i == STREAMS_MOST ? OUT_OF_MEMORY : INVALID_VALUE);
 	streams[i] = calloc(1, sizeof *streams[i]);
 	streams[i]->magic = STREAM;
+	streams[i]->device = (int)(current[depth - 1] - devices);
 	streams[i]->last = &streams[i]->first;
 	*handle = streams[i];
 	return end(OK);
@@ -630,6 +799,7 @@ EXPORT int cuEventCreate(void **handle, unsigned flags)
 		return end(INVALID_VALUE);
 	struct event *event = calloc(1, sizeof *event);
 	event->magic = EVENT;
+	event->timed = !(flags & 2);
 	events++;
 	*handle = event;
 	return end(OK);
@@ -641,12 +811,29 @@ EXPORT int cuEventDestroy_v2(void *handle)
 	struct event *event = handle;
 	if (!is_event(event))
 		return end(INVALID_HANDLE);
-	while (event->pending)
-		pthread_cond_wait(&changed, &lock);
-	event->magic = GONE;
-	free(event);
+	event->magic = GONE;                                    /* what is queued goes on */
+	event_free(event);
 	events--;
 	return end(OK);
+}
+
+EXPORT int cuEventQuery(void *handle)
+{
+	BEGIN(true);
+	struct event *event = handle;
+	return end(!is_event(event) ? INVALID_HANDLE : event->executed < event->issued ? NOT_READY : OK);
+}
+
+EXPORT int cuStreamWaitEvent(void *stream, void *handle, unsigned flags)
+{
+	BEGIN(true);
+	struct event *event = handle;
+	if (!is_stream(stream) || !is_event(event) || flags)
+		return end(flags ? INVALID_VALUE : INVALID_HANDLE);
+	if (uncaptured(stream))
+		return end(CAPTURE_UNSUPPORTED);
+	event->waited++;
+	return end(enqueue(stream, (struct operation){ .kind = WAIT, .event = event, .until = event->issued }));
 }
 
 EXPORT int cuEventRecord(void *handle, void *stream)
@@ -657,8 +844,7 @@ EXPORT int cuEventRecord(void *handle, void *stream)
 		return end(INVALID_HANDLE);
 	if (uncaptured(stream))
 		return end(CAPTURE_UNSUPPORTED);
-	event->recorded = true;
-	event->pending++;
+	event->issued++;
 	return end(enqueue(stream, (struct operation){ .kind = RECORD, .event = event }));
 }
 
@@ -666,9 +852,9 @@ EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
 {
 	BEGIN(true);
 	struct event *one = from, *other = to;
-	if (!is_event(one) || !is_event(other) || !one->recorded || !other->recorded)
+	if (!is_event(one) || !is_event(other) || !one->issued || !other->issued || !one->timed || !other->timed)
 		return end(INVALID_HANDLE);
-	if (one->pending || other->pending)
+	if (one->executed < one->issued || other->executed < other->issued)
 		return end(NOT_READY);
 	*milliseconds = (float)(other->at - one->at);
 	return end(OK);

@@ -18,6 +18,11 @@ struct mock_counts {
 struct mock_counts mock_counts(void); /* of the latest mock backend */
 void mock_hold(bool);                 /* while it does, the device executes nothing: all that is issued is in flight */
 
+/* Of a device of CUDA's shape: the mock's, or the cuda backend's on the driver that stands in.  False: on a GPU nobody counts. */
+struct trial;
+bool device_counts(const struct trial *, struct mock_counts *);
+void device_hold(bool);
+
 /* What the driver fails at, once, after that many calls that went well.  LOST: executing, and from then on everything. */
 enum mock_fault { MOCK_NO_FAULT, MOCK_ISSUE, MOCK_EXECUTE, MOCK_LOST, MOCK_MODULE, MOCK_RECORD, MOCK_PIN, MOCK_PEER,
                   MOCK_EVENT, MOCK_WAIT, MOCK_CAPTURE };

@@ -390,13 +390,13 @@ static void a14(struct trial *t)
 		OK(ingot_device_properties(device, &p));
 		OK(ingot_device_suggested_streams(device, &count));
 		int cores = (int)p.compute_units;
-		CHECK(!t->host_memory ? p.copy_engines == 2 && cores > 3 : cores == sysconf(_SC_NPROCESSORS_ONLN));
+		CHECK(!strcmp(t->device_name, "cuda") ? p.copy_engines >= 1 && cores > 3 : !t->host_memory ? p.copy_engines == 2 && cores > 3 : cores == sysconf(_SC_NPROCESSORS_ONLN));
 		if (t->in_place)                              /* it has no second to run anything */
 			CHECK(count == 1);
 		else if (t->host_memory)                      /* threads: whatever the policy */
 			CHECK(count == (cores > 3 ? cores - 2 : 1));
 		else
-			CHECK(count == (i == 0 ? 1 : i == 2 ? cores : 3));
+			CHECK(count == (i == 0 ? 1 : i == 2 ? cores : 1 + (int)p.copy_engines));
 		second_runtime(NULL);
 		OK(ingot_runtime_close(runtime));
 	}

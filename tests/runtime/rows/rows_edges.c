@@ -381,7 +381,7 @@ static void h14_devices(struct trial *t)
 	OK(ingot_event_sync(event));
 	/* a backend is opened once, "auto" takes what there is */
 	OK(ingot_backend_init(t->runtime, "auto", NULL));
-	FAILS(INGOT_UNREADY, ingot_device_get(t->runtime, "cuda", 0, &device));
+	FAILS(INGOT_UNREADY, ingot_device_get(t->runtime, strcmp(t->device_name, "cuda") ? "cuda" : "multicore", 0, &device));
 	FAILS(INGOT_INVALID, ingot_runtime_open(&(struct ingot_runtime *){ NULL }, &(struct ingot_runtime_options){ .default_dtype = INGOT_STRING }));
 	FAILS(INGOT_UNSUPPORTED, ingot_runtime_open(&(struct ingot_runtime *){ NULL }, &(struct ingot_runtime_options){ .block = memory, .block_bytes = 64 }));
 	/* without the cap one pool holds what several did */

@@ -559,8 +559,10 @@ static void c16(struct trial *t)
 	bool done = false, idle = false;
 	OK(ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
 	OK(ingot_device_sync(t->device));
-	struct mock_counts before = mock_counts(), after;
+	struct mock_counts before = { 0 }, after = { 0 };
+	bool counted = device_counts(t, &before);
 	CHECK(before.events_live == 0 && before.issued == before.completed);
+	OK(ingot_host_pin(t->device, got, BYTES));             /* else the driver has the host wait for the copy */
 	for (int i = 0; i < MANY; i++) {
 		memset(bytes[i], i, BYTES);
 		OK(ingot_pool_write(t->stream, pool, 0, bytes[i], BYTES, NULL));
@@ -574,31 +576,32 @@ static void c16(struct trial *t)
 	OK(ingot_event_sync(recorded));
 	OK(ingot_stream_await(t->stream));
 	OK(ingot_stream_idle(t->stream, &idle));
-	after = mock_counts();
+	device_counts(t, &after);
 	/* An operation for each write and the read, and a driver event for each command: record and wait are two more. */
 	CHECK(done && idle && after.issued == after.completed && after.events_live == 0);
-	CHECK(after.events_made - before.events_made == MANY + 3 &&
-	      after.issued - before.issued == 2 * MANY + 4 + (after.waits - before.waits));
+	CHECK(!counted || (after.events_made - before.events_made == MANY + 3 &&
+	      after.issued - before.issued == 2 * MANY + 4 + (after.waits - before.waits)));
 
 	/* Issued is not done: with the device standing, 400 commands of a stream and those of another one that wait for them are
 	 * all in flight, and no host thread waits for any of them. */
 	enum { DEEP = 400 };
-	mock_hold(true);
+	before = after;
+	device_hold(true);
 	for (int i = 0; i < DEEP; i++)
 		OK(ingot_pool_fill(t->stream, pool, 0, BYTES, i, NULL));
 	OK(ingot_pool_read(other, pool, 0, got, BYTES, &recorded));
 	OK(ingot_pool_fill(t->stream, pool, 0, BYTES, 9, NULL));  /* behind the read, on the first stream again */
-	for (int i = 0; i < 20000 && mock_counts().in_flight < DEEP + 2; i++)
+	for (int i = 0; i < 20000 && device_counts(t, &after) && after.in_flight < DEEP + 2; i++)
 		usleep(500);
-	after = mock_counts();
-	CHECK(after.in_flight == DEEP + 2 && ingot_stream_queued(t->stream) == DEEP + 1);
+	CHECK(!counted || (after.in_flight == DEEP + 2 && ingot_stream_queued(t->stream) == DEEP + 1));
 	OK(ingot_event_done(recorded, &done));
-	CHECK(!done);
-	mock_hold(false);
+	CHECK(!done || !counted);
+	device_hold(false);
 	OK(ingot_event_sync(recorded));
 	CHECK(got[0] == (char)(DEEP - 1) && got[BYTES - 1] == (char)(DEEP - 1));
 	OK(ingot_device_sync(t->device));
-	CHECK(mock_counts().waits - before.waits >= 2 && mock_counts().in_flight == 0);
+	OK(ingot_host_unpin(t->device, got));
+	CHECK(!device_counts(t, &after) || (after.waits - before.waits >= 2 && after.in_flight == 0));
 }
 
 static void c17(struct trial *t)

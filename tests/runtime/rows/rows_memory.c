@@ -677,6 +677,11 @@ static void b20(struct trial *t)
 		OK(ingot_library_load(t->runtime, &module, NULL, &library));
 		OK(ingot_context_new(t->stream, &context));
 		enum ingot_status status = ingot_link(context, library, "one", &made);
+		if (!strcmp(t->device_name, "cuda")) {        /* the driver's words: that is no image */
+			CHECK(status == INGOT_DEVICE);
+			SAYS("module coded: cuModuleLoadDataEx: ");
+			continue;
+		}
 		if (i == 2 && compiles) {                     /* the compiler's words */
 			CHECK(status == INGOT_DEVICE && mock_counts().modules == before);
 			SAYS("module coded: line 2: expected an entry before \"retrun\"");

@@ -500,19 +500,20 @@ static void d13(struct trial *t)
 	place(here, a);
 	place(there, a);
 	write_f32(t->context, a, values, 64);
-	struct mock_counts before = mock_counts();
+	struct mock_counts before = { 0 }, after = { 0 };
+	bool counted = device_counts(t, &before);
 	OK(ingot_device_to_device(a, here, INGOT_MERGE_NONE, t->context, &moved, NULL));
 	read_f32(here, a, got, 64);
-	struct mock_counts after = mock_counts();
+	device_counts(t, &after);
 	CHECK(moved && !memcmp(got, values, sizeof got));
-	CHECK(after.copies == before.copies + 1 && after.peer_copies == before.peer_copies && after.last_copy_on == 0);
+	CHECK(!counted || (after.copies == before.copies + 1 && after.peer_copies == before.peer_copies && after.last_copy_on == 0));
 	memset(got, 0, sizeof got);
 	OK(ingot_device_to_device(a, there, INGOT_MERGE_NONE, here, &moved, NULL));
 	read_f32(there, a, got, 64);
 	before = after;
-	after = mock_counts();
+	device_counts(t, &after);
 	CHECK(moved && !memcmp(got, values, sizeof got));
-	CHECK(after.copies == before.copies && after.peer_copies == before.peer_copies + 1 && after.last_copy_on == 1);
+	CHECK(!counted || (after.copies == before.copies && after.peer_copies == before.peer_copies + 1 && after.last_copy_on == 1));
 }
 
 static void d14(struct trial *t)

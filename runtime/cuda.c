@@ -1,0 +1,754 @@
+/* cuda.c: NVIDIA's GPUs, through their driver, which is opened when the backend is: nothing of CUDA is needed to build this.
+ *
+ * A queue is a stream that blocks no other, and a thread that issues what may start and puts an event of the driver behind each
+ * command.  So a command that only waits for others on the device never waits for the host.  One thread hears of the ends of all:
+ * a command has to be told of behind those that its stream waited for, and only who looks at all events can see that.  Code of the
+ * host's (steps, a routine's own function) runs on the issuing thread, when what was issued before it is done.
+ *
+ * An error that the driver cannot recover from leaves the device lost: the first one is what each later call says.  After a
+ * fork the child has no driver: it is refused. */
+#include "common/alone.h"
+#if INGOT_THREADS
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "common/cuda.h"
+#include "ingot/backend.h"
+
+enum { SLAB_ALIGN = 256, THREADS_DEFAULT = 32, ARGUMENTS_MOST = 1024, LOOKED_AT = 64, SLEEP_MOST = 1000000 };
+
+#define MEMBER(name, arguments) int(*name) arguments;
+#define NAME(name, arguments)   #name,
+struct functions {
+	CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_RUNTIME(MEMBER)
+};
+static const char *const names[] = { CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_RUNTIME(NAME) };
+#define NAMES (sizeof names / sizeof *names)
+
+struct cuda {
+	struct functions call;
+	pid_t process;                    /* that opened the driver */
+	int count;
+	pthread_t hearing;
+	pthread_mutex_t lock;             /* of what follows, and of the queues */
+	pthread_cond_t change;
+	struct issued *first, **last;     /* of all queues, in the order of issue */
+	uint64_t number;
+	bool closing;
+};
+
+struct cuda_device {
+	struct cuda *cuda;
+	int device;
+	void *context;
+	pthread_mutex_t lock;
+	char lost[INGOT_BACKEND_TEXT];    /* the first error that the driver does not recover from; "": none */
+};
+
+struct cuda_slab {
+	struct cuda_device *device;
+	unsigned long long block, at;     /* at: aligned */
+};
+
+struct cuda_module {
+	void *module;
+	const struct ingot_module *of;
+	void *kernels[];                  /* NULL: a kernel without a device_name */
+};
+
+/* A command that is issued, and what comes behind it. */
+struct issued {
+	struct ingot_command *command;
+	enum ingot_status status;
+	void *event;
+	struct cuda_queue *queue;
+	uint64_t number;
+	int code;                         /* of the event, when it was looked at */
+	struct issued *next;
+};
+
+struct cuda_queue {
+	struct cuda_device *device;
+	struct ingot_queue *ours;
+	void *stream;
+	pthread_t issuing;
+	pthread_cond_t begin;             /* woken or closing */
+	struct issued *spare;
+	uint64_t looked;                  /* the last round in which one of it had ended well: so have those before */
+	uint32_t flying;                  /* issued, not told of */
+	bool woken, closing;
+};
+
+/* ---- what the driver answers ---- */
+
+static bool is_sticky(int code)
+{
+	static const int codes[] = { 46, 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721 };
+	for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+		if (codes[i] == code)
+			return true;
+	return false;
+}
+
+static enum ingot_status answer(struct cuda_device *device, int code, const char *name, char *text)
+{
+	const char *words = NULL;
+	if (!code)
+		return INGOT_OK;
+	device->cuda->call.cuGetErrorString(code, &words);
+	snprintf(text, INGOT_BACKEND_TEXT, "%s: %s (%d)", name, words ? words : "the driver failed", code);
+	if (!is_sticky(code))
+		return code == CUDA_OUT_OF_MEMORY ? INGOT_MEMORY : INGOT_DEVICE;
+	pthread_mutex_lock(&device->lock);
+	if (!device->lost[0])
+		memcpy(device->lost, text, sizeof device->lost);
+	memcpy(text, device->lost, sizeof device->lost);
+	pthread_mutex_unlock(&device->lock);
+	return INGOT_LOST;
+}
+#define CALL(device, text, name, ...) answer(device, (device)->cuda->call.name(__VA_ARGS__), #name, text)
+
+static enum ingot_status in(struct cuda_device *device, char *text)
+{
+	return CALL(device, text, cuCtxPushCurrent_v2, device->context);
+}
+
+static void out(struct cuda_device *device)
+{
+	void *context;
+	device->cuda->call.cuCtxPopCurrent_v2(&context);
+}
+
+static enum ingot_status same_process(const struct cuda *cuda, char *text)
+{
+	if (cuda->process == getpid())
+		return INGOT_OK;
+	snprintf(text, INGOT_BACKEND_TEXT, "process %ld opened the driver, and its child has none", (long)cuda->process);
+	return INGOT_UNSUPPORTED;
+}
+
+/* ---- ends ---- */
+
+/* Whether each of them has ended: from the last one issued to the first.  One that has has not waited for one that has not, since
+ * that is looked at later. */
+static void look(struct issued *const *at, int count, uint64_t round)
+{
+	char text[INGOT_BACKEND_TEXT];
+	for (int i = count; i-- > 0;) {
+		struct issued *one = at[i];
+		struct cuda_device *device = one->queue->device;
+		one->code = 0;
+		if (one->queue->looked == round)
+			continue;
+		if (!in(device, text)) {
+			one->code = device->cuda->call.cuEventQuery(one->event);
+			out(device);
+		} else
+			one->code = CUDA_LOST_CONTEXT;
+		if (!one->code)
+			one->queue->looked = round;
+	}
+}
+
+/* In the order of issue.  How many there were. */
+static int tell(struct issued *const *at, int count)
+{
+	char text[INGOT_BACKEND_TEXT];
+	int told = 0;
+	for (int i = 0; i < count; i++)
+		if (at[i]->code != CUDA_NOT_READY) {
+			enum ingot_status ended = answer(at[i]->queue->device, at[i]->code, "cuEventQuery", text);
+			ingot_command_finish(at[i]->command, at[i]->status ? at[i]->status : ended);
+			told++;
+		}
+	return told;
+}
+
+/* With the lock: those that were told of are spare. */
+static void drop_told(struct cuda *cuda, int count)
+{
+	struct issued **link = &cuda->first;
+	while (count--) {
+		struct issued *one = *link;
+		if (one->code == CUDA_NOT_READY) {
+			link = &one->next;
+			continue;
+		}
+		if (!(*link = one->next))
+			cuda->last = link;
+		one->next = one->queue->spare;
+		one->queue->spare = one;
+		one->queue->flying--;
+	}
+	pthread_cond_broadcast(&cuda->change);
+}
+
+static uint64_t nanoseconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Looks again and again, and sleeps an eighth of the time since something ended, so that an end is heard of late by an eighth. */
+static void *hear(void *argument)
+{
+	struct cuda *cuda = argument;
+	struct issued *at[LOOKED_AT];
+	uint64_t round = 0, since = nanoseconds();
+	pthread_mutex_lock(&cuda->lock);
+	for (;;) {
+		if (!cuda->first) {
+			if (cuda->closing)
+				break;
+			pthread_cond_wait(&cuda->change, &cuda->lock);
+			since = nanoseconds();
+			continue;
+		}
+		int count = 0;
+		for (struct issued *one = cuda->first; one && count < LOOKED_AT; one = one->next)
+			at[count++] = one;
+		pthread_mutex_unlock(&cuda->lock);
+		look(at, count, ++round);
+		int told = tell(at, count);
+		uint64_t rest = told ? 0 : (nanoseconds() - since) / 8;
+		if (rest > 1000)
+			nanosleep(&(struct timespec){ .tv_nsec = (long)(rest < SLEEP_MOST ? rest : SLEEP_MOST) }, NULL);
+		else if (!told)
+			sched_yield();
+		since = told ? nanoseconds() : since;
+		pthread_mutex_lock(&cuda->lock);
+		if (told)
+			drop_told(cuda, count);
+	}
+	pthread_mutex_unlock(&cuda->lock);
+	return NULL;
+}
+
+/* ---- backend and devices ---- */
+
+static enum ingot_status driver_open(struct cuda *cuda, char *text)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);       /* it stays: a driver is opened once for all */
+	const char *words = NULL;
+	if (!library) {
+		snprintf(text, INGOT_BACKEND_TEXT, "there is no libcuda.so.1, which NVIDIA's driver brings");
+		return INGOT_MISSING;
+	}
+	for (size_t i = 0; i < NAMES; i++) {
+		void *symbol = dlsym(library, names[i]);
+		if (!symbol) {
+			snprintf(text, INGOT_BACKEND_TEXT, "NVIDIA's driver lacks %s: it is too old", names[i]);
+			return INGOT_UNSUPPORTED;
+		}
+		memcpy((char *)&cuda->call + i * sizeof symbol, &symbol, sizeof symbol);
+	}
+	int code = cuda->call.cuInit(0);
+	code = code ? code : cuda->call.cuDeviceGetCount(&cuda->count);
+	if (!code)
+		return INGOT_OK;
+	cuda->call.cuGetErrorString(code, &words);
+	snprintf(text, INGOT_BACKEND_TEXT, "cuInit: %s (%d)", words ? words : "the driver failed", code);
+	return code == CUDA_NO_DEVICE || code == CUDA_STUB ? INGOT_MISSING : INGOT_DEVICE;
+}
+
+static void cuda_release(struct cuda *cuda)
+{
+	pthread_cond_destroy(&cuda->change);
+	pthread_mutex_destroy(&cuda->lock);
+	free(cuda);
+}
+
+static enum ingot_status cuda_open(const struct ingot_backend_options *options, void **state, char *text)
+{
+	struct cuda *cuda = calloc(1, sizeof *cuda);
+	(void)options;
+	if (!cuda)
+		return INGOT_MEMORY;
+	cuda->process = getpid();
+	cuda->last = &cuda->first;
+	enum ingot_status status = driver_open(cuda, text);
+	pthread_mutex_init(&cuda->lock, NULL);
+	pthread_cond_init(&cuda->change, NULL);
+	if (!status && pthread_create(&cuda->hearing, NULL, hear, cuda)) {
+		snprintf(text, INGOT_BACKEND_TEXT, "no thread that hears of ends");
+		status = INGOT_MEMORY;
+	}
+	if (status)
+		cuda_release(cuda);
+	else
+		*state = cuda;
+	return status;
+}
+
+static void cuda_close(void *state)
+{
+	struct cuda *cuda = state;
+	pthread_mutex_lock(&cuda->lock);
+	cuda->closing = true;
+	pthread_cond_broadcast(&cuda->change);
+	pthread_mutex_unlock(&cuda->lock);
+	pthread_join(cuda->hearing, NULL);
+	cuda_release(cuda);
+}
+
+static int cuda_devices(void *state) { return ((struct cuda *)state)->count; }
+
+static enum ingot_status cuda_device_open(void *state, int ordinal, void **raw, char *text)
+{
+	struct cuda *cuda = state;
+	enum ingot_status status = same_process(cuda, text);
+	struct cuda_device *device = status ? NULL : calloc(1, sizeof *device);
+	if (!device)
+		return status ? status : INGOT_MEMORY;
+	device->cuda = cuda;
+	pthread_mutex_init(&device->lock, NULL);
+	status = CALL(device, text, cuDeviceGet, &device->device, ordinal);
+	status = status ? status : CALL(device, text, cuDevicePrimaryCtxRetain, &device->context, device->device);
+	if (status) {
+		pthread_mutex_destroy(&device->lock);
+		free(device);
+	} else
+		*raw = device;
+	return status;
+}
+
+static void cuda_device_close(void *raw)
+{
+	struct cuda_device *device = raw;
+	device->cuda->call.cuDevicePrimaryCtxRelease_v2(device->device);
+	pthread_mutex_destroy(&device->lock);
+	free(device);
+}
+
+static uint32_t attribute(struct cuda_device *device, int which)
+{
+	int value = 0;
+	return device->cuda->call.cuDeviceGetAttribute(&value, which, device->device) || value < 0 ? 0 : (uint32_t)value;
+}
+
+static void cuda_properties(void *raw, struct ingot_properties *properties)
+{
+	struct cuda_device *device = raw;
+	size_t bytes = 0;
+	*properties = (struct ingot_properties){
+		.slab_align = SLAB_ALIGN,
+		.compute_units = attribute(device, CUDA_PROCESSORS),
+		.copy_engines = attribute(device, CUDA_COPY_ENGINES),
+		.shared_bytes = attribute(device, CUDA_SHARED_BYTES),
+		.group_threads = attribute(device, CUDA_BLOCK_THREADS),
+		.group_size = { attribute(device, CUDA_BLOCK_X), attribute(device, CUDA_BLOCK_Y), attribute(device, CUDA_BLOCK_Z) },
+	};
+	if (!device->cuda->call.cuDeviceTotalMem_v2(&bytes, device->device))
+		properties->memory_bytes = bytes;
+}
+
+/* What generated CUDA has arithmetic for; others can be stored and copied only. */
+static bool cuda_supports(void *device, enum ingot_dtype dtype)
+{
+	static const bool yes[] = {[INGOT_F32] = true, [INGOT_U8] = true,  [INGOT_I8] = true,  [INGOT_U16] = true,
+	                           [INGOT_I16] = true, [INGOT_I32] = true, [INGOT_I64] = true, [INGOT_BOOL] = true,
+	                           [INGOT_F64] = true, [INGOT_U32] = true, [INGOT_U64] = true};
+	(void)device;
+	return (unsigned)dtype < sizeof yes && yes[dtype];
+}
+
+/* ---- memory ---- */
+
+static enum ingot_status cuda_slab_alloc(void *raw, size_t bytes, size_t align, enum ingot_slab_mode mode, void **made,
+                                         char *text)
+{
+	struct cuda_device *device = raw;
+	size_t more = align > SLAB_ALIGN ? align : 0;
+	enum ingot_status status = same_process(device->cuda, text);
+	struct cuda_slab *slab = status ? NULL : calloc(1, sizeof *slab);
+	(void)mode;
+	if (!slab || bytes > SIZE_MAX - more) {
+		free(slab);
+		return status ? status : INGOT_MEMORY;
+	}
+	slab->device = device;
+	if (!(status = in(device, text))) {
+		status = CALL(device, text, cuMemAlloc_v2, &slab->block, bytes + more);
+		out(device);
+	}
+	slab->at = more ? (slab->block + align - 1) / align * align : slab->block;
+	if (status)
+		free(slab);
+	else
+		*made = slab;
+	return status;
+}
+
+static void cuda_slab_free(void *raw, void *slab)
+{
+	struct cuda_device *device = raw;
+	char text[INGOT_BACKEND_TEXT];
+	if (!in(device, text)) {
+		device->cuda->call.cuMemFree_v2(((struct cuda_slab *)slab)->block);
+		out(device);
+	}
+	free(slab);
+}
+
+static void *cuda_slab_base(void *slab) { return (void *)(uintptr_t)((struct cuda_slab *)slab)->at; }
+
+static enum ingot_status cuda_host_pin(void *raw, void *memory, size_t bytes, char *text)
+{
+	struct cuda_device *device = raw;
+	enum ingot_status status = in(device, text);
+	if (status)
+		return status;
+	status = CALL(device, text, cuMemHostRegister_v2, memory, bytes, CUDA_PORTABLE);
+	out(device);
+	return status;
+}
+
+static void cuda_host_unpin(void *raw, void *memory)
+{
+	struct cuda_device *device = raw;
+	char text[INGOT_BACKEND_TEXT];
+	if (!in(device, text)) {
+		device->cuda->call.cuMemHostUnregister(memory);
+		out(device);
+	}
+}
+
+/* ---- queues ---- */
+
+/* One that is spare, or new; NULL: there is no room, or no event. */
+static struct issued *issued_new(struct cuda_queue *queue)
+{
+	struct cuda *cuda = queue->device->cuda;
+	pthread_mutex_lock(&cuda->lock);
+	struct issued *one = queue->spare;
+	queue->spare = one ? one->next : NULL;
+	pthread_mutex_unlock(&cuda->lock);
+	if (one || !(one = calloc(1, sizeof *one)))
+		return one;
+	one->queue = queue;
+	if (!cuda->call.cuEventCreate(&one->event, CUDA_UNTIMED))
+		return one;
+	free(one);
+	return NULL;
+}
+
+/* Commands are told of in their order, so one that no event stands behind is told of when all that were issued before it are. */
+static void finish_here(struct cuda_queue *queue, struct ingot_command *command, enum ingot_status status)
+{
+	struct cuda *cuda = queue->device->cuda;
+	char text[INGOT_BACKEND_TEXT];
+	enum ingot_status ended = CALL(queue->device, text, cuStreamSynchronize, queue->stream);
+	pthread_mutex_lock(&cuda->lock);
+	for (uint64_t until = cuda->number; cuda->first && cuda->first->number <= until;)
+		pthread_cond_wait(&cuda->change, &cuda->lock);
+	pthread_mutex_unlock(&cuda->lock);
+	ingot_command_finish(command, status ? status : ended ? ended : INGOT_MEMORY);
+}
+
+static void remember(struct cuda_queue *queue, struct ingot_command *command, enum ingot_status status)
+{
+	struct cuda *cuda = queue->device->cuda;
+	struct issued *one = issued_new(queue);
+	bool recorded = one && !cuda->call.cuEventRecord(one->event, queue->stream);
+	if (one) {
+		pthread_mutex_lock(&cuda->lock);
+		one->next = NULL;
+		if (recorded) {
+			one->command = command;
+			one->status = status;
+			one->number = ++cuda->number;
+			*cuda->last = one;
+			cuda->last = &one->next;
+			queue->flying++;
+		} else {
+			one->next = queue->spare;
+			queue->spare = one;
+		}
+		pthread_cond_broadcast(&cuda->change);
+		pthread_mutex_unlock(&cuda->lock);
+	}
+	if (!recorded)
+		finish_here(queue, command, status);
+}
+
+static void *issue(void *argument)
+{
+	struct cuda_queue *queue = argument;
+	struct cuda *cuda = queue->device->cuda;
+	char text[INGOT_BACKEND_TEXT];
+	bool inside = !in(queue->device, text);                /* else each call of the driver fails, which is told */
+	pthread_mutex_lock(&cuda->lock);
+	for (;;) {
+		while (!queue->woken && !queue->closing)
+			pthread_cond_wait(&queue->begin, &cuda->lock);
+		if (queue->closing)
+			break;
+		queue->woken = false;
+		pthread_mutex_unlock(&cuda->lock);
+		for (struct ingot_command *command; (command = ingot_queue_next(queue->ours));) {
+			remember(queue, command, ingot_command_run(command));
+			ingot_queue_issued(queue->ours);
+		}
+		pthread_mutex_lock(&cuda->lock);
+	}
+	pthread_mutex_unlock(&cuda->lock);
+	if (inside)
+		out(queue->device);
+	return NULL;
+}
+
+static void queue_release(struct cuda_queue *queue)
+{
+	const struct functions *call = &queue->device->cuda->call;
+	char text[INGOT_BACKEND_TEXT];
+	bool inside = !in(queue->device, text);
+	for (struct issued *one; (one = queue->spare);) {
+		queue->spare = one->next;
+		if (inside)
+			call->cuEventDestroy_v2(one->event);
+		free(one);
+	}
+	if (inside && queue->stream)
+		call->cuStreamDestroy_v2(queue->stream);
+	if (inside)
+		out(queue->device);
+	pthread_cond_destroy(&queue->begin);
+	free(queue);
+}
+
+static enum ingot_status cuda_queue_open(void *raw, struct ingot_queue *ours, void **made, char *text)
+{
+	struct cuda_device *device = raw;
+	enum ingot_status status = same_process(device->cuda, text);
+	struct cuda_queue *queue = status ? NULL : calloc(1, sizeof *queue);
+	if (!queue)
+		return status ? status : INGOT_MEMORY;
+	queue->device = device;
+	queue->ours = ours;
+	pthread_cond_init(&queue->begin, NULL);
+	if (!(status = in(device, text))) {
+		status = CALL(device, text, cuStreamCreate, &queue->stream, CUDA_NON_BLOCKING);
+		out(device);
+	}
+	if (!status && pthread_create(&queue->issuing, NULL, issue, queue)) {
+		snprintf(text, INGOT_BACKEND_TEXT, "no thread for a stream");
+		status = INGOT_MEMORY;
+	}
+	if (status)
+		queue_release(queue);
+	else
+		*made = queue;
+	return status;
+}
+
+static void cuda_queue_close(void *raw)
+{
+	struct cuda_queue *queue = raw;
+	struct cuda *cuda = queue->device->cuda;
+	pthread_mutex_lock(&cuda->lock);
+	queue->closing = true;
+	pthread_cond_signal(&queue->begin);
+	while (queue->flying)
+		pthread_cond_wait(&cuda->change, &cuda->lock);
+	pthread_mutex_unlock(&cuda->lock);
+	pthread_join(queue->issuing, NULL);
+	queue_release(queue);
+}
+
+static void cuda_wake(void *raw)
+{
+	struct cuda_queue *queue = raw;
+	struct cuda *cuda = queue->device->cuda;
+	pthread_mutex_lock(&cuda->lock);
+	queue->woken = true;
+	pthread_cond_signal(&queue->begin);
+	pthread_mutex_unlock(&cuda->lock);
+}
+
+/* ---- what commands ask for: on the issuing thread, which is in the context ---- */
+
+static enum ingot_status cuda_copy(void *raw, void *to, size_t to_offset, void *from, size_t from_offset, size_t bytes,
+                                   char *text)
+{
+	const struct cuda_queue *queue = raw;
+	const struct cuda_slab *target = to, *source = from;
+	/* The driver goes through the host by itself where the devices do not reach each other. */
+	if (target->device->context != source->device->context)
+		return CALL(queue->device, text, cuMemcpyPeerAsync, target->at + to_offset, target->device->context,
+		            source->at + from_offset, source->device->context, bytes, queue->stream);
+	return CALL(queue->device, text, cuMemcpyDtoDAsync_v2, target->at + to_offset, source->at + from_offset, bytes,
+	            queue->stream);
+}
+
+static enum ingot_status cuda_copy_in(void *raw, void *to, size_t to_offset, const void *host, size_t bytes, char *text)
+{
+	const struct cuda_queue *queue = raw;
+	return CALL(queue->device, text, cuMemcpyHtoDAsync_v2, ((struct cuda_slab *)to)->at + to_offset, host, bytes,
+	            queue->stream);
+}
+
+static enum ingot_status cuda_copy_out(void *raw, void *host, void *from, size_t from_offset, size_t bytes, char *text)
+{
+	const struct cuda_queue *queue = raw;
+	return CALL(queue->device, text, cuMemcpyDtoHAsync_v2, host, ((struct cuda_slab *)from)->at + from_offset, bytes,
+	            queue->stream);
+}
+
+static enum ingot_status cuda_fill(void *raw, void *to, size_t to_offset, int byte, size_t bytes, char *text)
+{
+	const struct cuda_queue *queue = raw;
+	return CALL(queue->device, text, cuMemsetD8Async, ((struct cuda_slab *)to)->at + to_offset, (unsigned char)byte, bytes,
+	            queue->stream);
+}
+
+/* It may look at what was issued before, and issue more into `stream`. */
+static enum ingot_status cuda_call(void *raw, int (*run)(const struct ingot_call *), struct ingot_call *call, int *code,
+                                   char *text)
+{
+	const struct cuda_queue *queue = raw;
+	enum ingot_status status = CALL(queue->device, text, cuStreamSynchronize, queue->stream);
+	call->parallel = NULL;
+	call->stream = queue->stream;
+	if (!status)
+		*code = run(call);
+	return status;
+}
+
+static enum ingot_status cuda_launch(void *raw, void *loaded, const struct ingot_module_kernel *kernel,
+                                     const uint32_t groups[3], const uint32_t threads[3], void *const *arguments, int *code,
+                                     char *text)
+{
+	const struct cuda_queue *queue = raw;
+	const struct cuda_module *module = loaded;
+	size_t number = module ? (size_t)(kernel - module->of->kernels) : 0;
+	void *values[ARGUMENTS_MOST];
+	if (!module || number >= module->of->kernel_count || !module->kernels[number] || kernel->argument_count > ARGUMENTS_MOST) {
+		snprintf(text, INGOT_BACKEND_TEXT, "kernel %s has no code for a GPU", kernel->name);
+		return INGOT_UNSUPPORTED;
+	}
+	for (uint32_t i = 0; i < kernel->argument_count; i++)
+		values[i] = (void *)(uintptr_t)&arguments[i];
+	bool free_choice = !threads[0];
+	*code = 0;
+	return CALL(queue->device, text, cuLaunchKernel, module->kernels[number], groups[0], groups[1], groups[2],
+	            free_choice ? THREADS_DEFAULT : threads[0], free_choice ? 1 : threads[1], free_choice ? 1 : threads[2], 0,
+	            queue->stream, values, NULL);
+}
+
+/* ---- modules ---- */
+
+static void cuda_module_unload(void *raw, void *loaded)
+{
+	struct cuda_device *device = raw;
+	struct cuda_module *module = loaded;
+	char text[INGOT_BACKEND_TEXT];
+	if (!in(device, text)) {
+		if (module->module)
+			device->cuda->call.cuModuleUnload(module->module);
+		out(device);
+	}
+	free(module);
+}
+
+static enum ingot_status load(struct cuda_device *device, struct cuda_module *module, char *text)
+{
+	enum ingot_status status = in(device, text);
+	if (status)
+		return status;
+	status = CALL(device, text, cuModuleLoadDataEx, &module->module, module->of->device_code, 0, NULL, NULL);
+	for (uint32_t k = 0; !status && k < module->of->kernel_count; k++) {
+		const char *name = module->of->kernels[k].device_name;
+		if (name && device->cuda->call.cuModuleGetFunction(&module->kernels[k], module->module, name)) {
+			snprintf(text, INGOT_BACKEND_TEXT, "its code has no kernel %s", name);
+			status = INGOT_DEVICE;
+		}
+	}
+	out(device);
+	return status;
+}
+
+static enum ingot_status cuda_module_load(void *raw, const struct ingot_module *of, void **made, char *text)
+{
+	struct cuda_device *device = raw;
+	if (!of->device_code) {
+		snprintf(text, INGOT_BACKEND_TEXT, "has no code for a GPU");
+		return INGOT_UNSUPPORTED;
+	}
+	struct cuda_module *module = calloc(1, sizeof *module + of->kernel_count * sizeof *module->kernels);
+	if (!module)
+		return INGOT_MEMORY;
+	module->of = of;
+	enum ingot_status status = load(device, module, text);
+	if (status)
+		cuda_module_unload(device, module);
+	else
+		*made = module;
+	return status;
+}
+
+/* ---- events ---- */
+
+static enum ingot_status cuda_event_open(void *raw, void **event, char *text)
+{
+	struct cuda_device *device = raw;
+	enum ingot_status status = in(device, text);
+	if (status)
+		return status;
+	status = CALL(device, text, cuEventCreate, event, CUDA_UNTIMED);
+	out(device);
+	return status;
+}
+
+static void cuda_event_close(void *raw, void *event)
+{
+	struct cuda_device *device = raw;
+	char text[INGOT_BACKEND_TEXT];
+	if (!in(device, text)) {
+		device->cuda->call.cuEventDestroy_v2(event);
+		out(device);
+	}
+}
+
+static enum ingot_status cuda_event_record(void *raw, void *event, char *text)
+{
+	const struct cuda_queue *queue = raw;
+	enum ingot_status status = in(queue->device, text);
+	if (status)
+		return status;
+	status = CALL(queue->device, text, cuEventRecord, event, queue->stream);
+	out(queue->device);
+	return status;
+}
+
+static enum ingot_status cuda_event_wait(void *raw, void *event, char *text)
+{
+	const struct cuda_queue *queue = raw;
+	enum ingot_status status = in(queue->device, text);
+	if (status)
+		return status;
+	status = CALL(queue->device, text, cuStreamWaitEvent, queue->stream, event, 0);
+	out(queue->device);
+	return status;
+}
+
+const struct ingot_backend ingot_backend_cuda = {
+	.version = INGOT_BACKEND_VERSION, .name = "cuda",
+	.open = cuda_open, .close = cuda_close, .devices = cuda_devices,
+	.device_open = cuda_device_open, .device_close = cuda_device_close,
+	.properties = cuda_properties, .supports = cuda_supports,
+	.slab_alloc = cuda_slab_alloc, .slab_free = cuda_slab_free, .slab_base = cuda_slab_base,
+	.queue_open = cuda_queue_open, .queue_close = cuda_queue_close, .wake = cuda_wake,
+	.copy = cuda_copy, .copy_in = cuda_copy_in, .copy_out = cuda_copy_out, .fill = cuda_fill,
+	.call = cuda_call, .launch = cuda_launch,
+	.module_load = cuda_module_load, .module_unload = cuda_module_unload,
+	.event_open = cuda_event_open, .event_close = cuda_event_close,
+	.event_record = cuda_event_record, .event_wait = cuda_event_wait,
+	.host_pin = cuda_host_pin, .host_unpin = cuda_host_unpin,
+};
+#endif
