@@ -656,12 +656,51 @@ static void cuda_module_unload(void *raw, void *loaded)
 	free(module);
 }
 
+static bool serves(const struct ingot_module_image *image, uint32_t capability)
+{
+	if (image->flags & INGOT_IMAGE_TEXT)
+		return image->capability <= capability;
+	return image->flags & INGOT_IMAGE_EXACT ? image->capability == capability
+	                                        : image->capability / 10 == capability / 10 && image->capability <= capability;
+}
+
+/* Machine code before text, an exact one before others, then the newest. */
+static uint32_t rank(const struct ingot_module_image *image)
+{
+	return (image->flags & INGOT_IMAGE_TEXT ? 1 : 100001) + (image->flags & INGOT_IMAGE_EXACT ? 10000 : 0) + image->capability;
+}
+
+/* The best that the driver takes: it may be too old for a text. */
+static enum ingot_status load_image(struct cuda_device *device, struct cuda_module *module, char *text)
+{
+	uint32_t capability = 10 * attribute(device, CUDA_CAPABILITY_MAJOR) + attribute(device, CUDA_CAPABILITY_MINOR), below = UINT32_MAX;
+	int version = 0;
+	for (;;) {
+		const struct ingot_module_image *best = NULL;
+		for (uint32_t i = 0; i < module->of->image_count; i++) {
+			const struct ingot_module_image *one = module->of->images + i;
+			if (serves(one, capability) && rank(one) < below && (!best || rank(one) > rank(best)))
+				best = one;
+		}
+		if (!best)
+			break;
+		below = rank(best);
+		int code = device->cuda->call.cuModuleLoadDataEx(&module->module, best->data, 0, NULL, NULL);
+		if (code != CUDA_NO_BINARY && code != CUDA_INVALID_PTX && code != CUDA_UNSUPPORTED_PTX)
+			return answer(device, code, "cuModuleLoadDataEx", text);
+	}
+	device->cuda->call.cuDriverGetVersion(&version);
+	snprintf(text, INGOT_BACKEND_TEXT, "none of its %u images is for a GPU of capability %u.%u with a driver for CUDA %d.%d", module->of->image_count,
+	         capability / 10, capability % 10, version / 1000, version % 1000 / 10);
+	return INGOT_UNSUPPORTED;
+}
+
 static enum ingot_status load(struct cuda_device *device, struct cuda_module *module, char *text)
 {
 	enum ingot_status status = in(device, text);
 	if (status)
 		return status;
-	status = CALL(device, text, cuModuleLoadDataEx, &module->module, module->of->device_code, 0, NULL, NULL);
+	status = load_image(device, module, text);
 	for (uint32_t k = 0; !status && k < module->of->kernel_count; k++) {
 		const char *name = module->of->kernels[k].device_name;
 		if (name && device->cuda->call.cuModuleGetFunction(&module->kernels[k], module->module, name)) {
@@ -676,7 +715,7 @@ static enum ingot_status load(struct cuda_device *device, struct cuda_module *mo
 static enum ingot_status cuda_module_load(void *raw, const struct ingot_module *of, void **made, char *text)
 {
 	struct cuda_device *device = raw;
-	if (!of->device_code) {
+	if (!of->image_count) {
 		snprintf(text, INGOT_BACKEND_TEXT, "has no code for a GPU");
 		return INGOT_UNSUPPORTED;
 	}

@@ -60,8 +60,10 @@ static void report_cpus(const struct package *package)
 static void check_library(const struct cli *cli, bool cuda, bool managed)
 {
 	struct build *build = cli->build;
-	if (cuda && (cli->states.count || cli->shared || cli->cflags))
-		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --state, --shared and --cflags");
+	if (cuda && (cli->shared || cli->cflags))
+		fail(build, EXIT_USAGE, NULL, "--target cuda goes without --shared and --cflags");
+	if (cuda && !managed && cli->states.count)
+		fail(build, EXIT_USAGE, NULL, "--target cuda: --state is for --profile managed");
 	if (cli->weights && managed && strcmp(cli->weights, "linked"))
 		fail(build, EXIT_USAGE, NULL, "--profile managed: the weights are always linked in");
 	if (!cuda && (cli->archs.count || cli->nvrtc))
@@ -160,8 +162,10 @@ static void run(struct cli *cli)
 	if (!cli->large && !cli->options.pool_cap)
 		cli->options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;
 	bool cuda = cli_takes_cuda(cli), managed = cli->profile && !strcmp(cli->profile, "managed");
-	if (cuda && (managed || cli->argument_count > 1))
-		fail(build, EXIT_USAGE, NULL, "--target cuda goes with one model, without --profile managed");
+	if (cuda && cli->argument_count > 1)
+		fail(build, EXIT_USAGE, NULL, "--target cuda goes with one model");
+	if (cuda && cli->schedule && strcmp(cli->schedule, "steps"))
+		fail(build, EXIT_USAGE, NULL, "--target cuda: routines are schedules of kernels (--schedule steps, the default there)");
 	if (!managed && (cli->schedule || cli->no_hosted || cli->merges.count))
 		fail(build, EXIT_USAGE, NULL, "--schedule, --no-hosted and --merge are for --profile managed");
 	check_library(cli, cuda, managed);
@@ -176,7 +180,7 @@ static void run(struct cli *cli)
 		.package = {
 			.cpus = cpus, .threads = cli->options.threads, .options = words_of(build, cli, cuda), .managed = managed, .cflags = cli->cflags,
 			.exported = cli->shared, .no_hosted = cli->no_hosted, .weights = weights_of(cli, managed),
-			.steps = cli->schedule && !strcmp(cli->schedule, "steps"), .merges = cli->merges.at, .merge_count = cli->merges.count,
+			.steps = cuda || (cli->schedule && !strcmp(cli->schedule, "steps")), .merges = cli->merges.at, .merge_count = cli->merges.count,
 			.states = states, .state_count = cli->states.count, .jobs = 2, .progress = progress,
 		},
 	};

@@ -297,11 +297,14 @@ static struct value states_of(struct describing *d, struct value outputs)
 static void add_kernel(struct describing *d, const struct kernel *kernel, struct value steps, struct value arguments)
 {
 	struct value value = value_dict(d->arena), params = value_list(d->arena), step = value_dict(d->arena);
-	int64_t parts = d->w->scratch ? 1 : package_parts(d->w->package, kernel);
+	bool device = d->w->emit->target->lanes_are_threads;
+	int64_t parts = d->w->scratch ? 1 : device ? launch_blocks(d->w, kernel) : package_parts(d->w->package, kernel);
 	value_dict_set(step, "kernel", value_int(d->kernel_count++));
 	value_dict_set(step, "first", value_int((int64_t)value_count(arguments)));
 	value_dict_set(step, "count", value_int((int64_t)kernel->params.count + d->w->scratch));
 	value_dict_set(step, "groups", value_int(parts));
+	value_dict_set(step, "threads", value_int(device ? d->w->emit->target->lanes : 1));
+	value_dict_set(step, "warps", value_int(device ? launch_warps(kernel) : 1));
 	value_list_add(steps, step);
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct param *param = &kernel->params.at[i];

@@ -326,9 +326,18 @@ void package_cuda(struct writing *w)
 		add_emulator(w);
 		return;
 	}
+	for (size_t k = 0; package->managed && k < w->lowered->kernels.count; k++)
+		if (w->lowered->kernels.at[k]->shape == SHAPE_REPEAT)
+			fail(w->emit->build, EXIT_UNSUPPORTED, w->of->model, "--target cuda --profile managed: %s is a loop, which modules for GPUs have no step for; the bare profile has",
+				w->lowered->kernels.at[k]->name);
+	if (package->managed && w->lowered->program->checks.count)
+		fail(w->emit->build, EXIT_UNSUPPORTED, w->of->model, "--target cuda --profile managed: %s is checked when it runs, which modules for GPUs cannot tell of; the bare profile can",
+			w->lowered->program->checks.at[0]->name);
 	name_images(w, package->images, package->image_count);
 	package_add_weights(w);
 	add_host(w);
+	if (package->managed)
+		package_module(w);
 	if (package->cc)
 		package_compile(w);
 	package_add_build_files(w);

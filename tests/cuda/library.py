@@ -91,6 +91,52 @@ class Library:
         return int(status), message, done.stderr, [open(out, "rb").read() if os.path.exists(out) else b"" for out in outs]
 
 
+def managed(ingot, model, data, name, driver, folder, kernels):
+    """The folder of the managed profile, with cc alone: two contexts on two streams, an event between them; and each call of the driver fails."""
+    import numpy as np
+    out, program = os.path.join(folder, name + "_managed"), os.path.join(folder, name + "_program")
+    call(ingot, "build", model, "--target", "cuda", "--profile", "managed", "--name", name, "-o", out)
+    made = json.load(open(os.path.join(out, name + ".json")))
+    runtime = os.path.join(out, "runtime", "include")
+    for language in ["gcc", "-std=c99"], ["g++", "-std=c++11", "-x", "c++"]:
+        for source in name + ".c", name + "_module.c":
+            call(*language, *STRICT, "-I", runtime, "-fsyntax-only", source, cwd=out)
+    fields = {side: " ".join('X("%s", %d)' % (one["name"], one["bytes"]) for one in made[side]) for side in ("inputs", "outputs")}
+    call("gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-I", out, "-I", runtime, "-DNAME=" + name, '-DHEADER="%s.h"' % name, "-DINPUTS=" + fields["inputs"],
+         "-DOUTPUTS=" + fields["outputs"], os.path.join(HERE, "driver", "managed.c"), os.path.join(out, made["library"]), os.path.join(out, "libingot_runtime.a"), "-lm", "-pthread",
+         "-ldl", "-o", program)
+    io = json.load(open(os.path.join(data, "io.json")))
+    files = {one["name"]: os.path.join(data, one["file"]) for one in io["inputs"]}
+    ins = [os.path.join(folder, "managed_in_%d" % i) for i in range(len(made["inputs"]))]
+    outs = [os.path.join(folder, "managed_out_%d" % i) for i in range(len(made["outputs"]))]
+    for path, one in zip(ins, made["inputs"]):
+        np.ascontiguousarray(np.load(files[one["name"]])).tofile(path)
+
+    def run(**more):
+        return subprocess.run([program, *ins, *outs], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "LD_LIBRARY_PATH": driver, "STANDIN_KERNELS": kernels, **more})
+    status, want = models.run(ingot, (model, data), "c", folder)
+    expect(name + ": --target c", status == 0, want)
+    want = [array.tobytes() for array in want]
+    for more in {"STANDIN_SEED": "1"}, {"STANDIN_SEED": "2", "STANDIN_CAPABILITY": "86"}, {"STANDIN_SEED": "3", "STANDIN_CAPABILITY": "120"}:
+        done = run(**more)
+        expect("%s, managed, %s" % (name, more), done.returncode == 0 and not done.stderr, (done.stdout, done.stderr))
+        expect("%s, managed, %s: bits" % (name, more), [open(path, "rb").read() for path in outs] == want)
+    for more, words in (({"STANDIN_CAPABILITY": "75"}, "none of its 4 images is for a GPU of capability 7.5 with a driver for CUDA 13.0"),
+                        ({"STANDIN_INIT": "100"}, "backend cuda: cuInit: no CUDA-capable device is detected (100)"),
+                        ({"STANDIN_MEMORY": "4096"}, "cuMemAlloc_v2: out of memory (2)"), ({"LD_LIBRARY_PATH": folder}, "there is no libcuda.so.1, which NVIDIA's driver brings")):
+        done = run(**more)
+        expect("managed: " + words, done.returncode == 1 and words in done.stdout, (done.stdout, done.stderr))
+    for n in range(1, 300, 1 if LONG else 7):              # how many there are depends on when ends are heard of
+        done = run(STANDIN_FAIL=str(n))
+        failed = re.findall(r"^failed: (\w+)$", done.stderr, re.M)
+        left = [line for line in done.stderr.splitlines() if not line.startswith("failed: ")]
+        suffered = not failed or GIVES_BACK.search(failed[0]) or re.search("Attribute|TotalMem", failed[0])
+        expect("managed: call %d fails" % n, (done.returncode == 1 and "(999)" in done.stdout) or (done.returncode == 0 and suffered), (done.returncode, done.stdout, done.stderr))
+        expect("managed: call %d fails: what is left" % n, not left or GIVES_BACK.search(failed[0]), left)
+    print("%s, managed: two contexts, bits of --target c; calls of the driver fail: a message, nothing left" % name, flush=True)
+
+
 def same_bits(ingot, library, model, data, name, driver, folder, behaviours=("host", "device")):
     status, want = models.run(ingot, (model, data), "c", folder)
     expect(name + ": --target c", status == 0, want)
@@ -132,6 +178,9 @@ def checks(ingot, driver, folder):
         json.dump({"inputs": [{"name": name, "file": name + ".npy"} for name in values], "outputs": []}, file)
     library = Library(ingot, model, data, "checks", folder)
     manifest(library)
+    done = subprocess.run([ingot, "build", model, "--target", "cuda", "--profile", "managed", "--no-compile", "-o", os.path.join(folder, "checks_managed")], capture_output=True, text=True)
+    expect("checks, managed", done.returncode == 4 and "is checked when it runs, which modules for GPUs cannot tell of" in done.stderr
+           and not os.path.exists(os.path.join(folder, "checks_managed")), done)
     want = [values["x"].tobytes(), values["x"].reshape(3, 8)[[2, 0]].tobytes()]
     for more, status, words in ({}, 0, ""), ({"shape": [2, 12]}, 16, "the shape at run time is not [3, 8]"), ({"at": [0, 3]}, 17, "an index at run time is not in [-3, 2]"), ({}, 0, ""):
         give(**more)
@@ -248,6 +297,8 @@ def refusals(ingot, model, folder):
             (2, "--arch sm_90,sm_80,sm_90: sm_90 is there twice", ["--arch", "sm_90,sm_80,sm_90"]),
             (2, '--arch: no "sm_77" in NVRTC', ["--arch", "sm_77", "--nvrtc", nvrtc.library()._name]),
             (2, "--nvrtc goes without --no-compile: nothing is compiled", ["--no-compile", "--nvrtc", "x"]),
+            (2, "--target cuda: --state is for --profile managed", ["--state", "a=b", "--no-compile"]),
+            (2, "--target cuda: routines are schedules of kernels (--schedule steps, the default there)", ["--profile", "managed", "--schedule", "call", "--no-compile"]),
             (2, "--arch and --nvrtc are for --target cuda", ["--arch", "sm_80", "--target", "c"])):
         if not options and any(os.path.exists(os.path.join("/usr/local/cuda", lib)) for lib in ("lib64", "lib")):
             continue
@@ -371,6 +422,7 @@ def main():
         checks(ingot, driver, folder)
         loops(ingot, driver, folder)
         refused_tiles(ingot, folder)
+        managed(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder, first.kernels)
         by_cmake(first)
         cached(ingot, os.path.join(digits, "digits.onnx"), folder)
         engine(ingot, first, os.path.join(digits, "digits.onnx"), folder)

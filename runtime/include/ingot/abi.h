@@ -33,7 +33,7 @@ struct ingot_parallel {
 extern "C" {
 #endif
 
-#define INGOT_ABI       2          /* raised when a struct below changes its meaning */
+#define INGOT_ABI       3          /* raised when a struct below changes its meaning */
 #define INGOT_MAX_RANK  16
 
 /* Element types, by the numbers ONNX gives them; 100 and above are ours. */
@@ -156,7 +156,7 @@ struct ingot_module_kernel {
 	const uint32_t *dtypes;                   /* of each argument, or NULL: not checked */
 	/* Called for each group.  Not 0: the launch fails with that number. */
 	int (*run)(const struct ingot_group *, void *const *arguments);
-	const char *device_name;                  /* entry point in device_code, or NULL */
+	const char *device_name;                  /* entry point in the images, or NULL */
 };
 
 struct ingot_module_routine {
@@ -182,6 +182,16 @@ struct ingot_module_routine {
 	uint32_t more_workspace_count;
 };
 
+/* Code for a device's loader.  Of CUDA: a cubin, which serves the GPUs of its major version from its minor on, an exact one that
+ * capability alone; or PTX, a text that ends in a 0, which a driver compiles for any that is not older. */
+enum { INGOT_IMAGE_EXACT = 1, INGOT_IMAGE_TEXT = 2 };
+
+struct ingot_module_image {
+	const void *data;
+	uint32_t capability;                      /* 90: 9.0 */
+	uint32_t flags;
+};
+
 struct ingot_module_constants {
 	const void *data;                         /* linked in or mapped; NULL: the loader brings a file */
 	uint64_t bytes;
@@ -204,8 +214,8 @@ struct ingot_module {
 	const struct ingot_module_routine *routines;
 	uint32_t routine_count;
 	const char *(*message)(int code);         /* the text of a routine's code, or NULL */
-	const void *device_code;                  /* an image for the device's loader (cubin, PTX), or NULL */
-	size_t device_code_bytes;
+	const struct ingot_module_image *images;  /* the kernels' code for devices that do not run `run`; the device takes one */
+	uint32_t image_count;
 	const struct ingot_module_tensor *tensors;
 	uint32_t tensor_count;
 };

@@ -105,7 +105,7 @@ struct ingot_backend {
 
 	/* ---- what a backend may leave out: NULL ---- */
 
-	/* Compiles and loads `device_code` (an image, or text for the device's own compiler: then `text` takes its words), once for
+	/* Compiles and loads one of the module's images (where that is text for the device's own compiler `text` takes its words), once for
 	 * each library and device, when a routine of it is linked first; unloaded with the library. */
 	enum ingot_status (*module_load)(void *device, const struct ingot_module *, void **module, char *text);
 	void              (*module_unload)(void *device, void *module);

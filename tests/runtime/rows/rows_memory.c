@@ -671,8 +671,9 @@ static void b20(struct trial *t)
 		struct ingot_routine made;
 		struct ingot_context context;
 		uint32_t before = compiles ? mock_counts().modules : 0;
-		module.device_code = codes[i];
-		module.device_code_bytes = strlen(codes[i]);
+		const struct ingot_module_image image = { .data = codes[i], .capability = 10, .flags = INGOT_IMAGE_TEXT };
+		module.images = &image;
+		module.image_count = 1;
 		looked = 0;
 		OK(ingot_library_load(t->runtime, &module, NULL, &library));
 		OK(ingot_context_new(t->stream, &context));
