@@ -520,6 +520,12 @@ static enum ingot_status command_fails(struct ingot_command *command, enum ingot
 	return status;
 }
 
+void ingot_command_failed(struct ingot_command *command, enum ingot_status status, const char *text)
+{
+	if (!command->failure && !command->cause)
+		command_fails(command, status, text);
+}
+
 enum ingot_status ingot_command_run(struct ingot_command *command)
 {
 	char text[TEXT_ROOM] = "";

@@ -138,18 +138,17 @@ static enum ingot_status same_process(const struct cuda *cuda, char *text)
  * that is looked at later. */
 static void look(struct issued *const *at, int count, uint64_t round)
 {
-	char text[INGOT_BACKEND_TEXT];
 	for (int i = count; i-- > 0;) {
 		struct issued *one = at[i];
 		struct cuda_device *device = one->queue->device;
 		one->code = 0;
 		if (one->queue->looked == round)
 			continue;
-		if (!in(device, text)) {
+		one->code = device->cuda->call.cuCtxPushCurrent_v2(device->context);
+		if (!one->code) {
 			one->code = device->cuda->call.cuEventQuery(one->event);
 			out(device);
-		} else
-			one->code = CUDA_LOST_CONTEXT;
+		}
 		if (!one->code)
 			one->queue->looked = round;
 	}
@@ -163,6 +162,8 @@ static int tell(struct issued *const *at, int count)
 	for (int i = 0; i < count; i++)
 		if (at[i]->code != CUDA_NOT_READY) {
 			enum ingot_status ended = answer(at[i]->queue->device, at[i]->code, "cuEventQuery", text);
+			if (ended && !at[i]->status)
+				ingot_command_failed(at[i]->command, ended, text);
 			ingot_command_finish(at[i]->command, at[i]->status ? at[i]->status : ended);
 			told++;
 		}
@@ -448,6 +449,8 @@ static void finish_here(struct cuda_queue *queue, struct ingot_command *command,
 	for (uint64_t until = cuda->number; cuda->first && cuda->first->number <= until;)
 		pthread_cond_wait(&cuda->change, &cuda->lock);
 	pthread_mutex_unlock(&cuda->lock);
+	if (!status)
+		ingot_command_failed(command, ended ? ended : INGOT_MEMORY, ended ? text : "no event of the driver");
 	ingot_command_finish(command, status ? status : ended ? ended : INGOT_MEMORY);
 }
 

@@ -133,6 +133,8 @@ bool                  ingot_queue_run(struct ingot_queue *);
 struct ingot_command *ingot_queue_next(struct ingot_queue *);
 enum ingot_status     ingot_command_run(struct ingot_command *);
 void                  ingot_queue_issued(struct ingot_queue *);    /* the command of the last ingot_queue_next */
+/* Before it is finished with a status that is not INGOT_OK: what the device says of that. */
+void                  ingot_command_failed(struct ingot_command *, enum ingot_status, const char *text);
 void                  ingot_command_finish(struct ingot_command *, enum ingot_status);
 /* Around host code that the backend runs later, on a thread of its own: what that calls answers as in a task; NULL: over. */
 void                  ingot_queue_inside(struct ingot_queue *);

@@ -17,12 +17,15 @@
 
 enum { CONTEXTS = 2, TIMES = 3, ARRAYS_MOST = 64 };
 
+static struct ingot_runtime *runtime;
+
 #define NEED(call) need(call, #call)
 static void need(enum ingot_status status, const char *what)
 {
 	if (!status)
 		return;
 	printf("%s: %s: %s\n", what, ingot_status_name(status), ingot_message());
+	ingot_runtime_close(runtime);                                 /* closes what is open */
 	exit(1);
 }
 
@@ -50,7 +53,6 @@ int main(int count, char **arguments)
 #undef X
 	};
 	enum { IN = sizeof inputs / sizeof *inputs, OUT = sizeof outputs / sizeof *outputs };
-	struct ingot_runtime *runtime;
 	struct ingot_device device;
 	struct ingot_library library;
 	struct ingot_node node;
