@@ -46,6 +46,8 @@ struct cuda_device {
 	struct cuda *cuda;
 	int device;
 	void *context;
+	struct ingot_properties properties;
+	uint32_t capability;              /* 90: 9.0 */
 	pthread_mutex_t lock;
 	char lost[INGOT_BACKEND_TEXT];    /* the first error that the driver does not recover from; "": none */
 };
@@ -81,7 +83,9 @@ struct cuda_queue {
 	struct issued *spare;
 	uint64_t looked;                  /* the last round in which one of it had ended well: so have those before */
 	uint32_t flying;                  /* issued, not told of */
-	bool woken, closing;
+	bool woken, closing, begun;
+	enum ingot_status status;         /* of the issuing thread, when it has begun */
+	char text[INGOT_BACKEND_TEXT];
 };
 
 /* ---- what the driver answers ---- */
@@ -300,6 +304,30 @@ static void cuda_close(void *state)
 
 static int cuda_devices(void *state) { return ((struct cuda *)state)->count; }
 
+static enum ingot_status facts(struct cuda_device *device, char *text)
+{
+	struct ingot_properties *p = &device->properties;
+	uint32_t major = 0, minor = 0;
+	const struct { int attribute; uint32_t *to; } wanted[] = {
+		{ CUDA_PROCESSORS, &p->compute_units }, { CUDA_COPY_ENGINES, &p->copy_engines }, { CUDA_BLOCK_THREADS, &p->group_threads },
+		{ CUDA_BLOCK_X, &p->group_size[0] }, { CUDA_BLOCK_Y, &p->group_size[1] }, { CUDA_BLOCK_Z, &p->group_size[2] },
+		{ CUDA_CAPABILITY_MAJOR, &major }, { CUDA_CAPABILITY_MINOR, &minor },
+	};
+	size_t bytes = 0;
+	int value = 0;
+	enum ingot_status status = CALL(device, text, cuDeviceTotalMem_v2, &bytes, device->device);
+	status = status ? status : CALL(device, text, cuDeviceGetAttribute, &value, CUDA_SHARED_BYTES, device->device);
+	p->slab_align = SLAB_ALIGN;
+	p->memory_bytes = bytes;
+	p->shared_bytes = (uint64_t)value;
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !status; i++) {
+		status = CALL(device, text, cuDeviceGetAttribute, &value, wanted[i].attribute, device->device);
+		*wanted[i].to = (uint32_t)value;
+	}
+	device->capability = 10 * major + minor;
+	return status;
+}
+
 static enum ingot_status cuda_device_open(void *state, int ordinal, void **raw, char *text)
 {
 	struct cuda *cuda = state;
@@ -310,6 +338,7 @@ static enum ingot_status cuda_device_open(void *state, int ordinal, void **raw, 
 	device->cuda = cuda;
 	pthread_mutex_init(&device->lock, NULL);
 	status = CALL(device, text, cuDeviceGet, &device->device, ordinal);
+	status = status ? status : facts(device, text);
 	status = status ? status : CALL(device, text, cuDevicePrimaryCtxRetain, &device->context, device->device);
 	if (status) {
 		pthread_mutex_destroy(&device->lock);
@@ -327,26 +356,9 @@ static void cuda_device_close(void *raw)
 	free(device);
 }
 
-static uint32_t attribute(struct cuda_device *device, int which)
+static void cuda_properties(void *device, struct ingot_properties *properties)
 {
-	int value = 0;
-	return device->cuda->call.cuDeviceGetAttribute(&value, which, device->device) || value < 0 ? 0 : (uint32_t)value;
-}
-
-static void cuda_properties(void *raw, struct ingot_properties *properties)
-{
-	struct cuda_device *device = raw;
-	size_t bytes = 0;
-	*properties = (struct ingot_properties){
-		.slab_align = SLAB_ALIGN,
-		.compute_units = attribute(device, CUDA_PROCESSORS),
-		.copy_engines = attribute(device, CUDA_COPY_ENGINES),
-		.shared_bytes = attribute(device, CUDA_SHARED_BYTES),
-		.group_threads = attribute(device, CUDA_BLOCK_THREADS),
-		.group_size = { attribute(device, CUDA_BLOCK_X), attribute(device, CUDA_BLOCK_Y), attribute(device, CUDA_BLOCK_Z) },
-	};
-	if (!device->cuda->call.cuDeviceTotalMem_v2(&bytes, device->device))
-		properties->memory_bytes = bytes;
+	*properties = ((struct cuda_device *)device)->properties;
 }
 
 /* What generated CUDA has arithmetic for; others can be stored and copied only. */
@@ -484,10 +496,12 @@ static void *issue(void *argument)
 {
 	struct cuda_queue *queue = argument;
 	struct cuda *cuda = queue->device->cuda;
-	char text[INGOT_BACKEND_TEXT];
-	bool inside = !in(queue->device, text);                /* else each call of the driver fails, which is told */
+	enum ingot_status status = in(queue->device, queue->text);
 	pthread_mutex_lock(&cuda->lock);
-	for (;;) {
+	queue->status = status;
+	queue->begun = true;
+	pthread_cond_broadcast(&cuda->change);
+	while (!status) {
 		while (!queue->woken && !queue->closing)
 			pthread_cond_wait(&queue->begin, &cuda->lock);
 		if (queue->closing)
@@ -501,9 +515,28 @@ static void *issue(void *argument)
 		pthread_mutex_lock(&cuda->lock);
 	}
 	pthread_mutex_unlock(&cuda->lock);
-	if (inside)
+	if (!status)
 		out(queue->device);
 	return NULL;
+}
+
+/* Every call of the thread needs the context: where it could not enter that there is no queue. */
+static enum ingot_status issuing_begin(struct cuda_queue *queue, char *text)
+{
+	struct cuda *cuda = queue->device->cuda;
+	if (pthread_create(&queue->issuing, NULL, issue, queue)) {
+		snprintf(text, INGOT_BACKEND_TEXT, "no thread for a stream");
+		return INGOT_MEMORY;
+	}
+	pthread_mutex_lock(&cuda->lock);
+	while (!queue->begun)
+		pthread_cond_wait(&cuda->change, &cuda->lock);
+	pthread_mutex_unlock(&cuda->lock);
+	if (queue->status) {
+		pthread_join(queue->issuing, NULL);
+		memcpy(text, queue->text, sizeof queue->text);
+	}
+	return queue->status;
 }
 
 static void queue_release(struct cuda_queue *queue)
@@ -539,10 +572,7 @@ static enum ingot_status cuda_queue_open(void *raw, struct ingot_queue *ours, vo
 		status = CALL(device, text, cuStreamCreate, &queue->stream, CUDA_NON_BLOCKING);
 		out(device);
 	}
-	if (!status && pthread_create(&queue->issuing, NULL, issue, queue)) {
-		snprintf(text, INGOT_BACKEND_TEXT, "no thread for a stream");
-		status = INGOT_MEMORY;
-	}
+	status = status ? status : issuing_begin(queue, text);
 	if (status)
 		queue_release(queue);
 	else
@@ -676,7 +706,7 @@ static uint32_t rank(const struct ingot_module_image *image)
 /* The best that the driver takes: it may be too old for a text. */
 static enum ingot_status load_image(struct cuda_device *device, struct cuda_module *module, char *text)
 {
-	uint32_t capability = 10 * attribute(device, CUDA_CAPABILITY_MAJOR) + attribute(device, CUDA_CAPABILITY_MINOR), below = UINT32_MAX;
+	uint32_t capability = device->capability, below = UINT32_MAX;
 	int version = 0;
 	for (;;) {
 		const struct ingot_module_image *best = NULL;
@@ -706,10 +736,10 @@ static enum ingot_status load(struct cuda_device *device, struct cuda_module *mo
 	status = load_image(device, module, text);
 	for (uint32_t k = 0; !status && k < module->of->kernel_count; k++) {
 		const char *name = module->of->kernels[k].device_name;
-		if (name && device->cuda->call.cuModuleGetFunction(&module->kernels[k], module->module, name)) {
+		int code = name ? device->cuda->call.cuModuleGetFunction(&module->kernels[k], module->module, name) : 0;
+		status = answer(device, code, "cuModuleGetFunction", text);
+		if (code == CUDA_NOT_FOUND)
 			snprintf(text, INGOT_BACKEND_TEXT, "its code has no kernel %s", name);
-			status = INGOT_DEVICE;
-		}
 	}
 	out(device);
 	return status;
