@@ -419,8 +419,9 @@ static void kernel_of_library(struct trial *t)
 	static struct ingot_module module = { .abi = INGOT_ABI, .name = "coded", .kernels = &kernel, .kernel_count = 1 };
 	for (int there = 0; there < 2; there++) {
 		struct ingot_library library;
-		module.device_code = there ? "entry k_there\n" : "entry other\n";
-		module.device_code_bytes = strlen(module.device_code);
+		const struct ingot_module_image image = { .data = there ? "entry k_there\n" : "entry other\n", .capability = 10, .flags = INGOT_IMAGE_TEXT };
+		module.images = &image;
+		module.image_count = 1;
 		OK(ingot_library_load(t->runtime, &module, NULL, &library));
 		OK(ingot_kernel_launch(t->stream, &kernel, (uint32_t[]){ 1, 1, 1 }, NULL, NULL, 0, NULL));
 		FAILS(there ? INGOT_OK : INGOT_DEVICE, ingot_stream_await(t->stream));
