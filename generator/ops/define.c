@@ -42,6 +42,8 @@ static struct definition *recall(const struct definer *definer, const void *tens
 	return defined->room ? defined->at[slot_of(defined, tensor)].definition : NULL;
 }
 
+struct defined *definer_nothing(const struct definer *definer) { return new(definer->arena, struct defined); }
+
 /* ---- tensors as definitions ---- */
 static void known_extents(struct definer *definer, const struct tensor *tensor, const char *where, int64_t *extents)
 {

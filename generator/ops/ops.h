@@ -126,6 +126,7 @@ struct definer {
 struct program *define_graph(struct graph *);
 /* The definition of one node's outputs, its inputs constant: what folding interprets. */
 struct program *define_node(const struct node *, const struct op *);
+struct defined *definer_nothing(const struct definer *);                 /* no tensor is a definition yet */
 
 /* A float below 32 bits comes in as float and is rounded where it goes out; one that only moves goes as it came. */
 struct definition *definer_in(struct definer *, int i);                  /* NULL: absent */
@@ -257,6 +258,22 @@ struct repeating {
 	VECTOR(struct repeat_port) in, out;
 	const char *why;                  /* it was not made: what stood in the way */
 };
+/* The same of definitions: a program that `inside` makes definitions of, with its ports; then one result after the other. */
+struct looping {
+	struct definer *outer, inside;
+	struct repeat *repeat;
+	VECTOR(struct definition *) operands;
+	VECTOR(struct repeat_port) in, out;
+	struct definition *base;
+};
+void rounds_begin(struct looping *, struct definer *outer, struct program *body);
+/* An input of the body for an operand; a constant that is steady stays one.  NULL for NULL. */
+struct definition *rounds_in(struct looping *, struct definition *operand, enum repeat_moves);
+void rounds_out(struct looping *, struct definition *, const struct definition *carries);      /* carries: an input; NULL: an element of the result */
+/* Ports alone, where the body has its inputs and outputs. */
+size_t rounds_port_in(struct looping *, struct definition *operand, enum repeat_moves, bool back);
+void rounds_port_out(struct looping *, int carries, bool back);
+struct definition *rounds_result(struct looping *, size_t k, const char *name);              /* of output k; when repeat->rounds is there and the body whole */
 bool repeat_pays(int64_t rounds, size_t nodes);
 /* `make` calls the others.  False where it says so, or fails: the graph is then as it was. */
 bool repeat_try(struct repeating *, struct texts *, struct node *, bool (*make)(struct repeating *, void *user), void *user);

@@ -1,11 +1,11 @@
-/* recurrent.c: LSTM, GRU and RNN, unrolled over a sequence of constant length.  For each direction: the input's part of the gates
+/* recurrent.c: LSTM, GRU and RNN over a sequence of constant length, unrolled, or the steps behind the first as a loop.  For each direction: the input's part of the gates
  * for all steps as one contraction; for each step the hidden part, a sum that goes on where the input's ended, then the
  * maps: cell and hidden. */
 #include "ops/ops.h"
 #include <inttypes.h>
 #include <strings.h>
 
-enum { STEPS_MOST = 4096, STEPS_TOGETHER = 64 };
+enum { STEPS_TOGETHER = 64, UNROLLED_EACH = 4 };        /* so many steps count as a node of a loop */
 enum { GATE_INPUT, GATE_OUTPUT, GATE_FORGET, GATE_CELL, GATES };
 enum { GRU_UPDATE, GRU_RESET, GRU_HIDDEN, GRU_GATES };
 
@@ -219,6 +219,8 @@ struct unrolling {
 	int64_t steps, batch, inputs;
 	struct definition **h[2];         /* [direction][step]: the hidden state after it */
 	struct definition *c[2];          /* [direction]: the cell after the last step */
+	struct definition *rest[2];       /* [direction]: the hidden states after the second step and on, [step - 1, b, h]; NULL: the steps are unrolled */
+	const struct expr *round;         /* inside a loop: the number of the step; else NULL */
 	struct definition **groups[2];    /* [direction][n]: the hidden states after many steps, side by side; NULL: not made */
 };
 
@@ -253,7 +255,7 @@ static const struct expr *while_running(struct unrolling *u, const struct index 
 {
 	if (!u->lengths)
 		return yes;
-	const struct expr *runs = expr2(u->definer, SCALAR_less, expr_index(u->arena, s), length_of(u, b));
+	const struct expr *runs = expr2(u->definer, SCALAR_less, u->round ? u->round : expr_index(u->arena, s), length_of(u, b));
 	return expr3(u->definer, SCALAR_where, expr_cast(u->arena, yes->type, runs), yes, no);
 }
 
@@ -275,12 +277,12 @@ static const struct expr *bias_at(struct unrolling *u, int direction, const stru
 	return expr_load(arena, definer_map(u->definer, name_at(u, "bias", direction, -1), 1, &extent, sum), &gate);
 }
 
-/* gates[s, b, g] of all steps, from the input alone, starting from the biases */
-static struct definition *input_part(struct unrolling *u, int direction)
+/* gates[s, b, g] of `steps` steps from `first` on, from the input alone, starting from the biases */
+static struct definition *input_part(struct unrolling *u, int direction, int64_t first, int64_t steps)
 {
 	struct arena *arena = u->arena;
-	int64_t extents[3] = { u->steps, u->batch, u->lstm.kind->gates * u->lstm.hidden };
-	const struct index *s = index_var(arena, 0, extents[0]), *b = index_var(arena, 1, extents[1]),
+	int64_t extents[3] = { steps, u->batch, u->lstm.kind->gates * u->lstm.hidden };
+	const struct index *s = index_plus(arena, index_var(arena, 0, extents[0]), first), *b = index_var(arena, 1, extents[1]),
 	                   *g = index_var(arena, 2, extents[2]);
 	const struct index *k = index_var(arena, 3, u->inputs), *dir = index_constant(arena, direction);
 	const struct index *time = u->lstm.reverse[direction] ? reversed(u, s, b) : s;
@@ -471,6 +473,11 @@ static const struct expr *choose_of_all(struct unrolling *u, int direction, cons
                                         const struct index *const *place)
 {
 	struct definition **h = u->h[direction];
+	if (u->rest[direction]) {
+		struct range first = { at, 0, 1 };
+		const struct expr *others = expr_load(u->arena, u->rest[direction], (const struct index *[]){ index_plus(u->arena, at, -1), place[0], place[1] });
+		return expr_select(u->arena, &first, 1, expr_load(u->arena, h[0], place), others);
+	}
 	int64_t groups = (u->steps + STEPS_TOGETHER - 1) / STEPS_TOGETHER;
 	if (u->steps <= STEPS_TOGETHER)
 		return choose_step(u, h, 1, at, 0, u->steps, place);
@@ -541,6 +548,53 @@ static void outputs(struct unrolling *u)
 	}
 }
 
+static void take_step(struct unrolling *u, int direction, int64_t s, struct definition *input, struct state *hidden, struct state *cell)
+{
+	if (u->lstm.kind == &of_lstm)
+		step(u, direction, s, input, hidden, cell);
+	else
+		(u->lstm.kind == &of_gru ? step_gru : step_rnn)(u, direction, s, input, hidden);
+}
+
+/* All steps behind the first, which may have no state before it.  Their definitions are those that they would be one by one. */
+static void loop_steps(struct unrolling *u, int direction, struct state *hidden, struct state *cell)
+{
+	static const int64_t second = 1;
+	struct arena *arena = u->arena;
+	struct definer *definer = u->definer;
+	struct looping l;
+	struct unrolling body = *u;
+	rounds_begin(&l, definer, program_new(definer->build, definer->node->type));
+	l.repeat->rounds = u->steps - 1;
+	body.definer = &l.inside;
+	struct definition *slice = rounds_in(&l, input_part(u, direction, 1, u->steps - 1), REPEAT_SLICED), *count = NULL;
+	struct definition *h = rounds_in(&l, hidden->of, REPEAT_CARRIED), *c = rounds_in(&l, cell->initial ? NULL : cell->of, REPEAT_CARRIED);
+	if (u->lengths) {
+		count = rounds_in(&l, define_constant(definer->program, name_at(u, "second", direction, -1), DTYPE_I64, 0, NULL, &second), REPEAT_CARRIED);
+		body.round = expr_load(arena, count, NULL);
+	}
+	body.r = rounds_in(&l, u->r, REPEAT_STEADY);
+	body.b = rounds_in(&l, u->lstm.late_reset ? u->b : NULL, REPEAT_STEADY);
+	body.p = rounds_in(&l, u->p, REPEAT_STEADY);
+	body.lengths = rounds_in(&l, u->lengths, REPEAT_STEADY);
+	const struct index *own[2] = { index_var(arena, 1, slice->extents[0]), index_var(arena, 2, slice->extents[1]) };
+	struct definition *input = definer_map(&l.inside, name_at(&body, "now", direction, -1), 3, (int64_t[3]){ 1, slice->extents[0], slice->extents[1] }, expr_load(arena, slice, own));
+	struct state next = { h, false, direction }, next_cell = { c, false, direction };
+	take_step(&body, direction, 0, input, &next, &next_cell);
+	rounds_out(&l, next.of, h);
+	if (c)
+		rounds_out(&l, next_cell.of, c);
+	if (count)
+		rounds_out(&l, define_map(l.repeat->body, "count", 0, NULL, expr2(definer, SCALAR_add, body.round, expr_integer(arena, DTYPE_I64, 1))), count);
+	rounds_out(&l, next.of, NULL);
+	program_remove_dead(l.repeat->body);
+	program_fold(l.repeat->body);
+	*hidden = (struct state){ rounds_result(&l, 0, name_at(u, "hidden", direction, -1)), false, direction };
+	if (c)
+		*cell = (struct state){ rounds_result(&l, 1, name_at(u, "cell", direction, -1)), false, direction };
+	u->rest[direction] = rounds_result(&l, l.out.count - 1, name_at(u, "rest", direction, -1));
+}
+
 static void define_recurrent(struct definer *definer, const struct recurrence *kind)
 {
 	struct unrolling u = { .definer = definer, .arena = definer->arena };
@@ -551,22 +605,22 @@ static void define_recurrent(struct definer *definer, const struct recurrence *k
 	u.steps = u.x->extents[u.lstm.batch_first];
 	u.batch = u.x->extents[!u.lstm.batch_first];
 	u.inputs = u.x->extents[2];
-	if (u.steps < 1 || u.steps > STEPS_MOST)
-		node_fail(definer->node, EXIT_UNSUPPORTED, "%s over %" PRId64 " steps, 1 to %d are supported", definer->node->type,
-		          u.steps, STEPS_MOST);
+	if (u.steps < 1)
+		node_fail(definer->node, EXIT_UNSUPPORTED, "%s over no step is not supported", definer->node->type);
 	if (definition_elements(u.w) == 0 || u.batch == 0)
 		node_fail(definer->node, EXIT_UNSUPPORTED, "%s without elements is not supported", definer->node->type);
+	bool loops = u.steps > 2 && repeat_pays(u.steps / UNROLLED_EACH, 1);
 	for (int direction = 0; direction < u.lstm.directions; direction++) {
-		struct definition *input = input_part(&u, direction);
+		struct definition *input = input_part(&u, direction, 0, loops ? 1 : u.steps);
 		struct state hidden = { u.initial_h, true, direction }, cell = { u.initial_c, true, direction };
 		u.h[direction] = new_array(definer->arena, struct definition *, (size_t)u.steps);
-		for (int64_t s = 0; s < u.steps; s++) {
-			if (kind == &of_lstm)
-				step(&u, direction, s, input, &hidden, &cell);
-			else
-				(kind == &of_gru ? step_gru : step_rnn)(&u, direction, s, input, &hidden);
+		for (int64_t s = 0; s < (loops ? 1 : u.steps); s++) {
+			take_step(&u, direction, s, input, &hidden, &cell);
 			u.h[direction][s] = hidden.of;
 		}
+		if (loops)
+			loop_steps(&u, direction, &hidden, &cell);
+		u.h[direction][u.steps - 1] = hidden.of;
 		u.c[direction] = cell.of;
 	}
 	outputs(&u);

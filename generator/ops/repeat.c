@@ -257,66 +257,110 @@ void infer_repeat(struct node *node, const struct op *op)
 	}
 }
 
-/* Every check of the body becomes a pair that says whether it held in all rounds so far; which `truth` begins. */
-static size_t carry_checks(struct definer *definer, struct program *body, const struct check **checks)
+/* ---- definitions ---- */
+typedef VECTOR(const struct check *) check_list;
+
+void rounds_begin(struct looping *l, struct definer *outer, struct program *body)
 {
-	size_t count = body->checks.count;
-	for (size_t i = 0; i < count; i++) {
+	*l = (struct looping){ .outer = outer, .repeat = new(outer->arena, struct repeat) };
+	l->repeat->body = body;
+	l->repeat->going = -1;
+	l->inside = (struct definer){ .build = outer->build, .arena = outer->arena, .program = body, .node = outer->node };
+	l->inside.defined = definer_nothing(outer);
+}
+
+size_t rounds_port_in(struct looping *l, struct definition *operand, enum repeat_moves moves, bool back)
+{
+	push(l->outer->arena, &l->operands, operand);
+	push(l->outer->arena, &l->in, ((struct repeat_port){ moves, back, -1 }));
+	return l->in.count - 1;
+}
+
+void rounds_port_out(struct looping *l, int carries, bool back)
+{
+	if (carries >= 0)
+		l->in.at[carries].pair = (int)l->out.count;
+	push(l->outer->arena, &l->out, ((struct repeat_port){ carries >= 0 ? REPEAT_CARRIED : REPEAT_SLICED, back, carries }));
+}
+
+struct definition *rounds_result(struct looping *l, size_t k, const char *name)
+{
+	l->repeat->in = l->in.at;
+	l->repeat->out = l->out.at;
+	struct definition *result = definer_repeat(l->outer, name, l->repeat, (int)k, l->operands.at, l->base);
+	l->base = l->base ? l->base : result;
+	return result;
+}
+
+struct definition *rounds_in(struct looping *l, struct definition *operand, enum repeat_moves moves)
+{
+	int sliced = moves == REPEAT_SLICED;
+	if (operand && operand->source == SOURCE_CONSTANT && moves == REPEAT_STEADY)         /* stays one: packed for who reads it */
+		return define_constant(l->repeat->body, operand->name, operand->type, operand->rank, operand->extents, operand->data);
+	if (!operand)
+		return NULL;
+	rounds_port_in(l, operand, moves, false);
+	return define_input(l->repeat->body, operand->name, operand->type, operand->rank - sliced, operand->extents + sliced);
+}
+
+void rounds_out(struct looping *l, struct definition *of, const struct definition *carries)
+{
+	struct program *body = l->repeat->body;
+	const struct index *at[MAX_RANK];
+	int pair = -1;
+	for (int d = 0; d < of->rank; d++)
+		at[d] = index_var(l->outer->arena, d, of->extents[d]);
+	if (of->is_output)
+		of = define_map(body, of->name, of->rank, of->extents, expr_load(l->outer->arena, of, at));
+	for (size_t i = 0; i < body->inputs.count; i++)
+		if (body->inputs.at[i] == carries)
+			pair = (int)i;
+	of->is_output = true;
+	push(body->arena, &body->outputs, of);
+	push(body->arena, &body->output_names, of->name);
+	rounds_port_out(l, pair, false);
+}
+
+/* Every check of the body becomes a pair that says whether it held in all rounds so far. */
+static void carry_checks(struct looping *l, check_list *checks, struct definition *truth)
+{
+	struct program *body = l->repeat->body;
+	struct arena *arena = body->arena;
+	for (size_t i = 0; i < body->checks.count; i++) {
 		struct definition *check = body->checks.at[i];
-		struct definition *before = define_input(body, arena_printf(body->arena, "%s_before", check->name), DTYPE_BOOL, 0, NULL);
-		struct definition *now = define_map(body, arena_printf(body->arena, "%s_all", check->name), 0, NULL,
-			expr2(definer, SCALAR_and, expr_load(body->arena, before, NULL), expr_load(body->arena, check, NULL)));
-		checks[i] = check->check;
+		struct definition *before = define_input(body, arena_printf(arena, "%s_before", check->name), DTYPE_BOOL, 0, NULL);
+		struct definition *now = define_map(body, arena_printf(arena, "%s_all", check->name), 0, NULL,
+			expr2(l->outer, SCALAR_and, expr_load(arena, before, NULL), expr_load(arena, check, NULL)));
+		push(arena, checks, check->check);
 		check->check = NULL;
-		now->is_output = true;
-		push(body->arena, &body->outputs, now);
-		push(body->arena, &body->output_names, now->name);
+		rounds_port_in(l, truth, REPEAT_CARRIED, false);
+		rounds_out(l, now, before);
 	}
 	body->checks.count = 0;
-	return count;
 }
 
 void define_repeat(struct definer *definer, const struct op *op)
 {
-	const struct node *node = definer->node;
-	struct arena *arena = definer->arena;
-	const struct attribute *graph = node_attribute(node, "body");
 	static const uint8_t yes = 1;
+	const struct node *node = definer->node;
 	size_t ins = (size_t)node->ins, outs = (size_t)node->outs, count;
 	const int64_t *in = node_ints(node, "inputs", &count), *out = node_ints(node, "outputs", &count), *pair = node_ints(node, "pairs", &count);
+	struct looping l;
+	check_list checks = { 0 };
 	(void)op;
-	struct repeat *repeat = new(arena, struct repeat);
-	struct program *body = repeat->body = define_graph(graph->g);
-	const struct check **checks = new_array(arena, const struct check *, body->checks.count + 1);
-	size_t extra = carry_checks(definer, body, checks);
-	struct repeat_port *ports_in = new_array(arena, struct repeat_port, ins + extra + 1), *ports_out = new_array(arena, struct repeat_port, outs + extra + 1);
-	struct definition **operands = new_array(arena, struct definition *, ins + extra + 1), *base = NULL;
-	repeat->rounds = node_int(node, "rounds", 1);
-	repeat->going = (int)node_int(node, "going", -1);
-	repeat->in = ports_in;
-	repeat->out = ports_out;
-	for (size_t i = 0; i < ins; i++) {
-		operands[i] = definer_in_stored(definer, (int)i);
-		ports_in[i] = (struct repeat_port){ in[i] < 0 ? REPEAT_SLICED : (enum repeat_moves)in[i], in[i] < 0, -1 };
-	}
-	for (size_t k = 0; k < outs; k++) {
-		ports_out[k] = (struct repeat_port){ out[k] < 0 ? REPEAT_SLICED : (enum repeat_moves)out[k], out[k] < 0, (int)pair[k] };
-		if (out[k] == REPEAT_CARRIED)
-			ports_in[pair[k]].pair = (int)k;
-	}
-	struct definition *truth = extra ? define_constant(definer->program, definer_name(definer, "true"), DTYPE_BOOL, 0, NULL, &yes) : NULL;
-	for (size_t i = 0; i < extra; i++) {
-		operands[ins + i] = truth;
-		ports_in[ins + i] = (struct repeat_port){ REPEAT_CARRIED, false, (int)(outs + i) };
-		ports_out[outs + i] = (struct repeat_port){ REPEAT_CARRIED, false, (int)(ins + i) };
-	}
-	for (size_t k = 0; k < outs; k++) {
-		struct definition *result = definer_repeat(definer, node->out[k] ? node->out[k]->name : "part", repeat, (int)k, operands, base);
-		base = base ? base : result;
-		definer_out(definer, (int)k, result);
-	}
-	for (size_t i = 0; i < extra; i++) {
-		struct definition *result = definer_repeat(definer, definer_name(definer, "held"), repeat, (int)(outs + i), operands, base);
-		definer_require(definer, checks[i]->code, 0, NULL, expr_load(arena, result, NULL), "%s", checks[i]->text);
+	rounds_begin(&l, definer, define_graph(node_attribute(node, "body")->g));
+	l.repeat->rounds = node_int(node, "rounds", 1);
+	l.repeat->going = (int)node_int(node, "going", -1);
+	for (size_t i = 0; i < ins; i++)
+		rounds_port_in(&l, definer_in_stored(definer, (int)i), in[i] < 0 ? REPEAT_SLICED : (enum repeat_moves)in[i], in[i] < 0);
+	for (size_t k = 0; k < outs; k++)
+		rounds_port_out(&l, out[k] == REPEAT_CARRIED ? (int)pair[k] : -1, out[k] < 0);
+	if (l.repeat->body->checks.count)
+		carry_checks(&l, &checks, define_constant(definer->program, definer_name(definer, "true"), DTYPE_BOOL, 0, NULL, &yes));
+	for (size_t k = 0; k < outs; k++)
+		definer_out(definer, (int)k, rounds_result(&l, k, node->out[k] ? node->out[k]->name : "part"));
+	for (size_t i = 0; i < checks.count; i++) {
+		struct definition *result = rounds_result(&l, outs + i, definer_name(definer, "held"));
+		definer_require(definer, checks.at[i]->code, 0, NULL, expr_load(definer->arena, result, NULL), "%s", checks.at[i]->text);
 	}
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loops that are one node (ingot.Repeat), by numpy and on every target: the bits of the interpreter; what ends them; how large they are.
 
-    repeat.py INGOT PART...     exit 0: right, 1: wrong, 77: NumPy or a target is not there.  PART: numbers, ends, text, libraries, unrolled"""
+    repeat.py INGOT PART...     exit 0: right, 1: wrong, 77: NumPy or a target is not there.  PART: numbers, ends, text, libraries, unrolled, recurrent"""
 import json, os, shutil, subprocess, sys, tempfile
 
 try:
@@ -177,7 +177,48 @@ def unrolled(folder):
     expect("a tensor that grows for ever", code == 6 and "more than 4096 rounds" in said and "a shape changes from round to round" in said, f"{code} {said}")
 
 
-PARTS = {"numbers": numbers, "ends": ends, "text": text, "libraries": libraries, "unrolled": unrolled}
+def recurrent_nodes(folder):
+    """LSTM, GRU and RNN as a loop have the bits of the unrolled ones; and more steps than anybody unrolls."""
+    draw = np.random.default_rng(5)
+    steps, batch, size, wide = 9, 3, 5, 4
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}
+    for kind, more, lengths, state in [("LSTM", "", False, False), ("LSTM", "direction = \"bidirectional\", ", True, True), ("GRU", "direction = \"reverse\", ", True, False),
+                                       ("GRU", "linear_before_reset = 1, ", False, True), ("RNN", "direction = \"bidirectional\", ", True, True), ("LSTM", "peep", False, True)]:
+        dirs, n, peep = 2 if "bi" in more else 1, gates[kind], more == "peep"
+        shapes = {"x": (steps, batch, wide), "w": (dirs, n * size, wide), "r": (dirs, n * size, size), "b": (dirs, 2 * n * size)}
+        inputs = {name: draw.uniform(-1, 1, shape).astype("f4") for name, shape in shapes.items()}
+        operands = ["x", "w", "r", "b", "", "", "", ""]
+        if lengths:
+            inputs["lens"], operands[4] = np.array([9, 4, 1], "i4"), "lens"
+        if state:
+            inputs["h0"], operands[5] = draw.uniform(-1, 1, (dirs, batch, size)).astype("f4"), "h0"
+        if peep:
+            inputs["c0"], inputs["p"], operands[6], operands[7] = draw.uniform(-1, 1, (dirs, batch, size)).astype("f4"), draw.uniform(-1, 1, (dirs, 3 * size)).astype("f4"), "c0", "p"
+        while not operands[-1]:
+            operands.pop()
+        types = ", ".join(f"{'int32' if value.dtype == np.int32 else 'float'}{list(value.shape)} {name}" for name, value in inputs.items())
+        outs = ["y", "yh", "yc"][:3 if kind == "LSTM" else 2]
+        path = model(folder, "net", f"({types}) => (float[{steps},{dirs},{batch},{size}] y, " + ", ".join(f"float[{dirs},{batch},{size}] {o}" for o in outs[1:]) + ")",
+                     f"\t{', '.join(outs)} = {kind} <{'' if peep else more}hidden_size = {size}> ({', '.join(operands)})")
+        code, said, want = run(folder, path, inputs, outs, "interpreter", INGOT_REPEAT="1e12")
+        expect(f"{kind} {more}: unrolled", code == 0, said)
+        for target in TARGETS if kind != "RNN" else TARGETS[:2]:
+            code, said, got = run(folder, path, inputs, outs, target, INGOT_REPEAT="0")
+            expect(f"{kind} {more}on {target}", code == 0 and all(a.tobytes() == b.tobytes() for a, b in zip(want, got)), said or [np.argwhere(a != b)[:4] for a, b in zip(want, got)])
+        shown = subprocess.run([INGOT, "show", path, "--stage", "definitions"], capture_output=True, text=True, env={**os.environ, "INGOT_REPEAT": "0"}).stdout
+        expect(f"{kind} {more}is a loop", shown.count(" of repeat(8 rounds") == dirs)
+    long = model(folder, "long", "(float[100000,1,2] x) => (float[1,1,2] yh)", """	w = Constant <value = float[1,2,2] {0.5, 0.25, -0.25, 0.5}> () r = Constant <value = float[1,2,2] {0.5, 0, 0, 0.5}> ()
+	, yh = RNN <hidden_size = 2> (x, w, r)""")
+    x = draw.uniform(-1, 1, (100000, 1, 2)).astype("f4")
+    h = np.zeros(2)
+    for t in range(99900, 100000):                                      # what was before is forgotten
+        h = np.tanh(np.array([[0.5, 0.25], [-0.25, 0.5]]) @ x[t, 0] + 0.5 * h)
+    for target in TARGETS[:3]:
+        code, said, got = run(folder, long, {"x": x}, ["yh"], target)
+        expect(f"100000 steps on {target}", code == 0 and np.allclose(got[0].ravel(), h, atol=1e-4), f"{said} {got} {h}")
+
+
+PARTS = {"recurrent": recurrent_nodes, "numbers": numbers, "ends": ends, "text": text, "libraries": libraries, "unrolled": unrolled}
 for part in sys.argv[2:]:
     with tempfile.TemporaryDirectory() as folder:
         PARTS[part](folder)
