@@ -464,7 +464,7 @@ static void play(struct loop *loop, int64_t at)
 }
 
 /* ---- Loop as one node ---- */
-static const int64_t repeated_most = INT32_MAX;
+static const int64_t repeated_most = INT32_MAX, endless_most = 1 << 20;       /* the second where data alone end it: more are a status */
 
 /* A bool of one element, of rank 0. */
 static struct tensor *scalar_truth(struct holder *h, struct tensor *tensor)
@@ -487,7 +487,7 @@ static int64_t repeated_rounds(const struct loop *loop, const struct tensor *tri
 	if (open && loop->scans && declared < 0)
 		return -1;
 	bound = declared >= 0 && declared < bound ? declared : bound;
-	return bound <= repeated_most ? bound : open && !loop->scans ? repeated_most : -1;
+	return bound <= repeated_most ? bound : open && !loop->scans ? endless_most : -1;
 }
 
 static bool repeat_loop(struct repeating *r, void *user)
@@ -497,7 +497,7 @@ static bool repeat_loop(struct repeating *r, void *user)
 	struct node *node = h->node;
 	struct tensor *trips = node_in(node, 0), *first = loop->now[1], **now = new_array(h->arena, struct tensor *, 2 + loop->carried);
 	bool counts = comes(trips);
-	if (first->data && !tensor_int(first, 0))
+	if ((first->data && !tensor_int(first, 0)) || (trips && trips->data && tensor_int(trips, 0) < 2))
 		return false;
 	for (size_t i = 0; i < loop->carried; i++)
 		want_fit(h, 2 + i, loop->now[2 + i]);
@@ -540,7 +540,7 @@ static bool repeat_loop(struct repeating *r, void *user)
 	memcpy(carried, last, loop->carried * sizeof *carried);
 	if (open && loop->scans)              /* as many as are stacked, and none would follow */
 		count = counts && !comes(first) && !comes(on) ? trips : add(h, "", "Add", 2, (struct tensor *[]){ results[0], add_node(h, "", "Cast", 1, &more, "to", DTYPE_I64, NULL) });
-	if (open && loop->carried && rounds == repeated_most)
+	if (open && loop->carried && !loop->scans && !(trips && trips->data && tensor_int(trips, 0) <= repeated_most))
 		carried[0] = add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ carried[0], add(h, "", "Not", 1, &more) }, "most", rounds, NULL);
 	for (size_t k = 0; k < loop->carried; k++)
 		hand_out(h, (int)k, carried[k]);
@@ -677,7 +677,7 @@ static bool repeat_scan(struct repeating *r, void *user)
 	struct scan *scan = s->scan;
 	struct holder *h = &scan->h, in = inside_of(h, r);
 	struct tensor **now = new_array(h->arena, struct tensor *, (size_t)(scan->states + scan->ins) + 1);
-	if (scan->rounds < 1 || scan->rounds > repeated_most)
+	if (scan->rounds < 2 || scan->rounds > repeated_most)
 		return false;
 	for (int i = 0; i < scan->states; i++) {
 		want_fit(h, (size_t)i, s->state[i]);

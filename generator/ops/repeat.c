@@ -212,7 +212,9 @@ bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, boo
 		build->detailed = false;
 	}
 	build->out = out;
+	size_t copied = texts->copied;                        /* tries within tries have an end */
 	*texts = before;
+	texts->copied = copied;
 	graph->guard = guard;
 	graph->nodes.count = nodes;
 	graph->tensors.count = tensors;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loops that are one node (ingot.Repeat), by numpy and on every target: the bits of the interpreter; what ends them; how large they are.
 
-    repeat.py INGOT PART...     exit 0: right, 1: wrong, 77: NumPy or a target is not there.  PART: numbers, ends, text, libraries, unrolled, recurrent, boxes"""
+    repeat.py INGOT PART...     exit 0: right, 1: wrong, 77: NumPy or a target is not there.  PART: numbers, ends, text, libraries, unrolled, recurrent, boxes, endless"""
 import json, os, shutil, subprocess, sys, tempfile
 
 try:
@@ -117,6 +117,17 @@ def ends(folder):
         for most in 0, 299, 301, 1 << 62:
             code, said, _ = run(folder, late, {"table": table[2, :1].repeat(4), "most": np.array(most), "zero": np.array(0, "f4")}, ["y", "s"], target)
             expect(f"{most} rounds of 300 on {target}", code == 3 and "the rounds at run time are not 300" in said, f"{code} {said}")
+
+
+def endless(folder):
+    """What never ends has a status behind 2^20 rounds."""
+    path = model(folder, "endless", "(int64 start) => (int64 last)", """	last = Loop <body = g (int64 i, bool c, int64 x) => (bool on, int64 y) {
+		one = Constant <value = int64 {1}> () y = BitwiseOr (x, one) zero = Constant <value = int64 {0}> () on = Greater (y, zero) }> (, , start)""".replace("BitwiseOr", "Max"))
+    for target in TARGETS[:3]:
+        code, said, _ = run(folder, path, {"start": np.array(3)}, ["last"], target)
+        expect(f"no end on {target}", code == 6 and "the loop goes on behind 1048576 rounds" in said, f"{code} {said}")
+        code, said, got = run(folder, path, {"start": np.array(-5)}, ["last"], target)
+        expect(f"no end on {target}", code == 6, f"{code} {said}")
 
 
 def text(folder):
@@ -237,7 +248,7 @@ def boxes(folder):
         expect(f"{count} boxes on {target}", code == 0 and np.array_equal(got[0][:, 2], kept), said)
 
 
-PARTS = {"boxes": boxes, "recurrent": recurrent_nodes, "numbers": numbers, "ends": ends, "text": text, "libraries": libraries, "unrolled": unrolled}
+PARTS = {"endless": endless, "boxes": boxes, "recurrent": recurrent_nodes, "numbers": numbers, "ends": ends, "text": text, "libraries": libraries, "unrolled": unrolled}
 for part in sys.argv[2:]:
     with tempfile.TemporaryDirectory() as folder:
         PARTS[part](folder)

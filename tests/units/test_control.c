@@ -63,7 +63,7 @@ static const struct { int version; const char *inputs, *nodes; enum exit_code co
 		"t: node #3 (Loop): the condition that the body hands on is int64, bool is right" },
 	{ 17, "float[2] x, float k", M "y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d) { d = Neg (a) }> (k, yes, x)", EXIT_INVALID,
 		"t: node #3 (Loop): Loop: M is float, int64 is right" },
-	{ 17, "float[2] x, int64 k", M "y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d) { d = Neg (a) }> (k, yes, x)", EXIT_UNSUPPORTED,
+	{ 17, "float[2] x, int64 k", M "y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d) { d = RandomNormalLike (a) }> (k, yes, x)", EXIT_UNSUPPORTED,
 		"t: node #3 (Loop): Loop: how many rounds there are comes at run time, and neither a constant M of at most 4096 nor the declared shape of an output bounds them" },
 	{ 17, "float[2] x, bool k", M "z, y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d, a) { d = Neg (a) }> (m, k, x)", EXIT_UNSUPPORTED,
 		"t: node #3 (Loop): Loop: how many rounds there are comes at run time, and no declared shape says how many an output stacks" },
@@ -85,17 +85,17 @@ static const struct { int version; const char *inputs, *nodes; enum exit_code co
 		"t: node #3 (Scan): scan_output_directions has a 2, 0 (forward) and 1 (backward) are right" },
 	{ 17, "float[2] x, float s", M "y = Scan <num_scan_inputs = 1, body = b (float s, float a) => (t) { t = Concat <axis = 0> (x, x) }> (s, x)", EXIT_INVALID,
 		"t: node #3 (Scan): the body is given s as float and hands on float[4]" },
-	{ 17, "float[5000] x", M "y = Scan <num_scan_inputs = 1, body = b (float a) => (float d) { d = Neg (a) }> (x)", EXIT_LIMIT,
-		"t: node #3 (Scan): Scan: 5000 rounds, at most 4096 are supported" },
+	{ 17, "float[5000] x", M "y = Scan <num_scan_inputs = 1, body = b (float a) => (float d) { d = RandomNormalLike (a) }> (x)", EXIT_LIMIT,
+		"t: node #3 (Scan): Scan: 5000 rounds, at most 4096 are supported (one after the other, since t: node #3 (Scan): random numbers are drawn anew in each round)" },
 	{ 8, "int64[1] l, float[1,3] x", "y = Scan <num_scan_inputs = 1, body = b (float a) => (float d) { d = Neg (a) }> (l, x)", EXIT_UNSUPPORTED,
 		"t: node #0 (Scan): Scan: sequences of other lengths than the tensor (sequence_lens) are not supported" },
 	/* what has no end: conditions that stay true, by themselves or because numbers make them so; rounds of rounds; shapes that grow */
 	{ 17, "float[2] x", "y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d) { d = Neg (a) }> ( , , x)", EXIT_LIMIT,
 		"t: node #0 (Loop): Loop: more than 4096 rounds" },
-	{ 17, "float[2] x", M "y = Loop <body = b (int64 i, bool c, float[2] a) => (e, float[2] d) { d = Identity (a) e = Less (i, far) }> (far, yes, m3) three = Constant <value_float = 3.0> ()"
+	{ 17, "float[2] x", M "y = Loop <body = b (int64 i, bool c, float[2] a) => (e, float[2] d) { d = RandomNormalLike (a) e = Less (i, far) }> (far, yes, m3) three = Constant <value_float = 3.0> ()"
 		" shape = Shape (x) m3 = Expand (three, shape)", EXIT_LIMIT, "t: node #3 (Loop): Loop: more than 4096 rounds" },
 	{ 17, "float[2] x", "k = Constant <value = int64 {4000}> () y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d) {"
-		" d = Loop <body = b (int64 j, bool e, float[2] f) => (e, float[2] g) { g = Add (a, f) }> (k, , a) }> (k, , x)", EXIT_LIMIT,
+		" d = Loop <body = b (int64 j, bool e, float[2] f) => (e, float[2] g) { r = RandomNormalLike (f) g = Add (a, r) }> (k, , a) }> (k, , x)", EXIT_LIMIT,
 		"t: node #0 (Loop): graphs of nodes expand to more than 1048576 nodes and operands" },
 	{ 17, "float[2] x", "y = Loop <body = b (int64 i, bool c, a) => (c, d) { [twice] d = Concat <axis = 0> (a, a) }> ( , , x)", EXIT_LIMIT,
 		"t: node twice (Concat): Concat: " },
