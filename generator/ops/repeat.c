@@ -226,20 +226,48 @@ bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, boo
 }
 
 /* ---- its types, and its definition ---- */
+/* A tensor as memory has it. */
+static bool is_plain(const struct tensor *tensor)
+{
+	return tensor && !tensor->form && tensor->type != DTYPE_NONE && tensor_is_known(tensor) && dtype_is_supported(tensor->type)
+		&& dtype_stored(tensor->type) == tensor->type && tensor_elements(tensor->graph->build, tensor) > 0;
+}
+
+/* Two of one type and shape; sliced: the second is an element of the first along the first of its axes, which are `rounds`. */
+static bool fits(const struct tensor *whole, const struct tensor *part, bool sliced, int64_t rounds)
+{
+	bool same = is_plain(whole) && is_plain(part) && whole->type == part->type && whole->rank == part->rank + sliced && (!sliced || whole->dims[0].extent == rounds);
+	for (int d = 0; same && d < part->rank; d++)
+		same = whole->dims[d + sliced].extent == part->dims[d].extent;
+	return same;
+}
+
+/* It may come from a file: all that definitions rely on is asked. */
 static const struct graph *body_of(const struct node *node)
 {
 	const struct attribute *body = node_attribute(node, "body");
-	size_t ins, outs, pairs;
+	size_t ins, outs, pairs, carried = 0;
 	const int64_t *in = node_ints(node, "inputs", &ins), *out = node_ints(node, "outputs", &outs), *pair = node_ints(node, "pairs", &pairs);
-	bool right = body && body->g && ins == (size_t)node->ins && outs == (size_t)node->outs && pairs == outs && body->g->inputs.count == ins
-		&& body->g->outputs.count == outs && node_int(node, "rounds", 0) > 0 && node_int(node, "going", -1) < (int64_t)ins;
-	for (size_t i = 0; right && i < ins; i++)
-		right = node->in[i] && tensor_is_known(node->in[i]) && in[i] >= -1 && in[i] <= REPEAT_SLICED;
-	for (size_t k = 0; right && k < outs; k++)
-		right = out[k] == REPEAT_CARRIED ? pair[k] >= 0 && (size_t)pair[k] < ins && in[pair[k]] == REPEAT_CARRIED : out[k] == REPEAT_SLICED || out[k] == -1;
+	int64_t rounds = node_int(node, "rounds", 0), going = node_int(node, "going", -1);
+	const struct graph *graph = body ? body->g : NULL;
+	bool right = graph && ins == (size_t)node->ins && outs > 0 && outs == (size_t)node->outs && pairs == outs && graph->inputs.count == ins && graph->outputs.count == outs
+		&& rounds > 0 && rounds <= INT32_MAX && going < (int64_t)ins;
+	for (size_t i = 0; right && i < ins; i++) {
+		right = in[i] >= -1 && in[i] <= REPEAT_SLICED && node->in[i] && fits(node->in[i], graph->inputs.at[i], in[i] < 0 || in[i] == REPEAT_SLICED, rounds);
+		carried += in[i] == REPEAT_CARRIED;
+	}
+	for (size_t k = 0; right && k < outs; k++) {
+		const struct tensor *of = graph->outputs.at[k];
+		right = is_plain(of) && of->rank < MAX_RANK && (out[k] == REPEAT_CARRIED ? pair[k] >= 0 && (size_t)pair[k] < ins && in[pair[k]] == REPEAT_CARRIED
+			&& fits(of, graph->inputs.at[pair[k]], false, 0) : out[k] == REPEAT_SLICED || out[k] == -1);
+		for (size_t other = 0; right && other < k; other++)
+			right = out[k] != REPEAT_CARRIED || out[other] != REPEAT_CARRIED || pair[k] != pair[other];
+		carried -= out[k] == REPEAT_CARRIED;
+	}
+	right = right && !carried && (going < 0 || (in[going] == REPEAT_CARRIED && graph->inputs.at[going]->type == DTYPE_BOOL && tensor_is_scalar_like(graph->inputs.at[going])));
 	if (!right)
 		node_fail(node, EXIT_INVALID, "what goes in and out does not fit the body");
-	return body->g;
+	return graph;
 }
 
 void infer_repeat(struct node *node, const struct op *op)
@@ -252,8 +280,6 @@ void infer_repeat(struct node *node, const struct op *op)
 		const struct tensor *of = body->outputs.at[k];
 		struct dim dims[MAX_RANK] = { dim_of(node_int(node, "rounds", 1)) };
 		bool sliced = out[k] != REPEAT_CARRIED;
-		if (of->rank + sliced > MAX_RANK)
-			node_fail(node, EXIT_LIMIT, "more than %d dimensions", MAX_RANK);
 		memcpy(dims + sliced, of->dims, (size_t)of->rank * sizeof *dims);
 		infer_output(node, k, of->type, of->rank + sliced, dims);
 	}

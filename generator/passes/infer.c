@@ -150,8 +150,20 @@ static bool vanishes(struct texts *texts, struct node *node, const struct op *op
 	return true;
 }
 
+static void walk_all_of(struct texts *, struct graph *);
+
+/* A loop that is one node keeps its body, which a file may have written. */
+static void infer_bodies(struct texts *texts, struct node *node)
+{
+	const struct op *op = op_of(node);
+	for (int i = 0; !op->place && i < node->attribute_count; i++)
+		if (node->attributes[i].g)
+			walk_all_of(texts, node->attributes[i].g);
+}
+
 static void infer(struct texts *texts, struct node *node)
 {
+	infer_bodies(texts, node);
 	const struct op *op = infer_one(node);
 	if (op->place ? !op->place(texts, node, op) : !vanishes(texts, node, op))
 		push(node->graph->build->arena, &node->graph->nodes, node);
@@ -169,13 +181,18 @@ static void walk_from(struct texts *texts, struct graph *graph, size_t from)
 		infer(texts, nodes[i]);
 }
 
-static void walk_all(struct graph *graph)
+static void walk_all_of(struct texts *texts, struct graph *graph)
 {
-	struct texts texts = { .walk = walk_from };
 	__typeof__(graph->nodes) nodes = graph->nodes;
 	memset(&graph->nodes, 0, sizeof graph->nodes);
 	for (size_t i = 0; i < nodes.count; i++)
-		infer(&texts, nodes.at[i]);
+		infer(texts, nodes.at[i]);
+}
+
+static void walk_all(struct graph *graph)
+{
+	struct texts texts = { .walk = walk_from };
+	walk_all_of(&texts, graph);
 }
 
 /* The tensor is of that shape, where nothing else says its own.  False: it had one. */

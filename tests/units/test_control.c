@@ -13,7 +13,7 @@ static enum exit_code define(int version, const char *inputs, const char *nodes,
 	build_init(&build);
 	build.arena->limit = 512 << 20;
 	if (BUILD_TRY(&build)) {
-		const char *text = arena_printf(build.arena, "<ir_version: 8, opset_import: [\"\" : %d]> g (%s) => (y) { %s }", version, inputs, nodes);
+		const char *text = arena_printf(build.arena, "<ir_version: 8, opset_import: [\"\" : %d, \"ingot\" : 1]> g (%s) => (y) { %s }", version, inputs, nodes);
 		struct graph *graph = graph_read_memory(&build, "t", text, strlen(text), NULL);
 		graph_check(graph);
 		pass_constants(graph);
@@ -89,6 +89,19 @@ static const struct { int version; const char *inputs, *nodes; enum exit_code co
 		"t: node #3 (Scan): Scan: 5000 rounds, at most 4096 are supported (one after the other, since t: node #3 (Scan): random numbers are drawn anew in each round)" },
 	{ 8, "int64[1] l, float[1,3] x", "y = Scan <num_scan_inputs = 1, body = b (float a) => (float d) { d = Neg (a) }> (l, x)", EXIT_UNSUPPORTED,
 		"t: node #0 (Scan): Scan: sequences of other lengths than the tensor (sequence_lens) are not supported" },
+	/* our own node, written by somebody */
+	{ 17, "float[2] x, float c", "y = ingot.Repeat (x) <rounds = 3, going = -1, inputs = [1], outputs = [1], pairs = [0], body = b (float[2] a) => (float[2] d) { d = Concat (a) }>", EXIT_INVALID,
+		"t: node #0 (Concat): Concat lacks the attribute \"axis\"" },
+	{ 17, "float[2] x, float c", "y = ingot.Repeat (x) <rounds = 3, going = -1, inputs = [1], outputs = [1], pairs = [0], body = b (float[2] a) => (float[4] d) { d = Concat <axis = 0> (a, a) }>",
+		EXIT_INVALID, "t: node #0 (Repeat): what goes in and out does not fit the body" },
+	{ 17, "float[2] x, float c", "y = ingot.Repeat (x) <rounds = 3, going = 0, inputs = [1], outputs = [1], pairs = [0], body = b (float[2] a) => (float[2] d) { d = Neg (a) }>", EXIT_INVALID,
+		"t: node #0 (Repeat): what goes in and out does not fit the body" },
+	{ 17, "float[2] x, float c", "y = ingot.Repeat (x) <rounds = 3, going = -1, inputs = [2], outputs = [2], pairs = [-1], body = b (float a) => (float d) { d = Neg (a) }>", EXIT_INVALID,
+		"t: node #0 (Repeat): what goes in and out does not fit the body" },
+	{ 17, "float[2] x, float c", "y = ingot.Repeat (x) <rounds = 3, going = -1, inputs = [1], outputs = [2], pairs = [-1], body = b (float[2] a) => (float[2] d) { d = Neg (a) }>", EXIT_INVALID,
+		"t: node #0 (Repeat): what goes in and out does not fit the body" },
+	{ 17, "float[2] x, float c", "y = ingot.Repeat (x) <rounds = 3, going = -1, inputs = [1], outputs = [1], pairs = [0], body = b (float[2] a) => (float[2] d) { d = Add (a, c) }>", EXIT_INVALID,
+		"t: node #0 (Add): c has no value" },
 	/* what has no end: conditions that stay true, by themselves or because numbers make them so; rounds of rounds; shapes that grow */
 	{ 17, "float[2] x", "y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d) { d = Neg (a) }> ( , , x)", EXIT_LIMIT,
 		"t: node #0 (Loop): Loop: more than 4096 rounds" },
