@@ -116,6 +116,105 @@ static void capture_all(struct repeating *r)
 	}
 }
 
+/* ---- what no round changes ---- */
+static size_t input_number(const struct repeating *r, const struct tensor *tensor)
+{
+	size_t i = 0;
+	while (i < r->body->inputs.count && r->body->inputs.at[i] != tensor)
+		i++;
+	return i;
+}
+
+static bool is_steady(const struct repeating *r, const struct node *node)
+{
+	if (node->guard || node_is_random(node) || !node->ins)
+		return false;
+	for (int i = 0; i < node->ins; i++) {
+		size_t n = node->in[i] && !node->in[i]->data ? input_number(r, node->in[i]) : 0;
+		if (node->in[i] && !node->in[i]->data && (n == r->body->inputs.count || r->in.at[n].moves != REPEAT_STEADY))
+			return false;
+	}
+	for (int k = 0; k < node->outs; k++)
+		if (node->out[k] && (node->out[k]->is_output || node->out[k]->form || !tensor_is_known(node->out[k]) || tensor_elements(r->build, node->out[k]) == 0))
+			return false;
+	for (int i = 0; i < node->attribute_count; i++)
+		if (node->attributes[i].g)
+			return false;
+	return true;
+}
+
+static void read_instead(const struct repeating *r, const struct tensor *old, struct tensor *now)
+{
+	for (size_t i = 0; i < r->body->nodes.count; i++) {
+		struct node *node = r->body->nodes.at[i];
+		for (int k = 0; k < node->ins; k++)
+			node->in[k] = node->in[k] == old ? now : node->in[k];
+		for (struct guard *guard = (struct guard *)(uintptr_t)node->guard; guard; guard = (struct guard *)(uintptr_t)guard->outer)
+			guard->condition = guard->condition == old ? now : guard->condition;
+	}
+}
+
+static struct tensor *constant_out(struct repeating *r, const struct tensor *constant)
+{
+	struct tensor *made = tensor_like(r->graph, constant, false);
+	made->data = constant->data;
+	made->bytes = constant->bytes;
+	made->strings = constant->strings;
+	made->is_initializer = true;
+	return made;
+}
+
+/* The node goes before the loop; where the first round may not come, it is as a node of that. */
+static void move_out(struct repeating *r, struct node *node, const struct guard *guard)
+{
+	node->graph = r->graph;
+	node->guard = guard;
+	push(r->build->arena, &r->graph->nodes, node);
+	for (int i = 0; i < node->ins; i++)
+		if (node->in[i] && !node->in[i]->data)
+			node->in[i] = r->operands.at[input_number(r, node->in[i])];
+		else if (node->in[i] && node->in[i]->graph == r->body)
+			node->in[i] = constant_out(r, node->in[i]);
+	for (int k = 0; k < node->outs; k++) {
+		struct tensor *old = node->out[k];
+		if (!old)
+			continue;
+		node->out[k] = tensor_like(r->graph, old, false);
+		node->out[k]->producer = node;
+		old->producer = NULL;
+		read_instead(r, old, repeat_in(r, node->out[k], REPEAT_STEADY, false));
+	}
+}
+
+static bool asks(const struct repeating *r, const struct tensor *input)
+{
+	for (size_t i = 0; i < r->body->nodes.count; i++)
+		for (const struct guard *guard = r->body->nodes.at[i]->guard; guard; guard = guard->outer)
+			if (guard->condition == input)
+				return true;
+	return false;
+}
+
+static void move_steady(struct repeating *r, const struct tensor *going)
+{
+	struct guard *guard = NULL;
+	struct tensor *starts = going ? r->operands.at[input_number(r, going)] : NULL;
+	size_t kept = 0;
+	if (starts && !starts->data) {
+		guard = new(r->build->arena, struct guard);
+		*guard = (struct guard){ starts, true, r->graph->guard };
+	}
+	for (size_t i = 0; i < r->body->nodes.count; i++)
+		if (is_steady(r, r->body->nodes.at[i]))
+			move_out(r, r->body->nodes.at[i], guard ? guard : r->graph->guard);
+		else
+			r->body->nodes.at[kept++] = r->body->nodes.at[i];
+	r->body->nodes.count = kept;
+	for (size_t i = r->body->inputs.count; i-- > 0;)       /* they stand behind all that others are told of by number */
+		if (r->in.at[i].moves == REPEAT_STEADY && !repeat_reads(r, r->body->inputs.at[i]) && !asks(r, r->body->inputs.at[i]))
+			repeat_drop(r, r->body->inputs.at[i]);
+}
+
 static void want_nodes(const struct repeating *r)
 {
 	for (size_t i = 0; i < r->body->nodes.count; i++) {
@@ -140,9 +239,11 @@ static int64_t *moves_of(struct arena *arena, const struct repeat_port *ports, s
 struct tensor **repeat_node(struct repeating *r, int64_t rounds, struct tensor *going)
 {
 	struct arena *arena = r->build->arena;
-	size_t from = r->graph->nodes.count, ins, outs = r->out.count;
+	size_t ins, outs = r->out.count;
 	capture_all(r);
 	want_nodes(r);
+	move_steady(r, going);
+	size_t from = r->graph->nodes.count;
 	(void)define_graph(r->body);                          /* what it refuses, the loop is unrolled for */
 	if (!repeat_pays(rounds, r->body->nodes.count))
 		cannot(r, "it is small");

@@ -109,6 +109,15 @@ def ends(folder):
         expect(f"an end on {target}", code == 0 and got[0] == 60, f"{code} {said} {got}")
         code, said, _ = run(folder, looked, {"table": table, "at": np.array(4), "zero": np.array(0, "f4")}, ["y"], target)
         expect(f"an index outside on {target}", code == 3 and "an index at run time is not in [-4, 3]" in said, f"{code} {said}")
+    # what no round changes goes before the loop, and is asked where a round comes
+    steady = model(folder, "steady", "(float[4] table, int64 at, bool go, float x) => (float y)", """	m = Constant <value = int64 {300}> ()
+	y = Loop <body = g (int64 i, bool c, float v) => (bool on, float z) { e = Exp (table) row = Gather (e, at) z = Add (v, row) on = Identity (c) }> (m, go, x)""")
+    shown = subprocess.run([INGOT, "show", steady, "--stage", "graph"], capture_output=True, text=True).stdout
+    expect("what no round changes stands before the loop", 0 < shown.index("Exp (") < shown.index("Gather (") < shown.index("ingot.Repeat ("), shown)
+    for target in TARGETS:
+        for at, go, status in (1, True, 0), (9, True, 3), (9, False, 0):
+            code, said, got = run(folder, steady, {"table": np.zeros(4, "f4"), "at": np.array(at), "go": np.array(go), "x": np.array(2, "f4")}, ["y"], target)
+            expect(f"steady {at} {go} on {target}", code == status and (code or got[0] == (302 if go else 2)), f"{code} {said} {got}")
     late = model(folder, "late", "(float[4] table, int64 most, float zero) => (float y, float[300] s)", """	y, s = Loop <body = g (int64 i, bool c, float x) => (bool on, float z, float q) {
 		k = Constant <value = int64 {75}> () j = Div (i, k) v = Gather (table, j) z = Add (x, v) q = Identity (z) on = Identity (c) }> (most, , zero)""")
     for target in TARGETS[:3]:
