@@ -27,6 +27,8 @@ static void want_plain(const struct repeating *r, const struct tensor *tensor)
 		cannot(r, "elements are smaller than a byte");
 	if (tensor_elements(r->build, tensor) == 0)
 		cannot(r, "a tensor has no elements");
+	if (tensor_counted(tensor))
+		cannot(r, "an extent is counted when it runs");
 }
 
 struct tensor *repeat_in(struct repeating *r, struct tensor *operand, enum repeat_moves moves, bool back)
@@ -222,7 +224,7 @@ static void want_nodes(const struct repeating *r)
 		if (node_is_random(node))
 			cannot(r, "random numbers are drawn anew in each round");
 		for (int k = 0; k < node->outs; k++)
-			if (node->out[k] && (node->out[k]->form || !tensor_is_known(node->out[k])))
+			if (node->out[k] && (node->out[k]->form || !tensor_is_known(node->out[k]) || tensor_counted(node->out[k])))
 				cannot(r, arena_printf(r->build->arena, "the shape of %.100s depends on data", node->out[k]->name));
 	}
 }
@@ -330,7 +332,7 @@ bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, boo
 /* A tensor as memory has it. */
 static bool is_plain(const struct tensor *tensor)
 {
-	return tensor && !tensor->form && tensor->type != DTYPE_NONE && tensor_is_known(tensor) && dtype_is_supported(tensor->type)
+	return tensor && !tensor->form && tensor->type != DTYPE_NONE && tensor_is_known(tensor) && !tensor_counted(tensor) && dtype_is_supported(tensor->type)
 		&& dtype_stored(tensor->type) == tensor->type && tensor_elements(tensor->graph->build, tensor) > 0;
 }
 
