@@ -170,7 +170,8 @@ static enum ingot_status host_read(struct node *base)
 	if (runtime->options.automatic_transfers && (base->host_version != base->newest || base->host_hazard.taint)) {
 		struct context *context = newest_context(runtime, base);
 		if (!context)
-			return base->host_hazard.taint ? say_failure(base->host_hazard.taint) : say(INGOT_UNREADY, "the newest value of n%u went with the context it was in", base->id);
+			return base->host_hazard.taint ? say_failure(base->host_hazard.taint)
+			                               : say(INGOT_UNREADY, "the newest value of n%u went with the context it was in", base->id);
 		if ((status = task_refuses("must not wait for a transfer")))
 			return status;
 		struct ingot_context from = HANDLE(ingot_context, context);

@@ -320,6 +320,17 @@ static void c16_edges(struct trial *t)
 	CHECK(ingot_stream_queued(t->stream) == 3);           /* nothing is done, yet they are issued */
 	mock_hold(false);
 	OK(ingot_device_sync(t->device));
+	/* A task of the host's begins when what is before it on the device has ended, though nobody looks. */
+	_Atomic int count = 0;
+	mock_hold(true);
+	OK(ingot_pool_fill(t->stream, pool, 0, 64, 7, NULL));
+	OK(ingot_task_submit(t->stream, &(struct ingot_task){ .run = count_one, .argument = &count }, NULL));
+	usleep(20000);
+	CHECK(count == 0);
+	mock_hold(false);
+	for (int i = 0; i < 10000 && !count; i++)
+		usleep(500);
+	CHECK(count == 1);
 	struct ingot_buffer buffers[2] = { { 0 }, { 0 } };
 	for (int i = 0; i < 2; i++)
 		OK(ingot_buffer_open(t->device, INGOT_F32, 4, buffers + i));
