@@ -7,6 +7,7 @@
 static _Atomic int left;                                     /* calls until the one that fails */
 static _Atomic bool happened;
 static _Atomic bool libc_too;
+static _Thread_local bool here;
 static _Atomic long blocks, libc_blocks, threads;
 static const struct ingot_backend *real;
 static struct ingot_backend wrapped;
@@ -22,13 +23,17 @@ void fault_forget(void)
 {
 	atomic_store(&left, 0);
 	atomic_store(&happened, false);
+	here = false;
 }
+
+bool fault_here(void) { return here; }
 
 static bool due(void)
 {
 	if (atomic_load(&left) <= 0 || atomic_fetch_sub(&left, 1) != 1)
 		return false;
 	atomic_store(&happened, true);
+	here = true;
 	return true;
 }
 

@@ -5,6 +5,7 @@
 
 void fault_plant(int n);                                     /* 0: none */
 bool fault_happened(void);
+bool fault_here(void);                                       /* in this thread */
 void fault_forget(void);                                     /* none is planted, and none has happened */
 /* Whether the C library's count too: malloc, calloc, posix_memalign, pthread_create. */
 void fault_libc(bool);
