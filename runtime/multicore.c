@@ -75,10 +75,8 @@ static void wait_for_signal(struct multicore_queue *queue, uint32_t seen)
 		for (int i = 0; i < 200 && atomic_load_explicit(&queue->signal, memory_order_acquire) == seen; i++)
 			i % 16 == 15 ? (void)sched_yield() : pause_briefly();
 	atomic_fetch_sub(&multicore->spinning, 1);
-	if (atomic_load(&queue->signal) != seen)
-		return;
-	atomic_store(&queue->sleeps, true);
-	while (atomic_load(&queue->signal) == seen)
+	/* Said anew before each sleep: who wakes a sleeper takes its word back, and may come late, with a signal that was seen already. */
+	while (atomic_store(&queue->sleeps, true), atomic_load(&queue->signal) == seen)
 		futex_wait(&queue->signal, seen);
 	atomic_store_explicit(&queue->sleeps, false, memory_order_relaxed);
 }

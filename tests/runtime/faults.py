@@ -85,7 +85,7 @@ FAULTS = [
     ("C6", "runtime/stream.c", "*idle = !stream->head;", "*idle = true;"),
     ("C7", "runtime/command.c", "else if (stream->count < runtime->options.queue_capacity)", "else if (1)"),
     ("C7", "runtime/command.c", "\telse\n\t\tstream->head = command;\n\tstream->tail = command;", "\telse\n\t\tstream->head = command;\n\tif (stream->count % 2 || stream->count < 2)\n\t\tstream->tail = command;"),
-    ("C7", "runtime/multicore.c", "atomic_store(&queue->sleeps, true);", ";"),
+    ("C7", "runtime/multicore.c", "while (atomic_store(&queue->sleeps, true), atomic_load(&queue->signal) == seen)", "while (atomic_load(&queue->signal) == seen)"),
     ("C8", "runtime/command.c", "return told ? say(INGOT_STOPPED", "return 0 && told ? say(INGOT_STOPPED"),
     ("C8", "runtime/command.c", "if (!command->cause && (stream->device->lost || stream->failure))", "if (0)"),
     ("C8", "runtime/command.c", "if (edge->carries && command->failure && !to->cause)", "if (0)"),
