@@ -47,6 +47,15 @@ with tempfile.TemporaryDirectory(prefix="test-kernels.") as work:
 	       and {"gemm_256", "softmax", "lstm_step"} <= set(names.split()))
 	expect("an unknown kernel is exit 2", bench("kernels", "--peers-only", "--only", "gemm")[0] == 2)
 	expect("no program is exit 5", bench("kernels", "--only", "softmax")[0] == 5)
+	code, names = bench("layers", "--list")
+	expect("layers --list names each layer once, with weights that are constant and that are not", code == 0
+	       and len(set(names.split())) == len(names.split()) and all(name + "_run_time" in names.split() for name in names.split() if "run_time" not in name))
+	expect("no layers of a network: exit 2", bench("layers", "--peers-only", "--network", "vgg")[0] == 2)
+	some = ("bert_1_768_768", "densenet121_1x1s1_64_128_56_run_time")
+	code, said = bench("layers", "--peers-only", "--cpu", "x86-64-v3", "--rounds", "3", "--json", "l.json", *(w for name in some for w in ("--only", name)))
+	expect("layers: exit 0", code == 0)
+	for row in written("l.json")["networks"] if code == 0 else []:
+		expect(f"{row['name']}: every peer is right", all(row[e]["median"] > 0 for e in ("onnxruntime", "openvino")))
 	# One of each way into oneDNN: plain, channels last with a copy back, constants rearranged.
 	some = ("conv3x3_winograd_nhwc", "softmax", "lstm_step", "copy")
 	code, said = bench("kernels", "--peers-only", "--rounds", "3", "--json", "k.json",
