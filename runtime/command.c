@@ -429,7 +429,6 @@ void leave_dropping(struct stream *stream, struct ingot_command *command)
 /* The streams whose work the device has to end first; they stay until it was told. */
 static void waits_find(struct ingot_command *command)
 {
-	char text[INGOT_BACKEND_TEXT];
 	for (uint32_t i = 0; i < command->edge_count; i++) {
 		struct edge *edge = command->edges + i;
 		struct stream *from = edge->from ? edge->from->stream : NULL;
@@ -440,9 +439,6 @@ static void waits_find(struct ingot_command *command)
 				from = NULL;
 		if (!from)
 			continue;
-		const struct ingot_backend *table = from->device->backend->table;
-		if (!from->mark && table->event_open(from->device->raw, &from->mark, text))
-			from->mark = NULL;
 		atomic_fetch_add(&from->wakers, 1);
 		edge->waits = from;
 	}
@@ -456,12 +452,15 @@ static enum ingot_status waits_issue(struct ingot_command *command, void *queue,
 		if (!from)
 			continue;
 		const struct ingot_backend *table = from->device->backend->table;
-		if (!from->mark)
-			status = INGOT_MEMORY;
+		enter(command->runtime);
+		if (!status && !from->mark && (status = table->event_open(from->device->raw, &from->mark, text)))
+			from->mark = NULL;
+		void *mark = from->mark;
+		leave(command->runtime);
 		if (!status)
-			status = table->event_record(from->raw, from->mark, text);
+			status = table->event_record(from->raw, mark, text);
 		if (!status)
-			status = table->event_wait(queue, from->mark, text);
+			status = table->event_wait(queue, mark, text);
 		command->edges[i].waits = NULL;
 		atomic_fetch_sub(&from->wakers, 1);
 	}

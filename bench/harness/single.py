@@ -19,6 +19,7 @@ def parser(name, text):
 	p.add_argument("--only", action="append", default=[], metavar="NAME", help="races what has these names only")
 	p.add_argument("--rounds", type=int, default=90, metavar="N", help="turns of each engine (90)")
 	p.add_argument("--peers-only", action="store_true", help="races without ingot")
+	p.add_argument("--list", action="store_true", help="prints the names and ends")
 	return p
 
 

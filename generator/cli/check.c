@@ -33,7 +33,7 @@ static bool check_set(struct build *build, struct cli *cli, struct engine *engin
 	if (data->outputs.count + data_sizes(program) != program->outputs.count)
 		fail(build, EXIT_DIFFERENT, data->path, "%zu outputs, the model has %zu", data->outputs.count, program->outputs.count - data_sizes(program));
 	for (size_t i = 0; i < data->outputs.count; i++) {
-		const struct definition made = data_actual(program, i, outputs);
+		const struct definition made = definition_actual(program, i, outputs);
 		const struct shown shown = definition_shown(&made);
 		bool drawn = random[program->outputs.at[i]->number];
 		struct comparison c = (drawn ? data_compare_drawn : data_compare)(build, &data->outputs.at[i], &made, outputs[i], data->backend);
@@ -71,9 +71,7 @@ static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
 	const struct engine_kind *kind = cli_engine(cli);
-	bool as_double = cli->math && !strcmp(cli->math, "double");
-	if (as_double && kind != &engine_interpreter)
-		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
+	bool as_double = cli_as_double(cli, kind);
 	struct data_sets *sets;
 	struct model *model = data_cast(cli, cast, &sets);
 	if (!cli->json)

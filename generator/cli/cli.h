@@ -75,6 +75,7 @@ int  cli_main(const struct command *, int argc, char **argv);
 bool cli_takes_cuda(struct cli *);
 /* For commands whose --target is an engine: that one, on a CPU that can run what it makes; asked before any work. */
 const struct engine_kind *cli_engine(struct cli *);
+bool  cli_as_double(struct cli *, const struct engine_kind *);     /* --math double, which the interpreter alone has */
 
 /* What a command tells programs; takes it over. */
 void cli_print_json(json_t *, FILE *);

@@ -494,15 +494,6 @@ static bool same_kind(struct build *build, const struct array *want, const struc
 	return true;
 }
 
-struct definition data_actual(const struct program *program, size_t i, void *const *outputs)
-{
-	struct definition made = *program->outputs.at[i];
-	for (size_t k = 0; made.sizes && k < program->outputs.count; k++)
-		if (!strcmp(program->output_names.at[k], made.sizes))
-			memcpy(made.extents, outputs[k], sizeof *made.extents * (size_t)made.rank);
-	return made;
-}
-
 size_t data_sizes(const struct program *program)
 {
 	size_t count = 0;

@@ -62,8 +62,6 @@ unsigned data_packed(const void *data, int64_t i, int bits);
 /* One element with the digits that read back as the same number; "true", "false", "nan", "-inf". */
 const char *data_element_text(struct build *, enum dtype, const void *data, int64_t i);
 
-/* Output i as it came out: where data decide its extents, the actual ones, by the output that holds them. */
-struct definition data_actual(const struct program *, size_t i, void *const *outputs);
 /* The outputs that hold the extents of others, which stand behind all others. */
 size_t data_sizes(const struct program *);
 

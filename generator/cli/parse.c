@@ -147,6 +147,14 @@ const struct engine_kind *cli_engine(struct cli *cli)
 	return kind;
 }
 
+bool cli_as_double(struct cli *cli, const struct engine_kind *kind)
+{
+	bool as_double = cli->math && !strcmp(cli->math, "double");
+	if (as_double && kind != &engine_interpreter)
+		fail(cli->build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
+	return as_double;
+}
+
 void cli_print_json(json_t *told, FILE *to)
 {
 	json_dumpf(told, to, JSON_INDENT(2));

@@ -98,7 +98,7 @@ static void write_archive(const struct cli *cli, const struct model *model, void
 	struct build *build = model->build;
 	VECTOR(struct npz_array) arrays = { 0 };
 	for (size_t k = 0; k < model->program->outputs.count; k++) {
-		const struct definition made = data_actual(model->program, k, outputs);
+		const struct definition made = definition_actual(model->program, k, outputs);
 		const struct shown d = definition_shown(&made);
 		bool in = false;
 		for (size_t i = 0; i < cli->outputs.count; i++)
@@ -114,7 +114,7 @@ static void write_output(const struct model *model, void *const *outputs, const 
 	for (size_t k = 0; k < model->program->outputs.count; k++) {
 		if (strcmp(model->output_names[k], name))
 			continue;
-		const struct definition made = data_actual(model->program, k, outputs);
+		const struct definition made = definition_actual(model->program, k, outputs);
 		const struct shown d = definition_shown(&made);
 		const struct npz_array array = array_for_file(model->build, name, &d, outputs[k]);
 		npy_write(model->build, path, array.type, array.rank, array.extents, array.data);
@@ -162,7 +162,7 @@ static void print_output(const struct model *model, size_t i, void *const *outpu
 	enum { SHOWN = 8 };
 	struct build *build = model->build;
 	const void *data = outputs[i];
-	const struct definition made = data_actual(model->program, i, outputs);
+	const struct definition made = definition_actual(model->program, i, outputs);
 	const struct shown d = definition_shown(&made);
 	struct tensor shape = { .type = d.type, .rank = d.rank };
 	for (int k = 0; k < d.rank; k++)
@@ -190,7 +190,7 @@ static json_t *outputs_json(const struct cli *cli, const struct model *model, vo
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < model->program->outputs.count; i++) {
-		const struct definition made = data_actual(model->program, i, data);
+		const struct definition made = definition_actual(model->program, i, data);
 		const struct shown d = definition_shown(&made);
 		const struct bound_file *file = file_for(cli->outputs.at, cli->outputs.count, model->output_names[i]);
 		json_t *dims = json_array();
@@ -268,9 +268,7 @@ static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
 	const struct engine_kind *kind = cli_engine(cli);
-	bool as_double = cli->math && !strcmp(cli->math, "double");
-	if (as_double && kind != &engine_interpreter)
-		fail(build, EXIT_USAGE, NULL, "--math double runs on --target interpreter");
+	bool as_double = cli_as_double(cli, kind);
 	struct data data;
 	struct model *model = data_cast(cli, cast, &data);
 	const struct program *program = model->program;

@@ -242,6 +242,15 @@ struct shown definition_shown(const struct definition *definition)
 
 int64_t shown_elements(const struct shown *shown) { return product(shown->rank, shown->extents); }
 
+struct definition definition_actual(const struct program *program, size_t i, void *const *outputs)
+{
+	struct definition made = *program->outputs.at[i];
+	for (size_t k = 0; made.sizes && k < program->outputs.count; k++)
+		if (!strcmp(program->output_names.at[k], made.sizes))
+			memcpy(made.extents, outputs[k], sizeof *made.extents * (size_t)made.rank);
+	return made;
+}
+
 int64_t definition_outputs(const struct definition *definition)
 {
 	int64_t n = 1;

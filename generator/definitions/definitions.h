@@ -250,6 +250,8 @@ int64_t definition_elements(const struct definition *);
 /* An input or output as its caller knows it. */
 struct shown definition_shown(const struct definition *);
 int64_t shown_elements(const struct shown *);
+/* Output i as it came out: where data decide its extents, the actual ones, by the output that holds them. */
+struct definition definition_actual(const struct program *, size_t i, void *const *outputs);
 int64_t definition_outputs(const struct definition *);                /* elements of one round of the batch axes */
 int64_t definition_terms(const struct definition *);                  /* of its reduction; 1 where there is none */
 double  definition_work(const struct definition *);                   /* how often its body is computed; with places, how many elements begin besides */

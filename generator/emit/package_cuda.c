@@ -75,9 +75,9 @@ static void add_launches(struct writing *w)
 		value_dict_set(launch, "other", value_int(row->other));
 		value_dict_set(launch, "rounds", value_int(row->rounds));
 		value_list_add(list, launch);
-		for (size_t i = 0; row->kernel && i < value_count(checks); i++)      /* launches are rows here */
-			if (placed(w->lowered->program->checks.at[i])->kernel == row->kernel)
-				value_dict_set(value_at(checks, i), "kernel", value_int((int64_t)k));
+		int check = row->kernel ? kernel_check(w->lowered, row->kernel) : -1;
+		if (check >= 0)                                   /* launches are rows here */
+			value_dict_set(value_at(checks, (size_t)check), "kernel", value_int((int64_t)k));
 	}
 	for (size_t i = 0; i < symbols.count; i++)
 		value_list_add(names, value_string(symbols.at[i]));

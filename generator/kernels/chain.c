@@ -432,13 +432,6 @@ static bool rows_pay(const struct target *target, const struct contraction *c, i
 	return c->extents[c->column] <= 6 * rows && 2 * placed(c->b->of)->bytes <= target->l2_bytes;
 }
 
-/* Values in indices are read where they are: not from inside. */
-static void see_inside(void *user, const struct expr *load)
-{
-	struct restricting *r = user;
-	r->possible &= (size_t)load->of->number < r->program->all.count && r->program->all.at[load->of->number] == load->of;
-}
-
 static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 {
 	struct arena *arena = lowered->arena;
@@ -481,8 +474,6 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 		memcpy(strides, placed(last->result)->stride, sizeof strides);
 		restrict_product(&r, last, roots[1]);
 	}
-	for (size_t i = 0; r.possible && i < r.to.count; i++)
-		definition_loads(r.to.at[i], see_inside, &r);
 	if (!r.possible)
 		return NULL;
 

@@ -18,17 +18,33 @@ static struct tensor *tensor_like(struct graph *graph, const struct tensor *of, 
 
 NORETURN static void cannot(const struct repeating *r, const char *why) { node_fail(r->node, EXIT_UNSUPPORTED, "%s", why); }
 
-/* A tensor that ingot can hold in memory as it is. */
+/* What keeps a tensor from lying in memory as it is; NULL: nothing. */
+static const char *why_not_plain(const struct tensor *tensor)
+{
+	if (!tensor || tensor->form || tensor->type == DTYPE_NONE || !tensor_is_known(tensor))
+		return "a type or shape depends on data";
+	if (!dtype_is_supported(tensor->type) || dtype_stored(tensor->type) != tensor->type)
+		return "elements are smaller than a byte";
+	if (tensor_elements(tensor->graph->build, tensor) == 0)
+		return "a tensor has no elements";
+	return tensor_counted(tensor) ? "an extent is counted when it runs" : NULL;
+}
+
 static void want_plain(const struct repeating *r, const struct tensor *tensor)
 {
-	if (tensor->form || tensor->type == DTYPE_NONE || !tensor_is_known(tensor))
-		cannot(r, "a type or shape depends on data");
-	if (!dtype_is_supported(tensor->type) || dtype_stored(tensor->type) != tensor->type)
-		cannot(r, "elements are smaller than a byte");
-	if (tensor_elements(r->build, tensor) == 0)
-		cannot(r, "a tensor has no elements");
-	if (tensor_counted(tensor))
-		cannot(r, "an extent is counted when it runs");
+	const char *why = why_not_plain(tensor);
+	if (why)
+		cannot(r, why);
+}
+
+/* Two of one type and shape; sliced: the second is an element of the first along the first of its axes, which are `rounds`. */
+static bool fits(const struct tensor *whole, const struct tensor *part, bool sliced, int64_t rounds)
+{
+	bool same = !why_not_plain(whole) && !why_not_plain(part) && whole->type == part->type && whole->rank == part->rank + sliced
+		&& (!sliced || whole->dims[0].extent == rounds);
+	for (int d = 0; same && d < part->rank; d++)
+		same = whole->dims[d + sliced].extent == part->dims[d].extent;
+	return same;
 }
 
 struct tensor *repeat_in(struct repeating *r, struct tensor *operand, enum repeat_moves moves, bool back)
@@ -81,10 +97,7 @@ void repeat_out(struct repeating *r, struct tensor *output, struct tensor *carri
 		if (r->body->inputs.at[i] == carries)
 			pair = (int)i;
 	if (pair >= 0) {
-		bool same = output->type == carries->type && output->rank == carries->rank;
-		for (int d = 0; same && d < output->rank; d++)
-			same = output->dims[d].extent == carries->dims[d].extent;
-		if (!same)
+		if (!fits(output, carries, false, 0))
 			cannot(r, "a shape changes from round to round");
 		r->in.at[pair].pair = (int)r->body->outputs.count;
 	}
@@ -329,22 +342,6 @@ bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, boo
 }
 
 /* ---- its types, and its definition ---- */
-/* A tensor as memory has it. */
-static bool is_plain(const struct tensor *tensor)
-{
-	return tensor && !tensor->form && tensor->type != DTYPE_NONE && tensor_is_known(tensor) && !tensor_counted(tensor) && dtype_is_supported(tensor->type)
-		&& dtype_stored(tensor->type) == tensor->type && tensor_elements(tensor->graph->build, tensor) > 0;
-}
-
-/* Two of one type and shape; sliced: the second is an element of the first along the first of its axes, which are `rounds`. */
-static bool fits(const struct tensor *whole, const struct tensor *part, bool sliced, int64_t rounds)
-{
-	bool same = is_plain(whole) && is_plain(part) && whole->type == part->type && whole->rank == part->rank + sliced && (!sliced || whole->dims[0].extent == rounds);
-	for (int d = 0; same && d < part->rank; d++)
-		same = whole->dims[d + sliced].extent == part->dims[d].extent;
-	return same;
-}
-
 /* It may come from a file: all that definitions rely on is asked. */
 static const struct graph *body_of(const struct node *node)
 {
@@ -361,7 +358,7 @@ static const struct graph *body_of(const struct node *node)
 	}
 	for (size_t k = 0; right && k < outs; k++) {
 		const struct tensor *of = graph->outputs.at[k];
-		right = is_plain(of) && of->rank < MAX_RANK && (out[k] == REPEAT_CARRIED ? pair[k] >= 0 && (size_t)pair[k] < ins && in[pair[k]] == REPEAT_CARRIED
+		right = !why_not_plain(of) && of->rank < MAX_RANK && (out[k] == REPEAT_CARRIED ? pair[k] >= 0 && (size_t)pair[k] < ins && in[pair[k]] == REPEAT_CARRIED
 			&& fits(of, graph->inputs.at[pair[k]], false, 0) : out[k] == REPEAT_SLICED || out[k] == -1);
 		for (size_t other = 0; right && other < k; other++)
 			right = out[k] != REPEAT_CARRIED || out[other] != REPEAT_CARRIED || pair[k] != pair[other];

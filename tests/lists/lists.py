@@ -3,7 +3,6 @@
 message for each mistake.  77 where NumPy is not there."""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -18,7 +17,9 @@ try:
 except ImportError:
     N = None
 
-INGOT = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from told import expect, finish, run, told
+
 MODEL = """<ir_version: 8, opset_import: ["" : 18]>
 lists (seq(float[N]) x, optional(float[2]) o) => (seq(float[N]) twice, seq(float[N]) none, int64 count, bool has, optional(float[2]) same)
 {
@@ -55,23 +56,6 @@ late (float[6] x, float[2] a, float[3] b, int64[2] parts, int64 step, int64 p, i
 }
 """
 SAID = [word for said in ("listed=[2],[4]", "even=[4],[2]", "longer=[2],[3],[3],[2]", "shorter=[3],[2]") for word in ("--elements", said)]
-failures = 0
-
-
-def run(*words):
-    done = subprocess.run([INGOT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return done.returncode, done.stdout, done.stderr
-
-
-def expect(name, right, text=""):
-    global failures
-    failures += not right
-    print("ok    " if right else "FAILED", name, "" if right else text)
-
-
-def told(name, code, part, *words):
-    got, out, message = run(*words)
-    expect(name, got == code and part in message and message.count("\n") == 1, "exit %d: %s" % (got, message))
 
 
 def save(folder, arrays):
@@ -243,4 +227,4 @@ with tempfile.TemporaryDirectory(prefix="test-lists.") as folder:
     expect("bench", code == 0, message)
     save("short", x[:1])
     told("a position that is not there", 3, "node #1 (SequenceAt): position 1 in a sequence of 1 elements, [-1, 0] is right", "run", "any.onnxtxt", "--input", "x=short")
-sys.exit(failures > 0)
+finish()

@@ -122,13 +122,9 @@ static void work(struct build *build, const struct options *options)
 	if (options->timed)
 		fprintf(stderr, "interpreted in %.3f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
 	for (size_t i = 0; i < program->outputs.count; i++) {
-		const struct definition *definition = program->outputs.at[i];
-		const int64_t *extents = definition->extents;         /* or what another output says, where data decide them */
-		for (size_t k = 0; definition->sizes && k < program->outputs.count; k++)
-			if (!strcmp(program->output_names.at[k], definition->sizes))
-				extents = outputs[k];
-		npy_write(build, arena_printf(build->arena, "%s%zu.npy", options->out, i), definition->type,
-		          definition->rank, extents, outputs[i]);
+		const struct definition made = definition_actual(program, i, outputs);
+		npy_write(build, arena_printf(build->arena, "%s%zu.npy", options->out, i), made.type,
+		          made.rank, made.extents, outputs[i]);
 	}
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """models.py BUILD: ingot_add_model in a project of its own: each compiler with its strictest warnings, only what changed (external data too) compiled
 again, errors when CMake configures, and a cross build that runs on QEMU.  77: no Ninja."""
+import glob
 import os
 import shutil
 import struct
@@ -159,10 +160,11 @@ def board(folder, tree):
     if not shutil.which("arm-none-eabi-gcc") or not shutil.which("qemu-system-arm"):
         print("left out: the board (no arm-none-eabi-gcc, qemu-system-arm)")
         return
+    config = os.path.dirname(glob.glob(tree + "/lib/**/cmake/ingot/ingot-config.cmake", recursive=True)[0])       # below lib/x86_64-linux-gnu where the prefix was /usr
     for cpu in "CPU cortex-m4", "":
         project(folder + cpu[4:], cpu, FIRMWARE + "/start.c")
         write(folder + cpu[4:] + "/arm.cmake", TOOLCHAIN)
-        code, text = configure(folder + cpu[4:], tree, "-DCMAKE_TOOLCHAIN_FILE=" + folder + cpu[4:] + "/arm.cmake", "-Dingot_DIR=" + tree + "/lib/cmake/ingot")
+        code, text = configure(folder + cpu[4:], tree, "-DCMAKE_TOOLCHAIN_FILE=" + folder + cpu[4:] + "/arm.cmake", "-Dingot_DIR=" + config)
         code, text = call("cmake", "--build", folder + cpu[4:] + "/build") if code == 0 else (code, text)
         if expect("the board: builds by a toolchain file, %s" % (cpu or "generic"), code == 0, text):
             code, text = call("qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "none",

@@ -14,7 +14,9 @@ except ImportError as missing:
     print("skipped:", missing)
     sys.exit(77)
 
-INGOT = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from told import expect, finish, run
+
 MODEL = """<ir_version: 8, opset_import: ["" : 18]>
 chosen (float[3,4] x, bool[5] keep, float[5,2] rows)
 	=> (int64[A,B] places, float[B,A] scaled, float[C,2] kept, float[2,C] turned_kept, float[D] sorted, int64[E] first, int64[12] inverse, int64[F] counts, int64[2] shape)
@@ -68,18 +70,6 @@ int main(void)
 	return 0;
 }
 """
-failures = 0
-
-
-def run(*words):
-    done = subprocess.run([INGOT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return done.returncode, done.stdout, done.stderr
-
-
-def expect(name, right, text=""):
-    global failures
-    failures += not right
-    print("ok    " if right else "FAILED", name, "" if right else text)
 
 
 def wanted(x, keep, rows):
@@ -140,4 +130,4 @@ with tempfile.TemporaryDirectory(prefix="test-counts.") as folder:
         code, out, message = run("build", "refused.onnxtxt", "-o", "not")
         expect(name, code == 4 and part in message and message.count("\n") == 1, "exit %d: %s" % (code, message))
     expect("nothing half written", not os.path.exists("not"))
-sys.exit(failures > 0)
+finish()

@@ -14,7 +14,9 @@ except ImportError as missing:
     print("skipped:", missing)
     sys.exit(77)
 
-INGOT = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from told import expect, finish, run, told
+
 ATTENTION = """<ir_version: 8, opset_import: ["" : 17]>
 attention (float[1,N,8] x) => (float[1,N,8] y)
 <float[8,8] w = {%s}, float[8] scale = {1,1,1,1,1,1,1,1}, int64[4] split = {1,-1,2,4}, int64[3] joined = {1,0,-1}>
@@ -72,23 +74,6 @@ int main(void)
 	return 0;
 }
 """
-failures = 0
-
-
-def run(*words):
-    done = subprocess.run([INGOT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return done.returncode, done.stdout, done.stderr
-
-
-def expect(name, right, text=""):
-    global failures
-    failures += not right
-    print("ok    " if right else "FAILED", name, "" if right else text)
-
-
-def told(name, code, part, *words):
-    got, out, message = run(*words)
-    expect(name, got == code and part in message and message.count("\n") == 1, "exit %d: %s" % (got, message))
 
 
 with tempfile.TemporaryDirectory(prefix="test-ranges.") as folder:
@@ -158,4 +143,4 @@ with tempfile.TemporaryDirectory(prefix="test-ranges.") as folder:
         open("other.onnxtxt", "w").write(changed)
         told(name, 4, part, "build", "other.onnxtxt", "-o", "not", "--dim", "N=1..16")
     expect("nothing half written", not os.path.exists("not"))
-sys.exit(failures > 0)
+finish()

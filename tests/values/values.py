@@ -3,7 +3,6 @@
 it.  Another value is a status on every target.  77 where NumPy is not there."""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
@@ -13,7 +12,9 @@ except ImportError as missing:
     print("skipped:", missing)
     sys.exit(77)
 
-INGOT = os.path.abspath(sys.argv[1])
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from told import expect, finish, run, told
+
 SHAPED = """<ir_version: 8, opset_import: ["" : 18]>
 shaped (float[4,5] x, int64[N] shape, bool turn) => (float[A,B] y)
 {
@@ -48,23 +49,6 @@ rounds (int64 count, bool on, seq(float) none) => (seq(float[]) all)
 	}>
 }
 """
-failures = 0
-
-
-def run(*words):
-    done = subprocess.run([INGOT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return done.returncode, done.stdout, done.stderr
-
-
-def expect(name, right, text=""):
-    global failures
-    failures += not right
-    print("ok    " if right else "FAILED", name, "" if right else text)
-
-
-def told(name, code, part, *words):
-    got, out, message = run(*words)
-    expect(name, got == code and part in message and message.count("\n") == 1, "exit %d: %s" % (got, message))
 
 
 def centred(x, shape):
@@ -118,4 +102,4 @@ with tempfile.TemporaryDirectory(prefix="test-values.") as folder:
     for wrong in ("shape", "shape=", "shape=a", "shape=1,", "shape=1,,2", "shape=1.5", "shape=99999999999999999999", "=1", "shape=" + ",".join(["1"] * 5000)):
         told(wrong[:30], 2, "must be NAME=NUMBER", *build, "--value", wrong)
     expect("nothing half written", not os.path.exists("not"))
-sys.exit(failures > 0)
+finish()
