@@ -475,7 +475,10 @@ static struct value patch_value(struct printing *p)
 		if (!along)
 			value_list_add(others, pad);
 	}
-	value_dict_set(patch, "floats", value_int(stage->floats));
+	int lanes = p->emit->target->lanes;
+	bool wide = lanes > 1 && last && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
+	value_dict_set(patch, "wide", value_bool(wide));
+	value_dict_set(patch, "floats", value_int(stage->floats + (wide ? lanes - 1 : 0)));
 	value_dict_set(patch, "strides", strides);
 	value_dict_set(patch, "dims", dims);
 	value_dict_set(patch, "pads", pads);
@@ -594,6 +597,38 @@ static struct value gathered_square(struct printing *p, struct printer *printer,
 	return square;
 }
 
+/* Where nothing lies side by side: column by column some terms, in the order in which they lie, so that lines and pages are read once. */
+enum { GATHERED_AT_ONCE = 32 };
+static struct value gathered_blocks(struct printing *p)
+{
+	const struct contraction *c = p->c;
+	int order[MAX_VARS];
+	int64_t inner = 1;
+	if (p->emit->target->lanes == 1 || !c->terms || !index_is_affine(c->b_at))
+		return value_none();
+	for (int t = 0; t < c->terms; t++) {
+		int at = t;
+		for (; at > 0 && index_factor(c->b_at, c->column + 1 + order[at - 1]) < index_factor(c->b_at, c->column + 1 + t); at--)
+			order[at] = order[at - 1];
+		order[at] = t;
+	}
+	struct value blocks = value_dict(p->arena), terms = value_list(p->arena);
+	for (int i = 0; i < c->terms; i++) {
+		struct value term = value_dict(p->arena);
+		value_dict_set(term, "name", value_string(p->names[c->column + 1 + order[i]]));
+		value_dict_set(term, "extent", value_int(contraction_extent(c, order[i])));
+		inner *= i ? contraction_extent(c, order[i]) : 1;
+		value_list_add(terms, term);
+	}
+	const char *place = p->names[c->column + 1];
+	for (int t = 1; t < c->terms; t++)
+		place = arena_printf(p->arena, t == 1 ? "%s * %" PRId64 " + %s" : "(%s) * %" PRId64 " + %s", place, contraction_extent(c, t), p->names[c->column + 1 + t]);
+	value_dict_set(blocks, "terms", terms);
+	value_dict_set(blocks, "step", value_int(GATHERED_AT_ONCE));
+	value_dict_set(blocks, "place", value_string(place));
+	return blocks;
+}
+
 /* b that is no constant and whose columns are apart: packed panel by panel into scratch. */
 static struct value gathered_value(struct printing *p, int64_t terms)
 {
@@ -629,6 +664,7 @@ static struct value gathered_value(struct printing *p, int64_t terms)
 	value_dict_set(gathered, "row", value_int(c->terms ? index_factor(c->b_at, last) : 0));
 	value_dict_set(gathered, "lane", value_int(index_factor(c->b_at, c->column)));
 	value_dict_set(gathered, "square", gathered_square(p, &printer, element));
+	value_dict_set(gathered, "blocks", gathered_blocks(p));
 	p->names[SPARE_VEC] = "v";
 	return gathered;
 }

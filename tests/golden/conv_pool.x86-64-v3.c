@@ -84,7 +84,7 @@ static NOINLINE void conv_pool_k0_convolution_8x8(const float *restrict a, const
  */
 void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1, const float *restrict w2, float *restrict y, long from, long to)
 {
-	float patch[90] ALIGNED(32);
+	float patch[97] ALIGNED(32);
 	float pooled[128] ALIGNED(32);
 	for (long block = from; block < to; block++) {
 		const long q = block;
@@ -110,20 +110,11 @@ void conv_pool_k0_convolution(const float *restrict x0, const float *restrict w1
 					if (i0 - 1 + 1 * p1 >= 0 && i0 - 1 + 1 * p1 < 8) {
 						const float *line = x0 + 8 * i0 + i1 - 9 + 64 * p0 + 8 * p1;
 						const long start = 0 - (i1 - 1), end = 8 - (i1 - 1);
-						long n = 0;
-						for (; n < start && n < 10; n++)
-							p[n] = 0.f;
-						for (; n + LANES <= end && n + LANES <= 10; n += LANES)
-							vec_store(p + n, vec_load(line + n));
-						for (; n < end && n < 10; n++)
-							p[n] = line[n];
-						for (; n < 10; n++)
-							p[n] = 0.f;
+						for (long n = 0; n < 10; n += LANES)
+							vec_store(p + n, vec_load_between(line + n, start - n, end - n));
 					} else {
-						for (long n = 0; n < 8; n += LANES)
+						for (long n = 0; n < 10; n += LANES)
 							vec_store(p + n, vec_set(0.f));
-						for (long n = 8; n < 10; n++)
-							p[n] = 0.f;
 					}
 					p += 10;
 				}

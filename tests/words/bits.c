@@ -172,6 +172,12 @@ static void memory(void)
 			expect("vec_load_n", got, want, LANES);
 			vec_store(got, vec_first(vec_load(a), vec_set(7.f), n));
 			expect("vec_first", got, want, LANES);
+			for (long to = n - 3; to <= 2 * LANES; to++) {
+				for (long i = 0; i < LANES; i++)
+					want[i] = i >= n - 3 && i < to ? a[i] : 0.f;
+				vec_store(got, vec_load_between(a, n - 3, to));
+				expect("vec_load_between", got, want, LANES);
+			}
 			for (long i = 0; i < 64; i++)
 				got[i] = 9.f, want[i] = i < span ? a[i] : 9.f;
 			vec_store_n(got, vec_load(a), n);
