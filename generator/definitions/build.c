@@ -351,6 +351,11 @@ struct program *program_copy(const struct program *from, size_t definition_bytes
 	for (size_t i = 0; i < from->all.count; i++) {
 		struct definition *made = program->all.at[i];
 		redirect_definition(&c, made);
+		for (int v = 0; v < MAX_RANK; v++) {
+			made->counts[v] = made->counts[v] ? copy_of(&c, made->counts[v]) : NULL;
+			made->reduced_counts[v] = made->reduced_counts[v] ? copy_of(&c, made->reduced_counts[v]) : NULL;
+		}
+		made->masks = made->masks ? copy_of(&c, made->masks) : NULL;
 		made->branch = redirect_branch(&c, made->branch);
 		if (made->original) {
 			struct definition *original = new(program->arena, struct definition);

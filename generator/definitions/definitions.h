@@ -184,6 +184,11 @@ struct definition {
 	int part, operands;               /* body); the others read that one alone */
 	const struct expr **operand;
 
+	/* Extents that are bounds: the input, a scalar I64, that says how many are there; NULL: all.  counts[v]: nobody looks at elements behind it along output variable v.
+	 * reduced_counts[r]: the terms behind it are all neutral, so that one of them is as good as all: 0 to a sum, -inf to a maximum.  Numbers do not depend on either. */
+	struct definition *counts[MAX_RANK], *reduced_counts[MAX_RANK];
+	struct definition *masks;         /* of one variable: it is 1 before that count, 0 behind it; NULL: it is none */
+
 	const struct shown *shown;        /* of inputs and outputs: the tensor that its bytes pack; NULL: itself */
 	const struct branch *branch;          /* NULL: always.  Nothing but a select on the condition reads it where it is not needed */
 	const struct node *node;          /* where it came from, for messages and comments; NULL: made by a rewrite */

@@ -24,6 +24,20 @@ static const char *arguments_of(struct emit *emit, const struct kernel *kernel, 
 	return all;
 }
 
+/* Whether a step's blocks are parts of the rows of a block, the first rows first. */
+static bool runs_over_rows(const struct chain *chain, const struct kernel *step)
+{
+	const struct contraction *c = step->detail;
+	int64_t rows = 1;
+	if (step->shape == SHAPE_CONTRACTION)
+		return c->rows == 1 && !c->split_panels && !c->pool.d && !c->warps && c->extents[contraction_row(c)] == chain->rows;
+	for (int v = 0; v < step->outer; v++)
+		rows *= step->members.at[0]->extents[v];
+	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == chain->rows && rows % step->blocks == 0;
+}
+
+static const char *value_text(struct emit *emit, int64_t value) { return arena_printf(emit->arena, "%" PRId64, value); }
+
 /* The loops around the steps; axes: the names of what they run over. */
 static struct value loops_of(struct emit *emit, const struct kernel *kernel, const char **axes)
 {
@@ -31,13 +45,54 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 	struct value loops = value_dict(emit->arena), outer = value_list(emit->arena);
 	int64_t units = chain_units(chain), step = units;
 	int last = chain->axes - 1;
+	const char *by = value_text(emit, units), *ends[MAX_RANK] = { 0 };       /* the step as text */
+	bool counted = false;
+	struct value lets = value_list(emit->arena);
+	for (int x = 0; x <= last; x++) {
+		if (!chain->counts[x])
+			continue;
+		struct value let = value_dict(emit->arena);
+		const char *name = arena_printf(emit->arena, x == last ? "rows_end" : "n%d_end", x);
+		value_dict_set(let, "name", value_string(name));
+		value_dict_set(let, "value", value_string(emit_count(emit, kernel, chain->counts[x], chain->extents[x])));
+		value_list_add(lets, let);
+		ends[x] = name;
+		counted = true;
+	}
+	if (ends[last]) {                                     /* what is left over goes with the last unit */
+		struct value let = value_dict(emit->arena), least = value_dict(emit->arena);
+		value_dict_set(let, "name", value_string("units_most"));
+		value_dict_set(let, "value", value_printf(emit->arena, "(%s + %" PRId64 ") / %" PRId64, ends[last], chain->rows - 1, chain->rows));
+		value_dict_set(least, "name", value_string("units"));
+		value_dict_set(least, "value", value_printf(emit->arena, "units_most < %" PRId64 " ? units_most : %" PRId64, units, units));
+		value_list_add(lets, let);
+		value_list_add(lets, least);
+		by = "units";
+	}
+	value_dict_set(loops, "units_there", value_string(by));
+	bool ended = false;
+	for (size_t s = 0; s < chain->body->kernels.count; s++)
+		ended |= runs_over_rows(chain, chain->body->kernels.at[s]);
+	value_dict_set(loops, "rows_end", ended && ends[last] ? value_string(ends[last]) : value_none());
 	for (int x = last - 1; x >= 0; x--) {
 		struct value axis = value_dict(emit->arena);
 		axes[x] = arena_printf(emit->arena, "n%d", x);
 		value_dict_set(axis, "name", value_string(axes[x]));
-		value_dict_set(axis, "value", value_printf(emit->arena, x ? "block / %" PRId64 " %% %" PRId64 : "block / %" PRId64, step, chain->extents[x]));
+		const char *extent = ends[x] ? ends[x] : value_text(emit, chain->extents[x]);
+		bool grown = counted && (strcmp(by, value_text(emit, step)) || ends[x]);
+		value_dict_set(axis, "value", x ? value_printf(emit->arena, grown && step != 1 ? "block / (%s) %% %s" : "block / %s %% %s", by, extent)
+			: value_printf(emit->arena, counted ? "block / (%s)" : "block / %s", by));
 		value_list_add(outer, axis);
 		step *= chain->extents[x];
+		by = grown ? arena_printf(emit->arena, "%s * %s", by, extent) : value_text(emit, step);
+	}
+	value_dict_set(loops, "ends", value_none());
+	if (counted) {
+		struct value known = value_dict(emit->arena);
+		value_dict_set(known, "lets", lets);
+		value_dict_set(known, "there", value_string(by));
+		value_dict_set(known, "blocks", value_int(step));
+		value_dict_set(loops, "ends", known);
 	}
 	axes[last] = "i";
 	value_dict_set(loops, "outer", outer);
@@ -64,7 +119,9 @@ struct value chain_values(struct emit *emit, const struct kernel *kernel, const 
 		struct value value = value_dict(emit->arena);
 		value_dict_set(value, "name", value_string(emit_symbol(emit, step)));
 		value_dict_set(value, "arguments", value_string(arguments_of(emit, kernel, step, axes)));
-		value_dict_set(value, "more", more ? value_string(more[s]) : value_printf(emit->arena, "0, %" PRId64, step->blocks));
+		value_dict_set(value, "more", more ? value_string(more[s]) : chain->counts[chain->axes - 1] && runs_over_rows(chain, step)
+			? value_printf(emit->arena, "0, rows < %" PRId64 " ? (rows * %" PRId64 " + %" PRId64 ") / %" PRId64 " : %" PRId64, chain->rows, step->blocks, chain->rows - 1, chain->rows, step->blocks)
+			: value_printf(emit->arena, "0, %" PRId64, step->blocks));
 		value_dict_set(value, "tiles", value_int(kernel_tiles(step)));
 		value_dict_set(value, "together", value_bool(step->warps > 0));
 		value_list_add(steps, value);

@@ -339,6 +339,10 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 		text_printf(&a, ", long %s", p->names[PASS_VAR]);
 		text_printf(&b, ", %s", p->names[PASS_VAR]);
 	}
+	if (c->terms && p->ends[c->column + 1]) {
+		text_printf(&a, ", long %s", p->ends[c->column + 1]);
+		text_printf(&b, ", %s", p->ends[c->column + 1]);
+	}
 	*params = arena_copy(p->arena, a.at, a.count);
 	*arguments = arena_copy(p->arena, b.at, b.count);
 	text_release(&a);
@@ -387,7 +391,7 @@ static struct value extents_of(struct printing *p, int first, int count)
 	for (int v = first; v < first + count; v++) {
 		struct value axis = value_dict(p->arena);
 		value_dict_set(axis, "name", value_string(p->names[v]));
-		value_dict_set(axis, "extent", value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0) : p->c->extents[v]));
+		value_dict_set(axis, "extent", p->ends[v] ? value_string(p->ends[v]) : value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0) : p->c->extents[v]));
 		value_list_add(list, axis);
 	}
 	return list;
@@ -699,6 +703,46 @@ static struct value turned_value(struct printing *p)
 	return turned;
 }
 
+/* {lets}: where variables end, by p->ends.  Of terms one that is neutral comes besides, and what makes whole steps of an unrolled loop. */
+static struct value list_ends(struct printing *p)
+{
+	const struct contraction *c = p->c;
+	struct value ends = value_none(), lets = value_none();
+	bool any = false;
+	for (int v = 0; v <= c->column + c->terms; v++) {
+		if (!c->counts[v])
+			continue;
+		struct value let = value_dict(p->arena);
+		const char *count = emit_count(p->emit, p->kernel, c->counts[v], c->extents[v] / c->each[v]);
+		p->ends[v] = arena_printf(p->arena, "%s_end", p->names[v]);
+		if (v > c->column)
+			count = arena_printf(p->arena, "((%s) + %d) / %d * %d", count, BLOCK_UNROLL, BLOCK_UNROLL, BLOCK_UNROLL);
+		else if (c->each[v] != 1)
+			count = arena_printf(p->arena, "%" PRId64 " * (%s)", c->each[v], count);
+		if (!any) {
+			any = true;
+			ends = value_dict(p->arena);
+			value_dict_set(ends, "lets", lets = value_list(p->arena));
+		}
+		value_dict_set(let, "name", value_string(v > c->column ? arena_printf(p->arena, "%s_most", p->names[v]) : p->ends[v]));
+		value_dict_set(let, "value", value_string(count));
+		value_list_add(lets, let);
+		if (v > c->column) {
+			let = value_dict(p->arena);
+			value_dict_set(let, "name", value_string(p->ends[v]));
+			value_dict_set(let, "value", value_printf(p->arena, "%s_most < %" PRId64 " ? %s_most : %" PRId64, p->names[v], c->extents[v], p->names[v], c->extents[v]));
+			value_list_add(lets, let);
+		}
+	}
+	return ends;
+}
+
+/* So many of the parts into which `of` is cut have their first of it before `end`. */
+static const char *parts_before(struct printing *p, const char *end, int64_t parts, int64_t of)
+{
+	return parts == of ? end : arena_printf(p->arena, "(%s * %" PRId64 " + %" PRId64 ") / %" PRId64, end, parts, of - 1, of);
+}
+
 static void list_tiles(struct printing *p, int64_t rows, int64_t vecs)
 {
 	const struct contraction *c = p->c;
@@ -743,6 +787,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	if (c->pool.d)
 		stage_pooled(c, lanes, &p->pooled);
 	list_tiles(p, rows, vecs);
+	struct value ends = list_ends(p);
 
 	const char *params, *arguments;
 	(c->warps ? block_arguments : tile_arguments)(p, &params, &arguments);
@@ -814,6 +859,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 
 	struct value outer = value_list(arena);
 	int64_t step = c->pool.d ? 1 : c->row_blocks;
+	const char *there = row >= 0 && p->ends[row] ? parts_before(p, p->ends[row], c->row_blocks, rows) : NULL;      /* the step, where it is counted; NULL: it is that number */
+	const char *blocks_there = there;
 	for (int r = c->rows - 2; r >= 0; r--) {
 		struct value axis = value_dict(arena);
 		bool maxima = c->pool.d && r == c->rows - 2;
@@ -821,9 +868,12 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		for (int b = 0; maxima && b < r; b++)
 			extent /= c->extents[c->batches + b];
 		value_dict_set(axis, "name", value_string(maxima ? "q" : p->names[c->batches + r]));
-		value_dict_set(axis, "value", step == 1 ? value_printf(arena, r ? "block %% %" PRId64 : "block", extent)
-			: value_printf(arena, r ? "block / %" PRId64 " %% %" PRId64 : "block / %" PRId64, step, extent));
+		const char *end = p->ends[c->batches + r], *by = there ? arena_printf(arena, " / (%s)", there) : step == 1 ? "" : arena_printf(arena, " / %" PRId64, step);
+		value_dict_set(axis, "value", !r ? value_printf(arena, "block%s", by) : end ? value_printf(arena, "block%s %% %s", by, end)
+			: value_printf(arena, "block%s %% %" PRId64, by, extent));
 		value_list_add(outer, axis);
+		if (there || end)
+			there = arena_printf(arena, "%s * %s", there ? arena_printf(arena, "(%s)", there) : arena_printf(arena, "%" PRId64, step), end ? end : arena_printf(arena, "%" PRId64, extent));
 		step *= extent;
 	}
 	struct value row_value = value_none();
@@ -832,6 +882,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(row_value, "name", value_string(p->names[row]));
 		value_dict_set(row_value, "extent", value_int(rows));
 		value_dict_set(row_value, "blocks", value_int(c->row_blocks));
+		value_dict_set(row_value, "there", blocks_there ? value_printf(arena, "(%s)", blocks_there) : value_int(c->row_blocks));
 		value_dict_set(row_value, "uneven", value_bool(rows % c->row_blocks != 0));
 	}
 	int64_t scratch = (p->patched ? p->patch.floats : 0) + (c->b_mode == B_GATHERED ? terms * c->tile_vecs * lanes : 0);
@@ -863,6 +914,15 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "lanes", value_int(lanes));
 	value_dict_set(globals, "vectors", value_int(vecs));
 	value_dict_set(globals, "panels", value_int(c->panels));
+	const char *panels_there = p->ends[c->column] ? parts_before(p, arena_printf(arena, "((%s + %d) / %d)", p->ends[c->column], lanes - 1, lanes), c->panels, vecs) : NULL;
+	value_dict_set(globals, "panels_there", panels_there ? value_string(panels_there) : value_int(c->panels));
+	if (c->split_panels)
+		there = panels_there;
+	if (there) {
+		value_dict_set(ends, "there", value_string(there));
+		value_dict_set(ends, "blocks", value_int(kernel->blocks));
+	}
+	value_dict_set(globals, "ends", ends);
 	value_dict_set(globals, "group", value_int(c->group));
 	value_dict_set(globals, "split_panels", value_bool(c->split_panels));
 	value_dict_set(globals, "column", value_string(p->names[c->column]));

@@ -15,6 +15,7 @@ struct printing {
 	const struct contraction *c;
 	const char *names[MAX_VARS];
 	const char *accumulator;                      /* text of the root's value, while an epilogue is printed */
+	const char *ends[MAX_VARS];                   /* of variables whose extents are counted: names of where they end; NULL: at the extent */
 	struct tile *tiles;
 	int tile_count;
 	struct stride term_stride[MAX_VARS];          /* of a, by term */

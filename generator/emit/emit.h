@@ -65,6 +65,8 @@ const char *printer_element(struct printer *, const struct definition *, const s
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */
 const char *emit_kernel_comment(struct emit *, const struct kernel *);
 struct value emit_kernel_value(struct emit *, const struct kernel *);
+/* How many there are, within [0, most], of what a parameter of the kernel counts. */
+const char *emit_count(struct emit *, const struct kernel *, const struct definition *count, int64_t most);
 /* What must hold for a kernel to run, for an if: "*a && !*b"; "": nothing.  `condition` says how a byte that a branch asks is reached. */
 const char *emit_only_where(struct arena *, const struct branch *, const char *(*condition)(void *user, struct definition *), void *user);
 /* "mnist_k3_convolution": of the kernel whose code it runs. */

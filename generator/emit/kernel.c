@@ -103,6 +103,12 @@ const char *emit_buffer(void *user, const struct definition *of)
 	return "?";
 }
 
+const char *emit_count(struct emit *emit, const struct kernel *kernel, const struct definition *count, int64_t most)
+{
+	const char *at = emit_buffer((void *)(uintptr_t)kernel, count);
+	return arena_printf(emit->arena, "*%s < 0 ? 0 : *%s < %" PRId64 " ? (long)*%s : %" PRId64, at, at, most, at, most);
+}
+
 struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 {
 	struct value value = value_dict(emit->arena);

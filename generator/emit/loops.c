@@ -261,10 +261,25 @@ static struct value unused_of(struct emitting *e)
 	struct value unused = value_list(e->arena);
 	for (size_t i = 0; i < e->loops->cells.count; i++) {
 		const struct cell *cell = e->loops->cells.at[i];
-		if (cell->kind == CELL_BUFFER && !cell_is_loaded(&e->loops->body, cell) && !cell_is_stored(&e->loops->body, cell))
+		if (cell->kind == CELL_BUFFER && !(e->loops->count && e->loops->owners.at[i] == e->loops->count) && !cell_is_loaded(&e->loops->body, cell) && !cell_is_stored(&e->loops->body, cell))
 			value_list_add(unused, value_string(cell->of.name));
 	}
 	return unused;
+}
+
+static struct value ends_of(struct emit *emit, const struct loops *loops)
+{
+	if (!loops->count)
+		return value_none();
+	struct value ends = value_dict(loops->arena), lets = value_list(loops->arena), let = value_dict(loops->arena);
+	const char *there = loops->ends_by == 1 ? "many" : arena_printf(loops->arena, "many * %lld", (long long)loops->ends_by);
+	put(let, "name", "many");
+	put(let, "value", emit_count(emit, loops->kernel, loops->count, loops->most));
+	value_list_add(lets, let);
+	value_dict_set(ends, "lets", lets);
+	put(ends, "there", loops->ends_per == 1 ? there : arena_printf(loops->arena, "(%s + %lld) / %lld", there, (long long)loops->ends_per - 1, (long long)loops->ends_per));
+	value_dict_set(ends, "blocks", value_int(loops->blocks));
+	return ends;
 }
 
 static void print_function(struct emit *emit, struct loops *loops, struct value function, struct text *out)
@@ -284,6 +299,7 @@ static void print_function(struct emit *emit, struct loops *loops, struct value 
 	value_dict_set(globals, "logger", value_string(arena_printf(arena, "%s_log_line", emit->name)));
 	value_dict_set(globals, "unused", unused_of(&e));
 	value_dict_set(globals, "body", emit_block(&e, &loops->body));
+	value_dict_set(globals, "ends", ends_of(emit, loops));
 	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {
 		arena_release(arena);
 		fail(emit->build, EXIT_LIMIT, loops->kernel->root->name, "its rows take %lld bytes of scratch; %s has %lld", (long long)e.scratch, emit->target->name,

@@ -161,8 +161,14 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 	made->start = start;
 	made->is_output = false;
 	placed(made)->mode = MODE_DEVICE;
-	for (int x = 0; x <= last; x++)
+	for (int v = 0; v < MAX_RANK; v++) {
+		made->counts[v] = d->counts[v] ? outside(r, d->counts[v], NULL) : NULL;
+		made->reduced_counts[v] = d->reduced_counts[v] ? outside(r, d->reduced_counts[v], NULL) : NULL;
+	}
+	for (int x = 0; x <= last; x++) {
 		made->extents[r->var[x]] = x == last ? r->chain->rows : 1;
+		made->counts[r->var[x]] = NULL;                  /* the blocks end there */
+	}
 	place_row_major(made);
 	push(r->lowered->arena, &r->from, d);
 	push(r->lowered->arena, &r->to, made);
@@ -432,6 +438,19 @@ static bool rows_pay(const struct target *target, const struct contraction *c, i
 	return c->extents[c->column] <= 6 * rows && 2 * placed(c->b->of)->bytes <= target->l2_bytes;
 }
 
+/* Where an axis ends: the product that comes last, and what the rows leave besides. */
+static struct definition *count_of_axis(const struct links *l, int row, int root)
+{
+	const struct kernel *middle = rows_of_links(l);
+	struct definition *count = contraction_count(last_of_links(l), root);
+	for (size_t m = 0; m < middle->members.count; m++) {
+		const struct definition *d = middle->members.at[m];
+		if (d != l->weights && placed(d)->mode != MODE_LOCAL && d->counts[row] != count)
+			return NULL;
+	}
+	return count;
+}
+
 static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 {
 	struct arena *arena = lowered->arena;
@@ -454,6 +473,8 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	for (int x = 0; first && x < chain->axes; x++)
 		if (!expr_uses(first->a, roots[0][x]))        /* an axis runs along columns */
 			return NULL;
+	for (int x = 0; x < chain->axes; x++)
+		chain->counts[x] = count_of_axis(l, rows[x], roots[1][x]);
 	if (first)
 		restrict_product(&r, first, roots[0]);
 	else if (last->b->of->source == SOURCE_CONSTANT)
@@ -565,6 +586,9 @@ void chain_parameters(struct lowered *lowered, struct kernel *kernel)
 				else
 					kernel_add_param(lowered->arena, kernel, tensor ? tensor->outside : param->of, written);
 			}
+	for (int x = 0; x < chain->axes; x++)
+		if (chain->counts[x])
+			kernel_add_read(lowered, kernel, chain->counts[x]);
 	for (size_t i = 0; i < chain->body->constants.count; i++)
 		push(lowered->arena, &lowered->constants, chain->body->constants.at[i]);
 }

@@ -134,6 +134,9 @@ void generic_parameters(struct lowered *lowered, struct kernel *kernel)
 		struct listing l = { lowered, kernel };
 		definition_loads(kernel->members.at[m], list_load, &l);
 	}
+	int v = kernel_counted(kernel);
+	if (v >= 0)
+		kernel_add_read(lowered, kernel, kernel->members.at[0]->counts[v]);
 	for (size_t m = 0; m < kernel->members.count; m++)
 		if (placed(kernel->members.at[m])->mode != MODE_LOCAL)
 			kernel_add_param(lowered->arena, kernel, kernel->members.at[m], true);

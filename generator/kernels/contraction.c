@@ -176,6 +176,26 @@ static void list_axes(struct arrangement *r)
 		}
 }
 
+/* The count at which a variable of the root ends: of its terms, or of what its result is over. */
+struct definition *contraction_count(const struct contraction *c, int v)
+{
+	int var;
+	if (v >= c->root->rank)
+		return c->root->reduced_counts[v - c->root->rank];
+	for (int d = 0; d < c->result->rank; d++)
+		if (c->result == c->root ? d == v : index_is_var(c->store_at[d], &var) && var == v && c->result->extents[d] == c->root->extents[v])
+			return c->result->counts[d];
+	return NULL;
+}
+
+static bool is_counted(const struct contraction *c, const struct axis *axis)
+{
+	for (int p = 0; p < axis->size; p++)
+		if (contraction_count(c, axis->parts[p]))
+			return true;
+	return false;
+}
+
 /* Joins axes x and x+1, or leaves them where an address would not stay affine. */
 static void try_merge(struct arrangement *r, int x)
 {
@@ -183,7 +203,8 @@ static void try_merge(struct arrangement *r, int x)
 	struct axis *outer = &r->axes[x], *inner = &r->axes[x + 1];
 	if (r->c->pool.d && outer->role == ROLE_ROW)
 		return;                                       /* the windows run along rows as they are */
-	if (outer->role != inner->role || (outer->role != ROLE_ROW && outer->role != ROLE_COLUMN) || padded(r->c, outer) || padded(r->c, inner))
+	if (outer->role != inner->role || (outer->role != ROLE_ROW && outer->role != ROLE_COLUMN) || padded(r->c, outer) || padded(r->c, inner)
+		|| is_counted(r->c, inner))                   /* a count ends the outermost */
 		return;
 	memcpy(outer->parts + outer->size, inner->parts, sizeof *inner->parts * (size_t)inner->size);
 	outer->size += inner->size;
@@ -205,8 +226,11 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 	arranged(r);
 	c->batches = c->rows = c->terms = 0;
 	c->column = -1;
+	memset(c->counts, 0, sizeof c->counts);
 	for (int x = 0; x < r->count; x++) {
 		c->extents[x] = r->axes[x].extent;
+		c->counts[x] = contraction_count(c, r->axes[x].parts[0]);
+		c->each[x] = c->extents[x] / extent_of(c->root, r->axes[x].parts[0]);
 		switch (r->axes[x].role) {
 		case ROLE_BATCH:
 			c->batches++;

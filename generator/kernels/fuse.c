@@ -161,6 +161,8 @@ static void take_space(struct arena *arena, struct definition *d, const struct d
 	memcpy(d->reduced_extents, from->reduced_extents, sizeof d->reduced_extents);
 	d->rank = reader->rank;
 	memcpy(d->extents, reader->extents, sizeof d->extents);
+	memcpy(d->counts, reader->counts, sizeof d->counts);
+	memcpy(d->reduced_counts, from->reduced_counts, sizeof d->reduced_counts);
 	d->start = from->start ? expr_substitute(arena, from->start, with) : NULL;
 	d->body = expr_substitute(arena, from->body, with);
 }

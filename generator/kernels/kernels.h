@@ -156,6 +156,8 @@ void split_groups(struct program *);          /* groups.c: grouped sums get the 
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get a mode and readers */
 void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
 void place_readers(struct lowered *);         /* who reads what, anew */
+void find_counts(struct lowered *);           /* counts.c: of each definition, which elements nobody looks at */
+int kernel_counted(const struct kernel *);    /* of a generic kernel: the variable of its common loops that ends at a count; -1: none */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
 void view(struct lowered *);                  /* views.c: slices at constant offsets */
@@ -231,6 +233,8 @@ struct contraction {
 	/* set by contraction_arrange, over the kernel's own variables */
 	int batches, rows, terms, column;     /* counts; variables 0 … batches-1, then rows, then `column`, then terms */
 	int64_t extents[CONTRACTION_VARS];
+	struct definition *counts[CONTRACTION_VARS];        /* where the extent is a bound: variable v ends at counts[v] times each[v]; NULL: at the extent */
+	int64_t each[CONTRACTION_VARS];
 	const struct index *a_at, *b_at, *out_at;
 	const struct range *arranged_pads;
 	const struct index *of_root[CONTRACTION_VARS];      /* each variable of the root over the kernel's */
@@ -276,6 +280,7 @@ int64_t contraction_tiles(const struct kernel *);
 bool tile_refuse(const struct lowered *, const struct kernel *, refused_tiles *);
 const char *winograd_word(const struct kernel *);
 void winograd_parameters(struct lowered *, struct kernel *);
+struct definition *contraction_count(const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
 int contraction_row(const struct contraction *);                      /* the variable of a tile's rows; -1: none */
 int64_t contraction_extent(const struct contraction *, int term);     /* of one pass */
 
@@ -313,6 +318,7 @@ struct chain {
 	struct lowered *body;
 	int axes;                             /* those that all steps share; the last one is cut into blocks of `rows` */
 	int64_t extents[MAX_RANK], rows;
+	struct definition *counts[MAX_RANK];  /* where axes end; NULL: at their extents */
 	int64_t shared;                       /* floats that its products stage in turn, where warps make them together */
 	VECTOR(struct chain_tensor) tensors;
 };

@@ -61,6 +61,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	find_branches(lowered);
 	place(lowered);
 	check_step(lowered, placed_check);
+	find_counts(lowered);
 	do {
 		fuse(lowered);
 		check_step(lowered, fused_check);

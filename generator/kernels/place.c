@@ -167,6 +167,9 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_SCALAR_CONSTANT };
 	if (loads_inside(d->body) > VALUES_MOST)
 		return no;
+	for (int v = 0; v < d->rank && !d->is_output; v++)                     /* an output before it is dense: its own loops know where they end */
+		if (d->counts[v])
+			return no;
 	if (moves)
 		return (struct ingot_mode_state){ INGOT_VIRTUAL, 0, INGOT_BY_MOVED };
 	for (size_t i = 0; i < placed(d)->readers.count; i++) {

@@ -79,6 +79,11 @@ static bool same_expr(const struct pair *p, const struct expr *x, const struct e
 	return true;
 }
 
+static bool same_count(const struct pair *p, const struct definition *x, const struct definition *y)
+{
+	return !x == !y && (!x || param_of(p->a, x) == param_of(p->b, y));
+}
+
 static bool same_member(const struct pair *p, const struct definition *x, const struct definition *y)
 {
 	if (!same_part(p, x, y) || x->reduce != y->reduce || x->products != y->products || x->order != y->order || x->reduced != y->reduced || !placed(x)->rewrite != !placed(y)->rewrite)
@@ -91,6 +96,9 @@ static bool same_member(const struct pair *p, const struct definition *x, const 
 		return false;
 	for (int v = 0; v < x->rank; v++)
 		if (!same_expr(p, x->place[v], y->place[v]))
+			return false;
+	for (int v = 0; v < MAX_RANK; v++)
+		if (!same_count(p, x->counts[v], y->counts[v]) || !same_count(p, x->reduced_counts[v], y->reduced_counts[v]))
 			return false;
 	return x->running == y->running && same_expr(p, x->start, y->start) && same_expr(p, x->body, y->body);
 }

@@ -340,6 +340,22 @@ static void choose_turned(const struct lowered *lowered, struct contraction *c)
 	c->turned = blocks * c->tile_rows;
 }
 
+/* Of the counts those that end a loop of the nest: over batches, rows, panels and the outermost terms. */
+enum { TERMS_COUNTED = 8 };                                   /* so many are worth it */
+static void keep_counts(struct contraction *c)
+{
+	int row = contraction_row(c);
+	if (row >= 0 && (c->split_panels || (c->turned && c->rows > 1)))
+		c->counts[row] = NULL;
+	if (c->panels == 1)
+		c->counts[c->column] = NULL;
+	for (int t = 0; t < c->terms; t++)
+		if (t || c->pass || c->extents[c->column + 1] < TERMS_COUNTED)
+			c->counts[c->column + 1 + t] = NULL;
+	if (c->pool.d || c->warps)
+		memset(c->counts, 0, sizeof c->counts);
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -390,6 +406,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->tile = c->warps ? arena_printf(lowered->arena, "%d x %d x %d", c->warps * c->tile_rows, c->tile_vecs * target->lanes, c->depth)
 		: arena_printf(lowered->arena, "%d x %d", c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/contraction.jinja", target->family);
+	keep_counts(c);
 	if (c->b->of->source == SOURCE_CONSTANT) {
 		struct packing *packing = new(lowered->arena, struct packing);
 		*packing = (struct packing){ c, target->lanes };
@@ -419,6 +436,9 @@ void contraction_parameters(struct lowered *lowered, struct kernel *kernel)
 		kernel_add_reads(lowered, kernel, c->b);
 	kernel_add_reads(lowered, kernel, c->start);
 	kernel_add_reads(lowered, kernel, c->value);
+	for (int v = 0; v < MAX_VARS; v++)
+		if (c->counts[v])
+			kernel_add_read(lowered, kernel, c->counts[v]);
 	kernel_add_param(lowered->arena, kernel, contraction_output(c), true);
 }
 

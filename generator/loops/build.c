@@ -458,6 +458,30 @@ static const char *names_of(struct loops *loops, const struct definition *d, con
 	return names ? names : "all";
 }
 
+/* The counted variable becomes the outermost of the `taken`, or one more of them, as far as `inside` allows. */
+static int take_counted(const struct kernel *kernel, int *order, int count, int taken, int inside)
+{
+	int v = kernel_counted(kernel), at = 0;
+	while (at < count && order[at] != v)
+		at++;
+	if (at >= count - (at >= taken ? inside : 0))
+		return taken;
+	memmove(order + 1, order, (size_t)at * sizeof *order);
+	order[0] = v;
+	return taken + (at >= taken);
+}
+
+/* The outermost loop of the blocks ends at its count: `by` blocks for each `per` rounds of it. */
+static void end_blocks(struct loops *loops, const struct definition *d, int v, int64_t by, int64_t per)
+{
+	if (kernel_counted(loops->kernel) != v)
+		return;
+	loops->count = d->counts[v];
+	loops->most = d->extents[v];
+	loops->ends_by = by;
+	loops->ends_per = per;
+}
+
 /* The loops order[0 … count-1] over blocks of `together` rounds of the last of them, which run side by side.  `named`: each variable is
  * computed by an INDEX, else it is a quotient inside the addresses, which add up again where the buffers are dense. */
 static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count, int64_t together, bool named,
@@ -473,6 +497,8 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 	if (count)
 		extents[count - 1] /= together;
 	struct stmt *loop = block_loop(loops, blocks / together);
+	if (count)
+		end_blocks(loops, d, order[0], count == 1 ? 1 : blocks / together / extents[0], count == 1 ? together : 1);
 	loops->blocks_of = names_of(loops, d, order, count);
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks / together), count, extents, at);
 	for (int n = 0; n < count; n++) {
@@ -604,6 +630,7 @@ static struct loops *build_members(struct building *b, bool named)
 	}
 	count = by_stride(last, 0, kernel->outer, order);
 	int taken = own ? count : windows_taken(b, last, order, outer_count(loops, last, work, order, count, inside), count);
+	taken = take_counted(kernel, order, count, taken, inside);
 	const struct index *with[MAX_VARS] = { 0 };
 	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]])
 		: own ? 1 : windows_together(b, last, order, taken);
@@ -766,6 +793,7 @@ static struct loops *build_alone(struct building *b, bool named)
 		return build_crossed(b, across, order, count);
 	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
 	int taken = windows_taken(b, d, order, outer_count(b->loops, d, work_of(d), order, count, inside), count);
+	taken = take_counted(b->kernel, order, count, taken, inside);
 	struct block *out = outer_loops(b, d, order, taken, windows_together(b, d, order, taken), named, with);
 	define(b, d, with, out);
 	return b->loops;
@@ -792,6 +820,8 @@ static struct loops *build_flat(struct building *b)
 	int64_t most = 4 * block_work(loops);            /* of a map that is one loop */
 	int64_t chunk = elements > most ? chunk_of(elements, most) : elements, blocks = (elements + chunk - 1) / chunk, whole_blocks = elements / chunk;
 	struct stmt *loop = block_loop(loops, blocks);
+	if (count)
+		end_blocks(loops, d, order[0], elements / extents[0], chunk);
 	loops->blocks_of = arena_printf(loops->arena, "%lld elements", (long long)chunk);
 	struct block *out = &loop->body;
 	struct stmt *which = NULL;
@@ -820,6 +850,13 @@ static struct loops *build_flat(struct building *b)
 	return loops;
 }
 
+/* Blocks of elements, whatever they are, end at a count of the outermost loop alone. */
+static bool counts_outermost(const struct kernel *kernel)
+{
+	int order[MAX_RANK], v = kernel_counted(kernel);
+	return v < 0 || (by_stride(kernel->members.at[0], 0, kernel->members.at[0]->rank, order) && order[0] == v);
+}
+
 static bool bends_anywhere(const struct loops *loops)
 {
 	for (size_t v = 0; v < loops->vars.count; v++)
@@ -841,7 +878,7 @@ struct loops *loops_build(struct build *build, struct arena *arena, const struct
 		block_loop(b.loops, 1);
 		return b.loops;
 	}
-	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !has_selects(d->body)) {
+	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !has_selects(d->body) && counts_outermost(kernel)) {
 		b.loops = loops_new(build, arena, target, kernel);
 		build_flat(&b);
 		if (!bends_anywhere(b.loops))

@@ -94,6 +94,8 @@ struct loops {
 	struct block body;
 	int64_t blocks;
 	int beside, beside_var;           /* rows of a block that run side by side, and their variable; 1 or less: one row at a time */
+	const struct definition *count;   /* of the outermost loop of the blocks, where its extent is a bound: there are (count * ends_by + ends_per - 1) / ends_per blocks; NULL: all */
+	int64_t most, ends_by, ends_per;  /* most: the bound */
 	const char *blocks_of;            /* "b": what a block is, for comments */
 	const char *tile;                 /* what unroll.c and vectorise.c did, for comments */
 	struct symbols *symbols;          /* symbols.c; NULL: every number stands as it is */

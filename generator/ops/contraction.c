@@ -348,6 +348,8 @@ static void define_product(struct definer *definer, struct definition *bias, str
 		expr2(definer, SCALAR_mul, factor(definer, definer_load(definer, a, a->rank, a_at), zeros, zero_a),
 			factor(definer, definer_load(definer, b, b->rank, b_at), zeros, zero_b)));
 	mark_batch(sum, (1u << (m.b_vector ? rank : rank - 1)) - 1);          /* all but the columns */
+	if (sum->reduced)                                             /* what is there of both, else 0: counts.c */
+		sum->reduced_counts[0] = definer_count(definer, definer->node->in[0]->dims[a->rank - 1].count);
 	definer_out(definer, 0, sum);
 }
 

@@ -51,6 +51,7 @@ void define_there(struct definer *definer, const struct op *op)
 	const struct range before = { index_add(arena, i, index_scale(arena, count, -1)), -extents[axis], 0 };
 	struct definition *there = definer_map(definer, definer_name(definer, "there"), 1, &extents[axis],
 		expr_select(arena, &before, 1, expr_number(arena, x->type, 1), expr_number(arena, x->type, 0)));
+	there->masks = definer_count(definer, definer->node->in[1]);
 	definer_out_map(definer, 0, expr3(definer, SCALAR_where, expr_load(arena, there, &at[axis]), expr_load(arena, x, at),
 		expr_number(arena, x->type, attribute_float(definer->node, "value"))));
 }

@@ -82,6 +82,12 @@ static struct definition *definition_of(struct definer *definer, const struct te
 	return definition;
 }
 
+struct definition *definer_count(struct definer *definer, const struct tensor *count)
+{
+	struct definition *definition = count ? recall(definer, count) : NULL;
+	return definition && definition->source == SOURCE_INPUT && definition->most ? definition : NULL;
+}
+
 struct definition *definer_in_stored(struct definer *definer, int i)
 {
 	const struct tensor *tensor = node_in(definer->node, i);
@@ -482,6 +488,8 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 	const char *name = arena_printf(arena, "%s_dims", tensor->name);
 	while (graph_tensor(tensor->graph, name))
 		name = arena_printf(arena, "%s_", name);
+	for (int d = 0; d < tensor->rank; d++)
+		program->outputs.at[i]->counts[d] = definer_count(definer, tensor->dims[d].count);
 	if (gaps && definition_elements(program->outputs.at[i]))
 		program->outputs.at[i] = dense(definer, program->outputs.at[i], actual);
 	push(arena, &program->outputs, definer_map(definer, name, 1, &rank, body));
@@ -508,6 +516,7 @@ static void compute_output(struct definer *definer, size_t i)
 	program->outputs.at[i]->is_output = true;
 	program->outputs.at[i]->shown = definition->shown;
 	program->outputs.at[i]->sizes = definition->sizes;
+	memcpy(program->outputs.at[i]->counts, definition->counts, sizeof definition->counts);
 }
 
 /* An input whose value is known where the model is cast. */

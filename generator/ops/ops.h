@@ -139,6 +139,8 @@ void definer_out(struct definer *, int i, struct definition *);          /* noth
  *     const struct expr *start = definer_element(definer, 1, 0);                                 -- a number, or a load
  *     const struct index *at = index_add(arena, index_var(arena, d, n), definer_index(definer, start, 0, x->extents[d] - n));
  *     definer_require_within(definer, EXIT_INVALID, 0, NULL, start, 0, x->extents[d] - n, "starts is not in [0, %" PRId64 "], which the declared shape leaves", …); */
+/* The input that says how many there are of a dim that is a bound; NULL: it is none, or data decide it on their way. */
+struct definition *definer_count(struct definer *, const struct tensor *count);
 /* Element `at`, in C order, of input i: an integer as I64, a float as F32 or F64. */
 const struct expr *definer_element(struct definer *, int i, int64_t at);
 int64_t definer_elements(struct definer *, int i);                       /* how many it has; 0 where it is absent */

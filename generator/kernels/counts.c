@@ -1,0 +1,108 @@
+/* counts.c: extents that are bounds: which elements nobody looks at.  Outputs say so (what makes one dense looks at what is there alone).  A reader's variable that ends at a count ends what it reads there; what other readers
+ * want to the bound is made to the bound.  What a mask puts something else in the place of is not looked at behind the mask's count.  So what lies behind a count, and is
+ * not made, reaches nothing that is looked at; kernels end their loops there as far as their shape allows, and may go on to the bound. */
+#include "kernels/kernels.h"
+
+struct wanted { bool seen, whole; struct definition *count; };
+struct looking { const struct definition *reader; struct wanted (*of)[MAX_RANK]; };
+
+static void want(struct wanted *wanted, struct definition *count)
+{
+	wanted->whole |= !count || (wanted->seen && wanted->count != count);
+	wanted->seen = true;
+	wanted->count = count;
+}
+
+/* The count at which the reader's index ends; masked: behind that one nothing of what is loaded is looked at. */
+static struct definition *count_of(const struct definition *reader, const struct index *at, int64_t extent, int var_masked, struct definition *masked)
+{
+	int var;
+	if (!index_is_var(at, &var))
+		return NULL;
+	if (var < reader->rank ? reader->extents[var] != extent : reader->reduced_extents[var - reader->rank] != extent)
+		return NULL;
+	return var == var_masked ? masked : var < reader->rank ? reader->counts[var] : NULL;
+}
+
+struct masking { const struct looking *l; int var; struct definition *count; };
+static void look_at(const struct masking *m, const struct expr *expr);
+
+static void look_load(void *user, const struct expr *load)
+{
+	const struct masking *m = user;
+	for (int d = 0; d < load->of->rank; d++)
+		want(&m->l->of[load->of->number][d], m->l->reader->sizes && load->of->source == SOURCE_COMPUTED && index_has_values(load->at[d]) ? load->of->counts[d]
+			: count_of(m->l->reader, load->at[d], load->of->extents[d], m->var, m->count));
+}
+
+/* One value, or one index, with all that is loaded in it. */
+static void look_at(const struct masking *m, const struct expr *expr)
+{
+	struct masking inner = *m;
+	int var;
+	if (expr->kind == EXPR_SCALAR && expr->row == SCALAR_where && expr->arg[0]->kind == EXPR_LOAD && expr->arg[0]->of->masks && index_is_var(expr->arg[0]->at[0], &var)) {
+		inner.var = var;
+		inner.count = expr->arg[0]->of->masks;
+		look_at(m, expr->arg[0]);
+		look_at(&inner, expr->arg[1]);
+		look_at(m, expr->arg[2]);
+		return;
+	}
+	if (expr->kind == EXPR_SCALAR || expr->kind == EXPR_CAST) {
+		for (int i = 0; i < 3; i++)
+			if (expr->arg[i])
+				look_at(m, expr->arg[i]);
+		return;
+	}
+	expr_loads(expr, look_load, &inner);
+}
+
+static void look(const struct looking *l, const struct expr *expr)
+{
+	const struct masking all = { l, -1, NULL };
+	if (expr)
+		look_at(&all, expr);
+}
+
+void find_counts(struct lowered *lowered)
+{
+	struct program *program = lowered->program;
+	struct wanted (*of)[MAX_RANK] = arena_array(lowered->arena, program->all.count + 1, sizeof *of);
+	bool any = false;
+	for (size_t i = 0; i < program->inputs.count; i++)
+		any |= program->inputs.at[i]->most > 0;
+	for (size_t i = program->all.count; any && i-- > 0; ) {
+		struct definition *d = program->all.at[i];
+		struct looking l = { d, of };
+		for (int v = 0; v < d->rank; v++) {
+			struct wanted *wanted = &of[i][v];
+			if (d->is_output)
+				want(wanted, d->counts[v]);
+			d->counts[v] = d->source == SOURCE_COMPUTED && !d->check && wanted->seen && !wanted->whole ? wanted->count : NULL;
+		}
+		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL)
+			continue;
+		if (definition_stands_alone(d))
+			definition_loads(d, look_load, &(struct masking){ &l, -1, NULL });
+		else {
+			look(&l, d->body);
+			look(&l, d->start);
+		}
+	}
+	for (size_t i = 0; i < program->all.count; i++)
+		if (lowered->target->to_bounds)
+			memset(program->all.at[i]->counts, 0, sizeof program->all.at[i]->counts), memset(program->all.at[i]->reduced_counts, 0, sizeof program->all.at[i]->reduced_counts);
+}
+
+int kernel_counted(const struct kernel *kernel)
+{
+	const struct definition *last = kernel->members.at[kernel->members.count - 1];
+	for (int v = 0; v < (kernel->members.count == 1 ? last->rank : kernel->outer); v++) {
+		bool all = last->counts[v] && last->extents[v] > 1;
+		for (size_t m = 0; m < kernel->members.count; m++)
+			all &= kernel->members.at[m]->counts[v] == last->counts[v] && !definition_stands_alone(kernel->members.at[m]);
+		if (all)
+			return v;
+	}
+	return -1;
+}
