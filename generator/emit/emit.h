@@ -83,6 +83,7 @@ const char  *emit_buffer(void *kernel, const struct definition *);        /* a p
 void loops_emit(struct emit *, const struct kernel *, struct text *out);
 /* Of loops_symbolic: a static function of its buffers, the numbers, the symbols' values, and its blocks. */
 struct loops;
+struct value loops_ends(struct emit *, const struct loops *);            /* of c/ends.jinja */
 void loops_emit_symbolic(struct emit *, struct loops *, const char *name, const char *comment, struct text *out);
 void contraction_emit(struct emit *, const struct kernel *, struct text *out);
 void winograd_emit(struct emit *, const struct kernel *, struct text *out);

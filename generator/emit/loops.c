@@ -267,7 +267,7 @@ static struct value unused_of(struct emitting *e)
 	return unused;
 }
 
-static struct value ends_of(struct emit *emit, const struct loops *loops)
+struct value loops_ends(struct emit *emit, const struct loops *loops)
 {
 	if (!loops->count)
 		return value_none();
@@ -299,7 +299,7 @@ static void print_function(struct emit *emit, struct loops *loops, struct value 
 	value_dict_set(globals, "logger", value_string(arena_printf(arena, "%s_log_line", emit->name)));
 	value_dict_set(globals, "unused", unused_of(&e));
 	value_dict_set(globals, "body", emit_block(&e, &loops->body));
-	value_dict_set(globals, "ends", ends_of(emit, loops));
+	value_dict_set(globals, "ends", loops_ends(emit, loops));
 	if (emit->target->scratch_bytes && e.scratch > emit->target->scratch_bytes) {
 		arena_release(arena);
 		fail(emit->build, EXIT_LIMIT, loops->kernel->root->name, "its rows take %lld bytes of scratch; %s has %lld", (long long)e.scratch, emit->target->name,

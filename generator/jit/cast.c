@@ -21,16 +21,42 @@ static bool in_menu(const char *cpu, const char *key, const char *name)
 	return named && named->at == by_key->at;
 }
 
+struct reading { const struct definition *of; bool found; };
+static void see_read(void *user, const struct expr *load)
+{
+	struct reading *r = user;
+	r->found |= load->of == r->of;
+}
+
+/* The kernel without the count that ends its blocks, which the entry need not know: it is given so many blocks. */
+static const struct kernel *without_count(struct arena *arena, const struct kernel *kernel)
+{
+	int v = kernel_counted(kernel);
+	struct reading r = { v < 0 ? NULL : kernel->members.at[0]->counts[v], false };
+	for (size_t m = 0; r.of && m < kernel->members.count; m++)
+		definition_loads(kernel->members.at[m], see_read, &r);
+	if (!r.of || r.found)
+		return kernel;
+	struct kernel *made = new(arena, struct kernel);
+	*made = *kernel;
+	memset(&made->params, 0, sizeof made->params);
+	for (size_t i = 0; i < kernel->params.count; i++)
+		if (kernel->params.at[i].of != r.of)
+			push(arena, &made->params, kernel->params.at[i]);
+	return made;
+}
+
 bool jit_cast(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
 	struct arena *arena = b->arena;
-	struct loops *loops = loops_symbolic(b->build, arena, emit->target, b->kernel);
+	const struct kernel *kernel = without_count(arena, b->kernel);
+	struct loops *loops = loops_symbolic(b->build, arena, emit->target, kernel);
 	const char *name = loops ? jit_cast_name(arena, loops->symbols->key) : NULL;
 	if (!name || !in_menu(emit->target->name, loops->symbols->key, name))
 		return false;
 	struct value buffers = value_list(arena), symbols = value_list(arena), numbers = value_list(arena);
-	for (size_t i = 0; i < b->kernel->params.count; i++)
-		value_list_add(buffers, value_string(b->kernel->params.at[i].name));
+	for (size_t i = 0; i < kernel->params.count; i++)
+		value_list_add(buffers, value_string(kernel->params.at[i].name));
 	for (size_t i = 0; i < loops->symbols->values.count; i++)
 		value_list_add(symbols, value_int(loops->symbols->values.at[i]));
 	for (size_t i = 0; i < loops->symbols->numbers.count; i++)
@@ -39,7 +65,9 @@ bool jit_cast(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	value_dict_set(out->value, "buffers", buffers);
 	value_dict_set(out->value, "symbols", symbols);
 	value_dict_set(out->value, "numbers", numbers);
+	loops->kernel = b->kernel;
 	value_dict_set(out->value, "rounds", value_int(loops->blocks));
+	value_dict_set(out->value, "ends", loops_ends(emit, loops));
 	blocks_uses(b, name, "cast");
 	return true;
 }

@@ -83,13 +83,13 @@ static void add_terms(struct tiling *t, struct value globals)
 	for (int i = 0; i < extra; i++) {
 		struct value axis = value_dict(arena);
 		set(axis, "name", t->p->names[c->column + 1 + i]);
-		value_dict_set(axis, "extent", value_int(c->extents[c->column + 1 + i]));
+		value_dict_set(axis, "extent", t->p->ends[c->column + 1 + i] ? value_string(t->p->ends[c->column + 1 + i]) : value_int(c->extents[c->column + 1 + i]));
 		value_list_add(around, axis);
 	}
 	for (int i = 0; i < TILE_TERMS; i++) {
 		struct value term = value_dict(arena);
 		int at = c->terms - TILE_TERMS + i, v = c->column + 1 + at;
-		value_dict_set(term, "extent", value_int(at >= 0 ? c->extents[v] : 1));
+		value_dict_set(term, "extent", at >= 0 && t->p->ends[v] ? value_string(t->p->ends[v]) : value_int(at >= 0 ? c->extents[v] : 1));
 		set(term, "a", at >= 0 ? stride_text(arena, &t->p->term_stride[at]) : "0");
 		value_dict_set(term, "w", value_int(at >= 0 && c->b_mode == B_DIRECT ? index_factor(c->b_at, v) : 0));
 		value_list_add(terms, term);

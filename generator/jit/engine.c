@@ -53,7 +53,6 @@ void jit_lower(struct model *model)
 	struct target *target = new(model->build->arena, struct target);
 	*target = *asked->target;
 	target->products = NULL;
-	target->to_bounds = true;
 	options.target = target;
 	model->options = &options;
 	model_lower(model);
