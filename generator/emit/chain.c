@@ -24,18 +24,6 @@ static const char *arguments_of(struct emit *emit, const struct kernel *kernel, 
 	return all;
 }
 
-/* Whether a step's blocks are parts of the rows of a block, the first rows first. */
-static bool runs_over_rows(const struct chain *chain, const struct kernel *step)
-{
-	const struct contraction *c = step->detail;
-	int64_t rows = 1;
-	if (step->shape == SHAPE_CONTRACTION)
-		return c->rows == 1 && !c->split_panels && !c->pool.d && !c->warps && c->extents[contraction_row(c)] == chain->rows;
-	for (int v = 0; v < step->outer; v++)
-		rows *= step->members.at[0]->extents[v];
-	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == chain->rows && rows % step->blocks == 0;
-}
-
 static const char *value_text(struct emit *emit, int64_t value) { return arena_printf(emit->arena, "%" PRId64, value); }
 
 /* The loops around the steps; axes: the names of what they run over. */
@@ -72,8 +60,8 @@ static struct value loops_of(struct emit *emit, const struct kernel *kernel, con
 	value_dict_set(loops, "units_there", value_string(by));
 	bool ended = false;
 	for (size_t s = 0; s < chain->body->kernels.count; s++)
-		ended |= runs_over_rows(chain, chain->body->kernels.at[s]);
-	value_dict_set(loops, "rows_end", ended && ends[last] ? value_string(ends[last]) : value_none());
+		ended |= chain->body->kernels.at[s]->ends;
+	value_dict_set(loops, "rows_end", ended ? value_string(ends[last]) : value_none());
 	for (int x = last - 1; x >= 0; x--) {
 		struct value axis = value_dict(emit->arena);
 		axes[x] = arena_printf(emit->arena, "n%d", x);
@@ -119,9 +107,9 @@ struct value chain_values(struct emit *emit, const struct kernel *kernel, const 
 		struct value value = value_dict(emit->arena);
 		value_dict_set(value, "name", value_string(emit_symbol(emit, step)));
 		value_dict_set(value, "arguments", value_string(arguments_of(emit, kernel, step, axes)));
-		value_dict_set(value, "more", more ? value_string(more[s]) : chain->counts[chain->axes - 1] && runs_over_rows(chain, step)
-			? value_printf(emit->arena, "0, rows < %" PRId64 " ? (rows * %" PRId64 " + %" PRId64 ") / %" PRId64 " : %" PRId64, chain->rows, step->blocks, chain->rows - 1, chain->rows, step->blocks)
-			: value_printf(emit->arena, "0, %" PRId64, step->blocks));
+		const char *blocks = !step->ends ? value_text(emit, step->blocks) : arena_printf(emit->arena, "rows < %" PRId64 " ? (rows * %" PRId64 " + %" PRId64 ") / %" PRId64 " : %" PRId64,
+			chain->rows, step->blocks, chain->rows - 1, chain->rows, step->blocks);
+		value_dict_set(value, "more", !more ? value_printf(emit->arena, "0, %s", blocks) : step->ends ? value_printf(emit->arena, "%s, %s", more[s], blocks) : value_string(more[s]));
 		value_dict_set(value, "tiles", value_int(kernel_tiles(step)));
 		value_dict_set(value, "together", value_bool(step->warps > 0));
 		value_list_add(steps, value);

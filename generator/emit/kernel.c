@@ -120,6 +120,7 @@ struct value emit_kernel_value(struct emit *emit, const struct kernel *kernel)
 	}
 	value_dict_set(value, "name", value_string(emit_symbol(emit, kernel)));
 	value_dict_set(value, "number", value_int(kernel->number));
+	value_dict_set(value, "ends", value_bool(kernel->ends));
 	value_dict_set(value, "inner", value_bool(kernel->inner));
 	value_dict_set(value, "joined", value_bool(kernel->joined));
 	value_dict_set(value, "params", value_copy(emit->arena, params.at, params.count));

@@ -156,10 +156,13 @@ static bool add_steps(struct writing *w, const struct kernel *kernel)
 	int64_t scratch = chain_scratch(kernel->detail);
 	bool any = false;
 	for (size_t s = 0; s < inside->kernels.count; s++) {
-		const struct kernel *step = inside->kernels.at[s];
+		struct kernel *step = inside->kernels.at[s];
 		const char *why = NULL;
 		bool scalar = !add_blocks(w, step, scratch, &why);
-		more[s] = scalar ? arena_printf(&w->arena, "0, %" PRId64, add_scalar(w, step, why)) : arena_printf(&w->arena, "scratch + %" PRId64, scratch);
+		int64_t blocks = scalar ? add_scalar(w, step, why) : 0;
+		more[s] = !scalar ? arena_printf(&w->arena, "scratch + %" PRId64, scratch) : step->ends && blocks == step->blocks ? "0"
+			: arena_printf(&w->arena, "0, %" PRId64, blocks);
+		step->ends &= !scalar || blocks == step->blocks;      /* loops of one lane may have other blocks: all of them run then */
 		any |= scalar;
 	}
 	w->scratch = scratch > w->scratch ? scratch : w->scratch;

@@ -595,6 +595,18 @@ void chain_parameters(struct lowered *lowered, struct kernel *kernel)
 
 const struct lowered *chain_inside(const struct kernel *kernel) { return ((const struct chain *)kernel->detail)->body; }
 
+/* Whether a step's blocks are parts of the rows of a block, the first rows first. */
+static bool runs_over_rows(const struct chain *chain, const struct kernel *step)
+{
+	const struct contraction *c = step->detail;
+	int64_t rows = 1;
+	if (step->shape == SHAPE_CONTRACTION)
+		return c->rows == 1 && !c->split_panels && !c->pool.d && !c->warps && c->extents[contraction_row(c)] == chain->rows;
+	for (int v = 0; v < step->outer; v++)
+		rows *= step->members.at[0]->extents[v];
+	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == chain->rows && rows % step->blocks == 0;
+}
+
 void chain_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct chain *chain = kernel->detail;
@@ -604,6 +616,7 @@ void chain_choose(struct lowered *lowered, struct kernel *kernel)
 		kernel->tile = arena_printf(lowered->arena, "%s%s %s", kernel->tile, s ? "," : "", step->tile);
 		step->name = arena_printf(lowered->arena, "%s_%d", kernel->name, (int)s);
 		step->inner = true;
+		step->ends = chain->counts[chain->axes - 1] && runs_over_rows(chain, step);
 		step->joined = lowered->target->lanes_are_threads;
 	}
 	kernel->blocks_of = arena_printf(lowered->arena, "blocks of %lld rows", (long long)chain->rows);

@@ -90,6 +90,7 @@ struct kernel {
 	void *detail;                     /* what its shape keeps: struct contraction, struct chain … ; NULL: generic loops keep nothing */
 	bool arrays;                      /* its statements hold arrays */
 	bool joined;                      /* a step whose warps share a block, and its scratch, with the steps around it */
+	bool ends;                        /* a step of a chain whose blocks are parts of its rows: who calls it says how many of them there are */
 	bool inner;                       /* a step of a chain, or of a loop's body: only that calls it */
 };
 

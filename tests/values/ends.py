@@ -108,6 +108,8 @@ with tempfile.TemporaryDirectory(prefix="test-ends.") as folder:
             for target in ("jit", "cuda-emulated") if (n, b, k) in (runs[1], runs[-1]) else ():
                 code, out, message = run("run", "block.onnxtxt", "--input", "in.npz", "--output", "y=y.npy", "--target", target, *words)
                 expect("%s: %s by %s" % (name, (n, b, k), target), code == 0 and np.load("y.npy").tobytes() == want[n, b, k][2].tobytes(), message)
+        code, glue, message = run("show", "block.onnxtxt", "--stage", "glue", *words)
+        expect("%s: the JIT's glue ends" % name, code == 0 and glue.count("to = to * (") >= 4, message)
         for cpu in ("native", "generic"):
             shutil.rmtree("lib", ignore_errors=True)
             code, out, message = run("build", "block.onnxtxt", "-o", "lib", "--no-compile", "--cpu", cpu, "--threads", "2", *words)
