@@ -14,6 +14,6 @@ const struct target target_cuda = {
 	.l1_bytes = 128 << 10, .l2_bytes = 32 << 20, .l3_bytes = 32 << 20,
 	.vector4 = "float4", .shared = "__shared__ ", .barrier = "__syncwarp()",
 	.scratch_bytes = 48 << 10, .scratch_is_near = true, .lanes_are_threads = true, .hides_latency = true, .tiles_least = 256, .block_work = 128,
-	.checks_late = true, .kernels_apart = true, .to_bounds = true,
+	.checks_late = true, .kernels_apart = true,
 	.processors = 132,
 };

@@ -391,6 +391,7 @@ static struct value extents_of(struct printing *p, int first, int count)
 	for (int v = first; v < first + count; v++) {
 		struct value axis = value_dict(p->arena);
 		value_dict_set(axis, "name", value_string(p->names[v]));
+		value_dict_set(axis, "bound", value_int(p->c->extents[v]));
 		value_dict_set(axis, "extent", p->ends[v] ? value_string(p->ends[v]) : value_int(v == p->c->column + 1 && p->c->terms ? contraction_extent(p->c, 0) : p->c->extents[v]));
 		value_list_add(list, axis);
 	}

@@ -616,7 +616,7 @@ void chain_choose(struct lowered *lowered, struct kernel *kernel)
 		kernel->tile = arena_printf(lowered->arena, "%s%s %s", kernel->tile, s ? "," : "", step->tile);
 		step->name = arena_printf(lowered->arena, "%s_%d", kernel->name, (int)s);
 		step->inner = true;
-		step->ends = chain->counts[chain->axes - 1] && runs_over_rows(chain, step);
+		step->ends = chain->counts[chain->axes - 1] && !lowered->target->lanes_are_threads && runs_over_rows(chain, step);
 		step->joined = lowered->target->lanes_are_threads;
 	}
 	kernel->blocks_of = arena_printf(lowered->arena, "blocks of %lld rows", (long long)chain->rows);

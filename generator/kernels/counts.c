@@ -89,9 +89,6 @@ void find_counts(struct lowered *lowered)
 			look(&l, d->start);
 		}
 	}
-	for (size_t i = 0; i < program->all.count; i++)
-		if (lowered->target->to_bounds)
-			memset(program->all.at[i]->counts, 0, sizeof program->all.at[i]->counts), memset(program->all.at[i]->reduced_counts, 0, sizeof program->all.at[i]->reduced_counts);
 }
 
 int kernel_counted(const struct kernel *kernel)

@@ -345,14 +345,16 @@ enum { TERMS_COUNTED = 8 };                                   /* so many are wor
 static void keep_counts(struct contraction *c)
 {
 	int row = contraction_row(c);
-	if (row >= 0 && (c->split_panels || (c->turned && c->rows > 1)))
+	if (row >= 0 && ((c->split_panels && !c->warps) || (c->warps && c->rows > 1) || (c->turned && c->rows > 1)))
 		c->counts[row] = NULL;
 	if (c->panels == 1)
 		c->counts[c->column] = NULL;
 	for (int t = 0; t < c->terms; t++)
-		if (t || c->pass || c->extents[c->column + 1] < TERMS_COUNTED)
+		if (t || c->pass || c->warps || c->extents[c->column + 1] < TERMS_COUNTED)
 			c->counts[c->column + 1 + t] = NULL;
-	if (c->pool.d || c->warps)
+	for (int r = 0; r + 1 < c->rows && c->warps; r++)      /* a block has rows of all of them */
+		c->counts[c->batches + r] = NULL;
+	if (c->pool.d)
 		memset(c->counts, 0, sizeof c->counts);
 }
 

@@ -37,7 +37,6 @@ struct target {
 	int processors;                   /* multiprocessors to fill where blocks of warps make a product; 0: none do */
 	bool checks_late;                 /* who launches kernels reads what checks say when all have run: it stays until then */
 	bool kernels_apart;               /* a maximum behind a convolution is a kernel of its own, and no kernel waits for a condition */
-	bool to_bounds;                   /* loops run to the bounds of extents that are counted */
 	bool log;                         /* each store to a buffer is logged: scalar loops alone, Winograd's steps in loops of their own */
 	bool small;                       /* code and stack as small as they go: target_small */
 };

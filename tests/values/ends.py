@@ -105,11 +105,13 @@ with tempfile.TemporaryDirectory(prefix="test-ends.") as folder:
             np.savez("in.npz", x=x, z=z)
             code, out, message = run("run", "block.onnxtxt", "--input", "in.npz", "--output", "y=y.npy", "--target", "interpreter", *words)
             want[n, b, k] = x, z, np.load("y.npy") if code == 0 else message
-            for target in ("jit", "cuda-emulated") if (n, b, k) in (runs[1], runs[-1]) else ():
+            for target in ("jit", "cuda-emulated") if (n, b, k) in (runs[0], runs[1], runs[-1]) else ():
                 code, out, message = run("run", "block.onnxtxt", "--input", "in.npz", "--output", "y=y.npy", "--target", target, *words)
                 expect("%s: %s by %s" % (name, (n, b, k), target), code == 0 and np.load("y.npy").tobytes() == want[n, b, k][2].tobytes(), message)
         code, glue, message = run("show", "block.onnxtxt", "--stage", "glue", *words)
         expect("%s: the JIT's glue ends" % name, code == 0 and glue.count("to = to * (") >= 4, message)
+        code, grid, message = run("show", "block.onnxtxt", "--stage", "source", "--target", "cuda", *words)
+        expect("%s: blocks of a grid end" % name, code == 0 and sum(text.split("\n")[1:2] == ["\t\treturn;"] for text in grid.split("\tif (")) >= 3, "%d of them%s" % (grid.count("\treturn;"), message))
         for cpu in ("native", "generic"):
             shutil.rmtree("lib", ignore_errors=True)
             code, out, message = run("build", "block.onnxtxt", "-o", "lib", "--no-compile", "--cpu", cpu, "--threads", "2", *words)
