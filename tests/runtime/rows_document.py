@@ -1,7 +1,7 @@
 """rows_document.py: the answer of runtime-rows --json, the number of planted faults, and figures.md -> docs/runtime.md.
 
     rows_document.py BUILD/runtime-rows docs/runtime.md            writes the page
-    rows_document.py BUILD/runtime-rows docs/runtime.md --check    fails when a row is missing or failing, or the page is old
+    rows_document.py BUILD/runtime-rows docs/runtime.md --check    fails when a row is missing or failing, or the page is old; 77: no NVRTC, so no kernels
 """
 import collections
 import json
@@ -31,8 +31,8 @@ def page(results):
              "(`tests/managed/rows`): compiled ahead of time on `sync` and `multicore`, and by libtcc on `jit`. Rows marked * have no test",
              "that runs here yet, and say why.", ""]
     lines += ["`mock` has the shape of a CUDA backend (`tests/runtime/rows/mock.c`): its queues only issue, its device finishes later, from a",
-              "thread of its own. `cuda` is `runtime/cuda.c` over the driver that stands in for NVIDIA's (`tests/cuda/driver`); a row whose module",
-              "has functions of the host's alone is not for it. `faults` counts what `tests/runtime/faults.py` plants for the row.", ""]
+              "thread of its own. `cuda` is `runtime/cuda.c` over the driver that stands in for NVIDIA's (`tests/cuda/driver`), with the kernels of",
+              "`tests/runtime/rows/kernels.cu`. `faults` counts what `tests/runtime/faults.py` plants for the row.", ""]
     faults = collections.Counter(fault[0] for fault in FAULTS)
     missing, failing = [], []
     for letter, count, title in PARTS:
@@ -57,10 +57,15 @@ def page(results):
 def main():
     program, path = sys.argv[1:3]
     run = subprocess.run([program, "--json"], capture_output=True, text=True)
-    text, missing, failing = page(json.loads(run.stdout))
+    results = json.loads(run.stdout)
+    text, missing, failing = page(results)
     for what, names in ("missing", missing), ("failing", failing):
         if names:
             sys.exit(f"rows {what}: {' '.join(names)}")
+    without = {one["reason"] for one in results if one["result"] == "skip" and one["device"] == "cuda"}
+    if without:
+        print("skipped: cuda: " + "; ".join(without))
+        sys.exit(77)
     if "--check" not in sys.argv:
         with open(path, "w") as out:
             out.write(text)

@@ -32,7 +32,7 @@ enum {
 	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ALREADY_PINNED = 712, NOT_PINNED = 713, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
 	CAPTURE_UNMATCHED = 903, UNKNOWN = 999
 };
-enum { PAGE = 4096, PARAMETERS_MOST = 64, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 256, DEVICES_MOST = 8 };
+enum { PAGE = 4096, PARAMETERS_MOST = 512, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 256, DEVICES_MOST = 8 };
 #define ARENA ((size_t)1 << 36)
 
 /* ---- what there is ---- */
@@ -48,7 +48,7 @@ struct operation {
 	bool taken;                                             /* COPY_IN: host is ours */
 	long number;                                            /* in the order of their issue */
 	unsigned grid[3], block[3], shared;
-	uint64_t values[PARAMETERS_MOST];
+	uint64_t *values;                                       /* LAUNCH: parameters */
 	void *host;
 	uint64_t at, from;                                      /* from: COPY */
 	int byte;
@@ -192,6 +192,23 @@ static void execute(struct operation *one)
 	protect(PROT_NONE);
 }
 
+static void operation_free(struct operation *one)
+{
+	if (one->taken)
+		free(one->host);
+	free(one->values);
+	free(one);
+}
+
+/* As another one, which a graph keeps or launches. */
+static struct operation again(const struct operation *one)
+{
+	struct operation made = *one;
+	size_t bytes = one->kind == LAUNCH ? sizeof *one->values * (size_t)one->function->parameters : 0;
+	made.values = bytes ? memcpy(malloc(bytes), one->values, bytes) : NULL;
+	return made;
+}
+
 static void event_free(struct event *event)
 {
 	if (event->magic == GONE && !event->waited && event->executed == event->issued)
@@ -233,9 +250,7 @@ static void *work(void *unused)
 		stream->first = one->next;
 		if (!stream->first)
 			stream->last = &stream->first;
-		if (one->taken)
-			free(one->host);
-		free(one);
+		operation_free(one);
 		pthread_cond_broadcast(&changed);
 	}
 	return unused;
@@ -880,6 +895,7 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, u
 		complain("%s: the image has %d parameters of %d bytes, the text %d", function->name, function->parameters, function->bytes, function->row->parameters);
 		return end(INVALID_VALUE);
 	}
+	one.values = malloc(sizeof *one.values * (size_t)(function->parameters + 1));
 	for (int i = 0; i < function->parameters; i++)
 		memcpy(&one.values[i], parameters[i], 8);
 	return end(enqueue(stream, one));
@@ -906,7 +922,7 @@ static void graph_free(struct graph *graph)
 {
 	for (struct operation *one = graph->first, *next; one; one = next) {
 		next = one->next;
-		free(one);
+		operation_free(one);
 	}
 	graph->magic = GONE;
 	free(graph);
@@ -942,7 +958,7 @@ EXPORT int cuGraphInstantiateWithFlags(void **executable, void *handle, unsigned
 	made->last = &made->first;
 	for (struct operation *one = graph->first; one; one = one->next) {
 		*made->last = malloc(sizeof *one);
-		**made->last = *one;
+		**made->last = again(one);
 		made->last = &(*made->last)->next;
 	}
 	*made->last = NULL;
@@ -971,7 +987,7 @@ EXPORT int cuGraphLaunch(void *handle, void *stream)
 	if (uncaptured(stream))
 		return end(CAPTURE_UNSUPPORTED);
 	for (struct operation *one = graph->first; one; one = one->next)
-		enqueue(stream, *one);
+		enqueue(stream, again(one));
 	return end(OK);
 }
 

@@ -514,10 +514,16 @@ static enum ingot_status launch(void *queue, const struct ingot_module_kernel *k
 	                                       .code = code});
 }
 
+/* Its capability is 1.0: code for others is none of its, so that kernels are the host's. */
+static const char *mock_code(const struct ingot_module *module)
+{
+	return module->image_count && module->images->capability == 10 ? module->images->data : NULL;
+}
+
 /* Whether the code of the module has the entry; modules without code have all. */
 static bool mock_entry(const struct mock_module *module, const char *name)
 {
-	const char *code = module->of->image_count ? module->of->images->data : NULL;
+	const char *code = mock_code(module->of);
 	size_t length = name ? strlen(name) : 0;
 	for (const char *line = code; name && line && *line; line += strcspn(line, "\n"), line += *line == '\n')
 		if (!strncmp(line, "entry ", 6) && !strncmp(line + 6, name, length) && line[6 + length] == '\n')
@@ -543,7 +549,7 @@ static enum ingot_status mock_launch(void *queue, void *module, const struct ing
 static enum ingot_status mock_module_load(void *device, const struct ingot_module *module, void **loaded, char *text)
 {
 	int at = 1;
-	for (const char *line = module->image_count ? module->images->data : NULL; line && *line; line += strcspn(line, "\n"), line += *line == '\n', at++)
+	for (const char *line = mock_code(module); line && *line; line += strcspn(line, "\n"), line += *line == '\n', at++)
 		if (strncmp(line, "entry ", 6)) {
 			snprintf(text, INGOT_BACKEND_TEXT, "line %d: expected an entry before \"%.*s\"", at, (int)strcspn(line, "\n"), line);
 			return INGOT_DEVICE;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "rows.h"
 #include "fault.h"
+#include "gpu.h"
 #include "mock.h"
 #include "others.h"
 
@@ -71,9 +72,8 @@ _Noreturn void check_failed(const char *file, int line, const char *what)
 	const char *name = strrchr(file, '/');
 	snprintf(reason, sizeof reason, "%s:%d: %s%s%s (last message: %s)", name ? name + 1 : file, line, what, note[0] ? ": " : "", note,
 	         ingot_message());
-	/* A GPU runs no functions of the host's: what has no kernels for it is not for it. */
 	const char *without = strstr(ingot_message(), "there is no libcuda.so.1") ? "there is no driver here"
-		: strstr(ingot_message(), "has no code for a GPU") ? "its module has no kernels for a GPU" : NULL;
+		: !ROW_IMAGES && strstr(ingot_message(), "has no code for a GPU") ? "no NVRTC was there to make its kernels" : NULL;
 	if (without && !strcmp(on, "cuda")) {
 		snprintf(reason, sizeof reason, "%s", without);
 		end(SKIPS);
@@ -139,6 +139,7 @@ static void trial_open(struct trial *trial)
 	trial->runtime = NULL;
 	open_trial = trial;
 	on = trial->device_name;
+	on_gpu = !strcmp(on, "cuda");
 	first_thread = pthread_self();
 	OK(ingot_runtime_open(&trial->runtime, &trial->options));
 	OK(ingot_backend_init(trial->runtime, trial->device_name,
@@ -441,6 +442,7 @@ int main(int argc, char **argv)
 {
 	const char *only_row = NULL, *only_device = NULL;
 	int fail_from = 0;
+	setenv("STANDIN_KERNELS", ROW_KERNELS, 0);
 	bool here = false;
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--json"))

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <unistd.h>
 #include "mock.h"
+#include "gpu.h"
 #include "rows.h"
 
 /* ---- H1: a handle whose object is closed, and one of zeros, in every call that takes one ---- */
@@ -479,9 +480,14 @@ static void c8_befores(struct trial *t)
 static int sum_of_all(const struct ingot_call *call)
 {
 	float *y = ingot_argument(call, 0);
-	*y = 0;
-	for (uint32_t i = 1; i < 40; i++)
-		*y += *(float *)ingot_argument(call, i);
+	int code = gpu_has(call) ? gpu_launch(call, "row_clear", 1, (const uint32_t[]){ 0 }, 1) : 0;
+	if (!gpu_has(call))
+		*y = 0;
+	for (uint32_t i = 1; i < 40 && !code; i++)
+		if (gpu_has(call))
+			code = gpu_launch(call, "row_add", 1, (const uint32_t[]){ i, 0 }, 2);
+		else
+			*y += *(float *)ingot_argument(call, i);
 	if (call->log) {
 		FILE *file = fopen(call->log, "a");
 		if (file) {
@@ -490,7 +496,7 @@ static int sum_of_all(const struct ingot_call *call)
 		}
 	}
 	call->extents[0] = 40;
-	return 0;
+	return code;
 }
 
 static int workspaces_look(const struct ingot_call *call)
@@ -526,7 +532,7 @@ static void b17_more(struct trial *t)
 	        {.name = "places", .arguments = places, .argument_count = 4, .merge_input = -1, .workspace_bytes = 16, .workspace_align = 64,
 	         .more_workspaces = sizes, .more_workspace_count = 2, .run = workspaces_look}};
 	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "wide", .nodes = nodes, .node_count = 40, .routines = routines,
-	                                           .routine_count = 2, .message = words_of};
+	                                           .routine_count = 2, .message = words_of, .images = row_images, .image_count = ROW_IMAGES};
 	struct ingot_library library;
 	struct ingot_routine sum, look;
 	struct ingot_context linked;
@@ -682,7 +688,7 @@ static void h16_moves(struct trial *t)
 	                                                    .arguments = arguments, .argument_count = 5, .merge_input = -1, .steps = steps,
 	                                                    .step_count = 4, .lane_count = 2};
 	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "moves", .nodes = nodes, .node_count = 3, .routines = &routine,
-	                                           .routine_count = 1};
+	                                           .routine_count = 1, .images = row_images, .image_count = ROW_IMAGES};
 	struct ingot_library library;
 	struct ingot_routine moves;
 	struct ingot_context linked;

@@ -39,6 +39,7 @@ struct scene {
 	bool quiet;                                       /* it may go well although something failed */
 	bool keeps;                                       /* something for later: values, failures that are told later, what a device has once */
 	bool stands;                                      /* its streams do, until events[0] is signalled */
+	bool writes;                                      /* `a`, by a task: one that failed behind that leaves no value, and why */
 };
 
 static const float one_to_sixteen[N] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
@@ -83,13 +84,20 @@ static void results_close(struct stage *s)
 	memset(s->pools, 0, sizeof s->pools);
 }
 
+static void written(struct stage *s)
+{
+	struct ingot_event done;
+	OK(ingot_write(s->context, s->a, one_to_sixteen, sizeof one_to_sixteen, &done));
+	OK(ingot_event_sync(done));
+	OK(ingot_event_close(done));
+}
+
 static void stage_open(struct stage *s, struct trial *t, bool automatic)
 {
 	struct ingot_runtime_options options = t->options;
 	static const int64_t wide[1] = { 10 }, margin[1] = { 1 };
 	static const char *const label = "a";
 	const char *other = t->in_place ? "multicore" : "sync";
-	struct ingot_event done;
 	*s = (struct stage){ .trial = t };
 	options.spare_commands = INGOT_NO_SPARES;
 	options.automatic_transfers = automatic;
@@ -115,9 +123,7 @@ static void stage_open(struct stage *s, struct trial *t, bool automatic)
 	OK(ingot_context_place(s->context, &s->a, 1));
 	OK(ingot_context_place(s->there, &s->a, 1));
 	OK(ingot_context_place(s->apart, &s->a, 1));
-	OK(ingot_write(s->context, s->a, one_to_sixteen, sizeof one_to_sixteen, &done));
-	OK(ingot_event_sync(done));
-	OK(ingot_event_close(done));
+	written(s);
 }
 
 static void stage_close(struct stage *s)
@@ -605,7 +611,7 @@ static const struct scene work[] = {
 	{ .name = "run steps", .before = dense_given, .call = steps_run },
 	{ .name = "run, automatic", .before = dense_given, .call = dense_run, .automatic = true },
 	{ .name = "kernel", .call = kernel_launched },
-	{ .name = "events", .call = events_made },
+	{ .name = "events", .call = events_made, .writes = true },
 	{ .name = "questions", .before = readers_given, .call = readers_asked, .stands = true },
 };
 static const struct scene moves[] = {
@@ -648,6 +654,8 @@ static void scene_play(struct trial *t, const struct scene *scene, bool libc)
 			CHECK(ingot_message()[0]);
 			if (!scene->before)
 				results_close(&s);
+			if (scene->writes)
+				written(&s);
 			for (int i = 0; i < MOST; i++)
 				if (s.events[i].runtime && !given.events[i].runtime) {
 					OK(ingot_event_close(s.events[i]));
@@ -695,10 +703,13 @@ static void scene_repeat(struct trial *t, const struct scene *scene)
 		fault_libc(false);
 		streams_settle(&s);
 		results_close(&s);
+		if (scene->writes)
+			written(&s);
 		OK(ingot_device_sync(s.device));
 		/* Who ended the last command may still be at it. */
 		for (int i = 0; i < 2000 && k > 1 && ingot_runtime_live(s.runtime) != live; i++)
 			usleep(500);
+		check_note("%s again, failing call %d: %llu blocks, before %llu", scene->name, k, (unsigned long long)ingot_runtime_live(s.runtime), (unsigned long long)live);
 		CHECK(k < 2 || ingot_runtime_live(s.runtime) == live);
 		if (k && !happened)
 			break;

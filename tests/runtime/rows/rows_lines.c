@@ -2,13 +2,24 @@
 #include <math.h>
 #include <unistd.h>
 #include "fault.h"
+#include "gpu.h"
 #include "mock.h"
 #include "rows.h"
 
 #define N SMALL_COUNT
 
 static int nothing(void *unused) { (void)unused; return 0; }
-static int read_it(const struct ingot_call *call) { return ((const float *)ingot_argument(call, 0))[1] != ((const float *)ingot_argument(call, 0))[0] + 1; }
+
+static int read_it(const struct ingot_call *call)
+{
+	const float *w = ingot_argument(call, 0);
+	float there[2];
+	if (gpu_has(call) && gpu_read(call, 0, there, sizeof there))
+		return GPU_FAILED;
+	w = gpu_has(call) ? there : w;
+	return w[1] != w[0] + 1;
+}
+
 static int count_one(void *count) { atomic_fetch_add((_Atomic int *)count, 1); return 0; }
 
 /* ---- F9, F15: what texts and tables say at their ends ---- */
@@ -538,7 +549,8 @@ static void b10_aligned(struct trial *t)
 	        { .name = "w", .dtype = INGOT_F32, .rank = 1, .dims = dims, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_CONSTANT, .offset = 16 } };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
 	static const struct ingot_module_routine routine = { .name = "reads", .arguments = arguments, .argument_count = 1, .merge_input = -1, .run = read_it };
-	static struct ingot_module module = { .abi = INGOT_ABI, .name = "aligned", .nodes = nodes, .node_count = 1, .routines = &routine, .routine_count = 1 };
+	static struct ingot_module module = { .abi = INGOT_ABI, .name = "aligned", .nodes = nodes, .node_count = 1, .routines = &routine, .routine_count = 1,
+	                                      .images = row_images, .image_count = ROW_IMAGES };
 	for (int way = 0; way < 3; way++) {
 		struct ingot_library library;
 		struct ingot_routine reads;
@@ -793,7 +805,7 @@ static void h16_lanes(struct trial *t)
 	static const uint32_t out[] = { 0 };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 } };
 	static int (*const hosts[])(const struct ingot_call *) = { slow_step };
-	static const struct ingot_module_kernel kernels[] = { { .name = "shape", .run = threads_right } };
+	static const struct ingot_module_kernel kernels[] = { { .name = "shape", .run = threads_right, .device_name = "row_shape" } };
 	static const struct ingot_module_step steps[] = {
 	        {.kind = INGOT_STEP_CLEAR, .lane = 0, .first_argument = 0, .argument_count = 1, .bytes = 16},
 	        {.kind = INGOT_STEP_KERNEL, .lane = 0, .kernel = 0, .groups = { 5, 1, 1 }, .threads = { 1, 1, 1 }},
@@ -805,7 +817,8 @@ static void h16_lanes(struct trial *t)
 	        {.name = "large", .outputs = out, .output_count = 1, .arguments = arguments, .argument_count = 1, .merge_input = -1, .steps = large,
 	         .step_count = 1, .lane_count = 1}};
 	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "lanes", .nodes = nodes, .node_count = 1, .kernels = kernels, .kernel_count = 1,
-	                                           .hosts = hosts, .host_count = 1, .routines = routines, .routine_count = 2, .message = step_words};
+	                                           .hosts = hosts, .host_count = 1, .routines = routines, .routine_count = 2, .message = step_words,
+	                                           .images = row_images, .image_count = ROW_IMAGES};
 	struct ingot_library library;
 	struct ingot_routine slow, too_large;
 	struct ingot_event done;

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "mock.h"
+#include "gpu.h"
 #include "rows.h"
 
 static void place(struct ingot_context context, struct ingot_node node) { OK(ingot_context_place(context, &node, 1)); }
@@ -42,6 +43,8 @@ static void d1(struct trial *t)
 static int slow_fill(const struct ingot_call *call)
 {
 	float *y = ingot_argument(call, 0);
+	if (gpu_has(call))
+		return gpu_launch(call, "row_slow", SMALL_COUNT, (const uint32_t[]){ 0 }, 1);
 	for (int round = 0; round < 2000; round++)
 		for (int i = 0; i < SMALL_COUNT; i++)
 			y[i] = (float)round;
@@ -72,7 +75,9 @@ static void d2(struct trial *t)
 	                                           .nodes = nodes,
 	                                           .node_count = 1,
 	                                           .routines = routines,
-	                                           .routine_count = 1};
+	                                           .routine_count = 1,
+	                                           .images = row_images,
+	                                           .image_count = ROW_IMAGES};
 	struct ingot_library library;
 	struct ingot_routine routine;
 	struct ingot_context linked;

@@ -1,4 +1,5 @@
 /* small.c: two module descriptors as the generator's managed profile would print them. */
+#include "gpu.h"
 #include "rows.h"
 
 #define N SMALL_COUNT
@@ -33,6 +34,8 @@ static const struct ingot_module_node nodes[] = {
 };
 static const struct ingot_module_symbol symbols[] = { { "n", 1, N }, { "fixed", 3, 3 } };
 
+#define FROM(...) (const uint32_t[]){ __VA_ARGS__ }
+
 /* y[i] = w[i] * x[i] + s[i], s[i] += 1, for i < n; what is past n is 0. */
 static int dense(const struct ingot_call *call)
 {
@@ -40,20 +43,29 @@ static int dense(const struct ingot_call *call)
 	float *s = ingot_argument(call, 2), *y = ingot_argument(call, 3), *scratch = ingot_argument(call, 4);
 	if ((uintptr_t)scratch % 128)
 		return 77;
+	call->extents[0] = call->symbols[0];
+	if (call->symbols[1] != 3)
+		return 78;
+	if (gpu_has(call)) {
+		int code = gpu_launch(call, "row_clear", N, FROM(3), 1);
+		code = code ? code : gpu_launch(call, "row_dense", (uint32_t)call->symbols[0], FROM(0, 1, 2, 3, 4), 5);
+		return code ? code : gpu_launch(call, "row_increase", N, FROM(2), 1);
+	}
 	for (int64_t i = 0; i < N; i++)
 		scratch[i] = w[i] * x[i];
 	for (int64_t i = 0; i < N; i++) {
 		y[i] = i < call->symbols[0] ? scratch[i] + s[i] : 0;
 		s[i] += 1;
 	}
-	call->extents[0] = call->symbols[0];
-	return call->symbols[1] == 3 ? 0 : 78;
+	return 0;
 }
 
 static int twice(const struct ingot_call *call)
 {
 	const float *y = ingot_argument(call, 0);
 	float *z = ingot_argument(call, 1);
+	if (gpu_has(call))
+		return gpu_launch(call, "row_double", N, FROM(0, 1), 2);
 	for (int i = 0; i < N; i++)
 		z[i] = 2 * y[i];
 	return 0;
@@ -63,6 +75,8 @@ static int merge(const struct ingot_call *call)
 {
 	const float *grad = ingot_argument(call, 0);
 	float *sum = ingot_argument(call, 1);
+	if (gpu_has(call))
+		return gpu_launch(call, "row_add", N, FROM(0, 1), 2);
 	for (int i = 0; i < N; i++)
 		sum[i] += grad[i];
 	return 0;
@@ -74,6 +88,8 @@ static int read_unseen(const struct ingot_call *call) { (void)call; return 0; }
 static int write_row(const struct ingot_call *call)
 {
 	float *row = ingot_argument(call, 0);
+	if (gpu_has(call))
+		return gpu_launch(call, "row_hundred", 4, FROM(0), 1);
 	for (int i = 0; i < 4; i++)
 		row[i] = 100 + (float)i;
 	return 0;
@@ -138,16 +154,21 @@ static int kernel_fails(const struct ingot_group *group, void *const *arguments)
 
 static const uint32_t three_floats[] = { INGOT_F32, INGOT_F32, INGOT_F32 }, one_int[] = { INGOT_I32 };
 static const struct ingot_module_kernel kernels[] = {
-	{ .name = "multiply", .argument_count = 3, .dtypes = three_floats, .run = kernel_multiply },
-	{ .name = "double", .argument_count = 2, .dtypes = three_floats, .run = kernel_double },
-	{ .name = "where", .argument_count = 1, .dtypes = one_int, .run = kernel_where },
-	{ .name = "many", .argument_count = 300, .run = kernel_many },
+	{ .name = "multiply", .argument_count = 3, .dtypes = three_floats, .run = kernel_multiply, .device_name = "row_multiply" },
+	{ .name = "double", .argument_count = 2, .dtypes = three_floats, .run = kernel_double, .device_name = "row_double" },
+	{ .name = "where", .argument_count = 1, .dtypes = one_int, .run = kernel_where, .device_name = "row_where" },
+	{ .name = "many", .argument_count = 300, .run = kernel_many, .device_name = "row_many" },
 	{ .name = "broken", .argument_count = 0, .run = kernel_fails },
 };
 
 static int host_check(const struct ingot_call *call)
 {
 	const float *x = ingot_argument(call, 0), *z = ingot_argument(call, 3);
+	float there[2][N];
+	if (gpu_has(call) && (gpu_read(call, 0, there[0], BYTES) || gpu_read(call, 3, there[1], BYTES)))
+		return GPU_FAILED;
+	if (gpu_has(call))
+		x = there[0], z = there[1];
 	for (int i = 0; i < N; i++)
 		if (z[i] != 2 * small_weights[i] * x[i])
 			return 5;
@@ -248,6 +269,8 @@ const struct ingot_module small_module = {
         .routines = routines,
         .routine_count = 6,
         .message = message,
+        .images = row_images,
+        .image_count = ROW_IMAGES,
 };
 
 /* Shares w, x, y and z by name; one routine reads what nobody gives, one writes a constant, one node is for all streams. */
@@ -272,6 +295,8 @@ static const struct ingot_module_argument pair_unseen_arguments[] = {{ INGOT_FRO
 
 static int copy(const struct ingot_call *call)
 {
+	if (gpu_has(call))
+		return gpu_launch(call, "row_copy", N, FROM(0, 1), 2);
 	for (int i = 0; i < N; i++)
 		((float *)ingot_argument(call, 1))[i] = ((const float *)ingot_argument(call, 0))[i];
 	return 0;
@@ -279,6 +304,8 @@ static int copy(const struct ingot_call *call)
 
 static int set(const struct ingot_call *call)
 {
+	if (gpu_has(call))
+		return gpu_launch(call, "row_increase", N, FROM(0), 1);
 	for (int i = 0; i < N; i++)
 		((float *)ingot_argument(call, 0))[i] += 1;
 	return 0;
@@ -352,4 +379,6 @@ const struct ingot_module small_pair_module = {
         .constants = {.data = small_weights, .bytes = BYTES, .align = 64, .hash = 0x5a11},
         .routines = pair_routines,
         .routine_count = 7,
+        .images = row_images,
+        .image_count = ROW_IMAGES,
 };
