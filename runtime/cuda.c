@@ -653,6 +653,15 @@ static enum ingot_status cuda_call(void *raw, int (*run)(const struct ingot_call
 	return status;
 }
 
+/* Where an argument is by these rounds: of the loops around it, and, of what comes out of one, of that. */
+static void *moved(void *at, const struct ingot_module_move *move, const int64_t *rounds)
+{
+	int64_t bytes = move->from;
+	for (uint32_t d = 0; d < INGOT_LOOPS_DEEP; d++)
+		bytes += move->step[d] * rounds[d] + (rounds[d] & 1 ? move->flip[d] : 0);
+	return (void *)((uintptr_t)at + (uintptr_t)bytes);
+}
+
 static enum ingot_status cuda_launch(void *raw, void *loaded, const struct ingot_module_kernel *kernel,
                                      const uint32_t groups[3], const uint32_t threads[3], void *const *arguments, int *code,
                                      char *text)
@@ -672,6 +681,86 @@ static enum ingot_status cuda_launch(void *raw, void *loaded, const struct ingot
 	return CALL(queue->device, text, cuLaunchKernel, module->kernels[number], groups[0], groups[1], groups[2],
 	            free_choice ? THREADS_DEFAULT : threads[0], free_choice ? 1 : threads[1], free_choice ? 1 : threads[2], 0,
 	            queue->stream, values, NULL);
+}
+
+/* ---- schedules ---- */
+
+/* The rounds so far of the loops around a step, and of those that have ended at a depth. */
+struct going { int64_t rounds[INGOT_LOOPS_DEEP]; uint32_t depth; };
+
+/* Whether another round comes: the host waits for the byte. */
+static enum ingot_status comes(const struct cuda_queue *queue, const struct ingot_issue *step, const struct going *going, bool *another, char *text)
+{
+	unsigned char byte = 1;
+	enum ingot_status status = INGOT_OK;
+	*another = (uint64_t)going->rounds[going->depth - 1] < step->bytes;
+	if (!*another || !step->to)
+		return status;
+	void *at = step->moves ? moved(step->arguments[0], step->moves[0], going->rounds) : step->arguments[0];
+	status = CALL(queue->device, text, cuMemcpyDtoHAsync_v2, &byte, (uintptr_t)at, 1, queue->stream);
+	enum ingot_status waited = CALL(queue->device, text, cuStreamSynchronize, queue->stream);
+	*another = byte != 0;
+	return status ? status : waited;
+}
+
+static enum ingot_status issue_kernel(struct cuda_queue *queue, void *module, const struct ingot_issue *step, const struct going *going, char *text)
+{
+	void *arguments[ARGUMENTS_MOST];
+	if (!step->moves || step->kernel->argument_count > ARGUMENTS_MOST)
+		return cuda_launch(queue, module, step->kernel, step->groups, step->threads, step->arguments, step->code, text);
+	for (uint32_t i = 0; i < step->kernel->argument_count; i++)
+		arguments[i] = moved(step->arguments[i], step->moves[i], going->rounds);
+	return cuda_launch(queue, module, step->kernel, step->groups, step->threads, arguments, step->code, text);
+}
+
+/* Of one lane: each step behind the one before, in the stream of the queue. */
+static enum ingot_status cuda_schedule(void *raw, void *module, const struct ingot_issue *steps, uint32_t count, char *text)
+{
+	struct cuda_queue *queue = raw;
+	struct going going = { .rounds = { 0 }, .depth = 0 };
+	enum ingot_status status = INGOT_OK;
+	for (uint32_t i = 0; i < count && !status; i++) {
+		const struct ingot_issue *step = steps + i;
+		bool another;
+		switch (step->kind) {
+		case INGOT_STEP_KERNEL:
+			status = issue_kernel(queue, module, step, &going, text);
+			break;
+		case INGOT_STEP_HOST:
+			status = cuda_call(queue, step->host, step->call, step->code, text);
+			break;
+		case INGOT_STEP_COPY:
+			if (step->bytes && (step->to != step->from || step->to_offset != step->from_offset))
+				status = cuda_copy(queue, step->to, step->to_offset, step->from, step->from_offset, step->bytes, text);
+			break;
+		case INGOT_STEP_CLEAR:
+			if (step->bytes)
+				status = cuda_fill(queue, step->to, step->to_offset, 0, step->bytes, text);
+			break;
+		case INGOT_STEP_CHECK:
+			status = cuda_copy_out(queue, step->byte, step->to, step->to_offset, 1, text);
+			break;
+		case INGOT_STEP_LOOP:
+			going.rounds[going.depth++] = 0;
+			status = comes(queue, step, &going, &another, text);
+			if (!another) {
+				going.depth--;
+				i = step->other;
+			}
+			break;
+		case INGOT_STEP_ROUND:
+			going.rounds[going.depth - 1]++;
+			status = comes(queue, step, &going, &another, text);
+			if (another)
+				i = step->other;
+			else
+				going.depth--;
+			break;
+		default:
+			break;                                    /* WAIT: of one lane nothing */
+		}
+	}
+	return status;
 }
 
 /* ---- modules ---- */
@@ -817,7 +906,7 @@ const struct ingot_backend ingot_backend_cuda = {
 	.slab_alloc = cuda_slab_alloc, .slab_free = cuda_slab_free, .slab_base = cuda_slab_base,
 	.queue_open = cuda_queue_open, .queue_close = cuda_queue_close, .wake = cuda_wake,
 	.copy = cuda_copy, .copy_in = cuda_copy_in, .copy_out = cuda_copy_out, .fill = cuda_fill,
-	.call = cuda_call, .launch = cuda_launch,
+	.call = cuda_call, .launch = cuda_launch, .schedule = cuda_schedule, .one_lane = true,
 	.module_load = cuda_module_load, .module_unload = cuda_module_unload,
 	.event_open = cuda_event_open, .event_close = cuda_event_close,
 	.event_record = cuda_event_record, .event_wait = cuda_event_wait,

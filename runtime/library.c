@@ -60,11 +60,13 @@ static enum ingot_status steps_check(const struct ingot_module *module, const st
 {
 	if (!routine->steps || !routine->step_count || !routine->lane_count || routine->lane_count > 64)
 		return bad(module, "a routine with neither code nor steps, or more than 64 lanes", index);
+	uint32_t open[INGOT_LOOPS_DEEP], depth = 0;
+	bool whole = false;
 	for (uint32_t s = 0; s < routine->step_count; s++) {
 		const struct ingot_module_step *step = routine->steps + s;
-		static const uint32_t needs[] = {[INGOT_STEP_COPY] = 2, [INGOT_STEP_CLEAR] = 1, [INGOT_STEP_WAIT] = 0};
+		static const uint32_t needs[] = {[INGOT_STEP_COPY] = 2, [INGOT_STEP_CLEAR] = 1, [INGOT_STEP_WAIT] = 0, [INGOT_STEP_CHECK] = 1};
 		uint32_t end;
-		if (step->kind > INGOT_STEP_WAIT || step->lane >= routine->lane_count)
+		if (step->kind > INGOT_STEP_ROUND || step->lane >= routine->lane_count)
 			return bad(module, "a step's kind or lane", s);
 		if (__builtin_add_overflow(step->first_argument, step->argument_count, &end) ||
 		    end > routine->argument_count)
@@ -75,12 +77,23 @@ static enum ingot_status steps_check(const struct ingot_module *module, const st
 			return bad(module, "a step's kernel, or the number of its arguments", s);
 		if (step->kind == INGOT_STEP_HOST && (step->kernel >= module->host_count || !module->hosts[step->kernel]))
 			return bad(module, "a step's host function", s);
-		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR) &&
+		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR || step->kind == INGOT_STEP_CHECK) &&
 		    step->argument_count != needs[step->kind])
 			return bad(module, "the number of a step's arguments", s);
+		if (step->kind == INGOT_STEP_LOOP && (depth == INGOT_LOOPS_DEEP || step->argument_count > 1))
+			return bad(module, "a loop that is too deep, or its arguments", s);
+		if (step->kind == INGOT_STEP_ROUND && (!depth || open[depth - 1] != step->kernel || routine->steps[step->kernel].kernel != s ||
+		                                       step->argument_count != routine->steps[step->kernel].argument_count))
+			return bad(module, "a round's loop", s);
+		if (step->kind == INGOT_STEP_LOOP)
+			open[depth++] = s;
+		depth -= step->kind == INGOT_STEP_ROUND;
+		whole = whole || step->kind > INGOT_STEP_WAIT;
 		if (!indices_fit(step->after, step->after_count, s))
 			return bad(module, "a step that waits for a later one", s);
 	}
+	if (depth || (whole && routine->lane_count != 1))
+		return bad(module, depth ? "a loop without a round" : "loops or checks on several lanes", index);
 	return INGOT_OK;
 }
 
@@ -105,6 +118,8 @@ static enum ingot_status routine_check(const struct ingot_module *module, uint32
 		return bad(module, "a routine without a table of its arguments", index);
 	if (routine->more_workspace_count && !routine->more_workspaces)
 		return bad(module, "the workspaces of a routine", index);
+	if (routine->moved && (!routine->moves || !indices_fit(routine->moved, routine->argument_count, routine->move_count)))
+		return bad(module, "how a routine's arguments move", index);
 	for (uint32_t i = 0; i < routine->argument_count; i++) {
 		const struct ingot_module_argument *argument = routine->arguments + i;
 		if (argument->source > INGOT_FROM_CONSTANTS ||

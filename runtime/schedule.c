@@ -1,4 +1,4 @@
-/* schedule.c: a static schedule (kernels, copies, clears, host steps, waits on lanes) -> commands on streams, or one command
+/* schedule.c: a static schedule (kernels, copies, clears, host steps, waits on lanes; loops, checks) -> commands on streams, or one command
  * where the backend takes a schedule whole.
  *
  * A gate on lane 0 waits for what the whole routine touches, and a join on lane 0 ends it; between them the steps of a
@@ -98,8 +98,8 @@ static enum ingot_status step_check(const struct scheduling *scheduling, uint32_
 	if (step->kind == INGOT_STEP_KERNEL)
 		return launch_shape(scheduling->whole->stream->device, step->groups, step->threads, threads);
 	for (uint32_t i = 0; i < step->argument_count; i++)
-		if ((step->kind == INGOT_STEP_COPY || step->kind == INGOT_STEP_CLEAR) &&
-		    !range_fits(scheduling, step->first_argument + i, step->bytes))
+		if (step->kind != INGOT_STEP_HOST &&
+		    !range_fits(scheduling, step->first_argument + i, step->kind > INGOT_STEP_WAIT ? 1 : step->bytes))
 			return say(INGOT_RANGE, "%s: step %u moves %llu bytes", descriptor->name, index,
 			           (unsigned long long)step->bytes);
 	return INGOT_OK;
@@ -113,8 +113,9 @@ struct whole {
 	void *queue, *module;
 	struct ingot_call call;
 	int *codes;
+	unsigned char *bytes;             /* of checks */
 	struct ingot_issue steps[];
-	/* then the codes, the arguments of all steps, slots, pools, symbols */
+	/* then the arguments of all steps and how they move, slots, pools, symbols, the codes, indices, bytes */
 };
 
 static enum ingot_status whole_run(struct ingot_command *command, char *text)
@@ -126,9 +127,12 @@ static enum ingot_status whole_run(struct ingot_command *command, char *text)
 static enum ingot_status whole_ended(struct ingot_command *command, char *text)
 {
 	const struct whole *whole = command->payload;
-	for (uint32_t i = 0; i < whole->routine->descriptor->step_count; i++)
-		if (whole->codes[i])
-			return code_ended(whole->routine->library->module, whole->codes[i], text);
+	const struct ingot_module_routine *descriptor = whole->routine->descriptor;
+	for (uint32_t i = 0; i < descriptor->step_count; i++) {
+		bool fails = descriptor->steps[i].kind == INGOT_STEP_CHECK && !whole->bytes[i];
+		if (fails || whole->codes[i])
+			return code_ended(whole->routine->library->module, fails ? (int)descriptor->steps[i].kernel : whole->codes[i], text);
+	}
 	return INGOT_OK;
 }
 
@@ -149,7 +153,8 @@ static enum ingot_status whole_submit(struct scheduling *scheduling, struct ingo
 		afters += descriptor->steps[i].after_count + 1;
 	}
 	size_t at_arguments = sizeof(struct whole) + count * sizeof(struct ingot_issue);
-	size_t at_slots = at_arguments + arguments * sizeof(void *);
+	size_t at_moves = at_arguments + arguments * sizeof(void *);
+	size_t at_slots = at_moves + (descriptor->moved ? arguments * sizeof(struct ingot_module_move *) : 0);
 	size_t at_pools = at_slots + descriptor->argument_count * sizeof(struct ingot_slot);
 	size_t at_symbols = at_pools + scheduling->whole->slab_count * sizeof(void *);
 	size_t at_codes = at_symbols + descriptor->symbol_count * sizeof(int64_t);
@@ -157,19 +162,22 @@ static enum ingot_status whole_submit(struct scheduling *scheduling, struct ingo
 	struct request request = *scheduling->whole;
 	request.run = whole_run;
 	request.ended = whole_ended;
-	request.payload_bytes = at_afters + afters * sizeof(uint32_t);
+	size_t at_bytes = at_afters + afters * sizeof(uint32_t);
+	request.payload_bytes = at_bytes + count;
 	enum ingot_status status = submit(&request, out);
 	if (status)
 		return status;
 	struct whole *whole = (*out)->payload;
 	char *at = (*out)->payload;
 	void **argument = (void **)(at + at_arguments);
+	const struct ingot_module_move **move = (const struct ingot_module_move **)(at + at_moves);
 	uint32_t *after = (uint32_t *)(at + at_afters);
 	whole->routine = routine;
 	whole->table = stream->device->backend->table;
 	whole->queue = stream->raw;
 	whole->module = scheduling->module;
 	whole->codes = (int *)(at + at_codes);
+	whole->bytes = (unsigned char *)at + at_bytes;
 	whole->call = (struct ingot_call){
 	        .slots = memcpy(at + at_slots, scheduling->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
 	        .pools = memcpy(at + at_pools, scheduling->pools, scheduling->whole->slab_count * sizeof(void *)),
@@ -180,7 +188,8 @@ static enum ingot_status whole_submit(struct scheduling *scheduling, struct ingo
 		const struct ingot_module_step *step = descriptor->steps + i;
 		struct ingot_issue *issue = whole->steps + i;
 		*issue = (struct ingot_issue){ .kind = (enum ingot_step_kind)step->kind, .arguments = argument, .call = &whole->call,
-		                               .code = whole->codes + i, .bytes = (size_t)step->bytes, .after = after };
+		                               .code = whole->codes + i, .byte = whole->bytes + i, .bytes = (size_t)step->bytes, .after = after,
+		                               .other = step->kernel, .moves = descriptor->moved ? move : NULL };
 		if (step->kind == INGOT_STEP_KERNEL) {
 			issue->kernel = module->kernels + step->kernel;
 			step_check(scheduling, i, issue->threads);
@@ -190,6 +199,8 @@ static enum ingot_status whole_submit(struct scheduling *scheduling, struct ingo
 		for (uint32_t k = 0; k < step->argument_count; k++) {
 			struct ingot_slot slot = scheduling->slots[step->first_argument + k];
 			*argument++ = (char *)scheduling->pools[slot.pool] + slot.offset;
+			if (descriptor->moved)
+				*move++ = descriptor->moves + descriptor->moved[step->first_argument + k];
 			if (k < 2) {
 				*(k ? &issue->from : &issue->to) = scheduling->slabs[slot.pool]->raw;
 				*(k ? &issue->from_offset : &issue->to_offset) = (size_t)slot.offset;
@@ -295,8 +306,13 @@ enum ingot_status schedule_run(struct routine *routine, const struct request *wh
 	enum ingot_status loaded = library_loaded(routine->library, whole->stream->device, &scheduling.module);
 	if (loaded)
 		return loaded;
-	if (OPTIONAL(whole->stream->device->backend->table, schedule))
+	const struct ingot_backend *table = whole->stream->device->backend->table;
+	if (OPTIONAL(table, schedule) && (!table->one_lane || descriptor->lane_count == 1))
 		return whole_submit(&scheduling, out);
+	for (uint32_t i = 0; i < descriptor->step_count; i++)
+		if (descriptor->steps[i].kind > INGOT_STEP_WAIT)
+			return say(INGOT_UNSUPPORTED, "%s: %s has loops or checks, which backend %s takes in no schedule", whole->stream->name,
+			           descriptor->name, table->name);
 	scheduling.commands = memory_new(runtime, descriptor->step_count, sizeof *scheduling.commands);
 	scheduling.after = memory_new(runtime, (size_t)descriptor->step_count + 1, sizeof *scheduling.after);
 	scheduling.last = memory_new(runtime, descriptor->lane_count, sizeof *scheduling.last);

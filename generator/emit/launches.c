@@ -163,11 +163,46 @@ static double launched(const struct launch_list *list)
 	return all;
 }
 
+int64_t launch_move(const struct launch_list *list, const struct launch_argument *a)
+{
+	size_t i = 0;
+	while (i < list->moves.count && (list->moves.at[i].from != a->from || memcmp(list->moves.at[i].step, a->step, sizeof a->step) || memcmp(list->moves.at[i].flip, a->flip, sizeof a->flip)))
+		i++;
+	return (int64_t)i;
+}
+
+static struct value by_depth(struct arena *arena, const int64_t *at, int depth)
+{
+	struct value list = value_list(arena);
+	for (int d = 0; d < depth; d++)
+		value_list_add(list, value_int(at[d]));
+	return list;
+}
+
+struct value launch_moves(struct writing *w, const struct launch_list *list)
+{
+	struct arena *arena = w->emit->arena;
+	struct value moves = value_list(arena);
+	for (size_t i = 0; i < list->moves.count; i++) {
+		struct value move = value_dict(arena);
+		value_dict_set(move, "from", value_int(list->moves.at[i].from));
+		value_dict_set(move, "step", by_depth(arena, list->moves.at[i].step, list->depth));
+		value_dict_set(move, "flip", by_depth(arena, list->moves.at[i].flip, list->depth));
+		value_list_add(moves, move);
+	}
+	return moves;
+}
+
 struct launch_list package_launches(struct writing *w)
 {
 	struct launch_list list = { .captured = true };
 	struct listing l = { w, &list, 0 };
 	add_kernels(&l, w->lowered, NULL);
+	push(w->emit->arena, &list.moves, (struct launch_argument){ .from = 0 });
+	for (size_t k = 0; k < list.rows.count; k++)
+		for (int i = 0; i < list.rows.at[k].count; i++)
+			if (launch_move(&list, &list.rows.at[k].arguments[i]) == (int64_t)list.moves.count)
+				push(w->emit->arena, &list.moves, list.rows.at[k].arguments[i]);
 	list.captured &= launched(&list) <= CAPTURED_MOST;
 	return list;
 }

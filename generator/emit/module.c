@@ -187,10 +187,9 @@ static int64_t node_number(struct describing *d, const char *name) { return node
 
 /* ---- a part: its routine, its kernels, its tensors ---- */
 /* An argument of the current part's kernels. */
-static struct value argument_of(struct describing *d, const struct definition *of)
+static struct value argument_at(struct describing *d, struct place place)
 {
 	const struct writing *w = d->w;
-	struct place place = package_place(w, of);
 	if (place.kind == PLACE_INPUT && node_find(d, w->of->input_names[place.at])->merged)
 		return place_value(d->arena, "INGOT_FROM_MERGE", node_number(d, w->of->input_names[place.at]), 0);
 	switch (place.kind) {
@@ -205,6 +204,8 @@ static struct value argument_of(struct describing *d, const struct definition *o
 	default: return place_value(d->arena, "INGOT_FROM_NODE", node_number(d, w->of->output_names[place.at]), 0);
 	}
 }
+
+static struct value argument_of(struct describing *d, const struct definition *of) { return argument_at(d, package_place(d->w, of)); }
 
 static const struct module_node *node_of(struct describing *d, const struct definition *of)
 {
@@ -294,18 +295,27 @@ static struct value states_of(struct describing *d, struct value outputs)
 	return list;
 }
 
+struct step { const char *kind; int64_t kernel, count, groups, threads, warps, bytes; };
+/* Its arguments are listed next. */
+static void add_step(struct describing *d, struct value steps, struct value arguments, struct step one)
+{
+	struct value step = value_dict(d->arena);
+	value_dict_set(step, "kind", value_string(one.kind));
+	value_dict_set(step, "kernel", value_int(one.kernel));
+	value_dict_set(step, "first", value_int((int64_t)value_count(arguments)));
+	value_dict_set(step, "count", value_int(one.count));
+	value_dict_set(step, "groups", value_int(one.groups));
+	value_dict_set(step, "threads", value_int(one.threads));
+	value_dict_set(step, "warps", value_int(one.warps));
+	value_dict_set(step, "bytes", value_int(one.bytes));
+	value_list_add(steps, step);
+}
+
 static void add_kernel(struct describing *d, const struct kernel *kernel, struct value steps, struct value arguments)
 {
-	struct value value = value_dict(d->arena), params = value_list(d->arena), step = value_dict(d->arena);
-	bool device = d->w->emit->target->lanes_are_threads;
-	int64_t parts = d->w->scratch ? 1 : device ? launch_blocks(d->w, kernel) : package_parts(d->w->package, kernel);
-	value_dict_set(step, "kernel", value_int(d->kernel_count++));
-	value_dict_set(step, "first", value_int((int64_t)value_count(arguments)));
-	value_dict_set(step, "count", value_int((int64_t)kernel->params.count + d->w->scratch));
-	value_dict_set(step, "groups", value_int(parts));
-	value_dict_set(step, "threads", value_int(device ? d->w->emit->target->lanes : 1));
-	value_dict_set(step, "warps", value_int(device ? launch_warps(kernel) : 1));
-	value_list_add(steps, step);
+	struct value value = value_dict(d->arena), params = value_list(d->arena);
+	int64_t parts = d->w->scratch ? 1 : package_parts(d->w->package, kernel);
+	add_step(d, steps, arguments, (struct step){ "KERNEL", d->kernel_count++, (int64_t)kernel->params.count + d->w->scratch, parts, 1, 1, 0 });
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct param *param = &kernel->params.at[i];
 		struct value one = value_dict(d->arena);
@@ -339,12 +349,55 @@ static void add_kernel(struct describing *d, const struct kernel *kernel, struct
 	value_list_add(d->kernels, value);
 }
 
+/* Of a GPU: the launches as steps, loops around those of their bodies; checks when all have run. */
+static void add_launches(struct describing *d, struct value routine, struct value steps, struct value arguments)
+{
+	const struct program *program = d->w->lowered->program;
+	struct launch_list launches = package_launches(d->w);
+	struct value moved = value_list(d->arena);
+	int depth = 0;
+	for (size_t k = 0; k < launches.rows.count; k++) {
+		const struct launch *row = &launches.rows.at[k];
+		struct value value = value_dict(d->arena), params = value_list(d->arena);
+		if (row->loop)
+			add_step(d, steps, arguments, (struct step){ row->loop > 0 ? "LOOP" : "ROUND", row->other, row->count, 0, 0, 0, row->rounds });
+		else
+			add_step(d, steps, arguments, (struct step){ "KERNEL", d->kernel_count++, row->count, row->blocks, d->w->emit->target->lanes, row->warps, 0 });
+		for (int i = 0; i < row->count; i++) {
+			struct value one = value_dict(d->arena);
+			value_dict_set(one, "dtype", dtype_word(d->arena, row->arguments[i].type));
+			value_list_add(params, one);
+			value_list_add(arguments, argument_at(d, row->arguments[i].place));
+			value_list_add(moved, value_int(launch_move(&launches, &row->arguments[i])));
+		}
+		depth += row->loop > 0 ? 1 : row->loop < 0 ? -1 : 0;
+		if (row->loop)
+			continue;
+		/* Its own name, also where it runs another kernel's code; inside of loops there are such of one name. */
+		const char *name = arena_printf(d->arena, "%s_%s", d->w->of->name, row->kernel ? row->kernel->name : "copy");
+		value_dict_set(value, "name", literal(d->arena, row->kernel && !depth ? name : arena_printf(d->arena, "%s_%zu", name, k)));
+		value_dict_set(value, "symbol", value_string(row->symbol));
+		value_dict_set(value, "params", params);
+		value_dict_set(value, "extra", value_int(0));
+		value_list_add(d->kernels, value);
+	}
+	for (size_t i = 0; i < program->checks.count; i++) {
+		add_step(d, steps, arguments, (struct step){ "CHECK", package_first_check(d->w->package, d->w->part) + (int64_t)i, 1, 0, 0, 0, 0 });
+		value_list_add(arguments, argument_of(d, program->checks.at[i]));
+	}
+	value_dict_set(routine, "moved", launches.depth ? moved : value_list(d->arena));
+	value_dict_set(routine, "moves", launch_moves(d->w, &launches));
+}
+
 static void add_routine(struct describing *d)
 {
 	struct writing *w = d->w;
 	const struct program *program = w->lowered->program;
 	struct value routine = value_dict(d->arena), arguments = value_list(d->arena), steps = value_list(d->arena);
-	if (!w->package->steps) {
+	value_dict_set(routine, "moved", value_list(d->arena));
+	if (w->emit->target->lanes_are_threads)
+		add_launches(d, routine, steps, arguments);
+	else if (!w->package->steps) {
 		for (size_t i = 0; i < program->inputs.count; i++)
 			value_list_add(arguments, argument_of(d, program->inputs.at[i]));
 		for (size_t i = 0; i < program->outputs.count; i++)
@@ -373,6 +426,9 @@ static void add_routine(struct describing *d)
 	value_dict_set(routine, "outs", value_dict_get(w->globals, "outputs"));
 	value_dict_set(routine, "arguments", arguments);
 	value_dict_set(routine, "steps", steps);
+	struct value moved = value_dict_get(routine, "moved");         /* what stands behind does not */
+	while (value_count(moved) && value_count(moved) < value_count(arguments))
+		value_list_add(moved, value_int(0));
 	struct value more = value_list(d->arena);
 	for (size_t i = 1; i < w->lowered->workspace_pools.count; i++)
 		value_list_add(more, value_int(w->lowered->workspace_pools.at[i].bytes));

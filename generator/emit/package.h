@@ -103,10 +103,13 @@ struct launch {
 struct launch_list {
 	VECTOR(struct launch) rows;
 	VECTOR(int64_t) copies;           /* bytes that NAME_copy_BYTES copies */
+	VECTOR(struct launch_argument) moves;     /* how arguments do, each way once; the first: not at all */
 	int depth;                        /* of loops; 0: there are none */
 	bool captured;                    /* it may be a graph: the host reads nothing on the way, and there are not too many launches */
 };
 struct launch_list package_launches(struct writing *);
+int64_t launch_move(const struct launch_list *, const struct launch_argument *);       /* its number in moves */
+struct value launch_moves(struct writing *, const struct launch_list *);               /* [{from, step, flip}] */
 int64_t launch_blocks(const struct writing *, const struct kernel *);
 int launch_warps(const struct kernel *);
 

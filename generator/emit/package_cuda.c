@@ -18,41 +18,13 @@ static int64_t symbol_number(symbol_list *symbols, struct arena *arena, const ch
 	return (int64_t)symbols->count - 1;
 }
 
-typedef VECTOR(struct launch_argument) argument_list;
-static struct value moves_value(struct arena *arena, const int64_t *at, int depth)
-{
-	struct value list = value_list(arena);
-	for (int d = 0; d < depth; d++)
-		value_list_add(list, value_int(at[d]));
-	return list;
-}
-
-/* The number of how an argument moves, in a list of {from, step, flip}; 0: not at all. */
-static int64_t moves_number(struct arena *arena, struct value moves, argument_list *known, const struct launch_argument *a, int depth)
-{
-	size_t i = 0;
-	while (i < known->count && (known->at[i].from != a->from || memcmp(known->at[i].step, a->step, sizeof a->step) || memcmp(known->at[i].flip, a->flip, sizeof a->flip)))
-		i++;
-	if (i == known->count) {
-		struct value move = value_dict(arena);
-		value_dict_set(move, "from", value_int(a->from));
-		value_dict_set(move, "step", moves_value(arena, a->step, depth));
-		value_dict_set(move, "flip", moves_value(arena, a->flip, depth));
-		value_list_add(moves, move);
-		push(arena, known, *a);
-	}
-	return (int64_t)i;
-}
-
 /* `launches`, `symbols` and, of loops, `moves`, `depth` and `captured` of the templates. */
 static void add_launches(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
-	struct value list = value_list(arena), names = value_list(arena), moves = value_list(arena), checks = value_dict_get(w->globals, "checks");
+	struct value list = value_list(arena), names = value_list(arena), checks = value_dict_get(w->globals, "checks");
 	struct launch_list launches = package_launches(w);
-	argument_list known = { 0 };
 	symbol_list symbols = { 0 };
-	(void)moves_number(arena, moves, &known, &(struct launch_argument){ .from = 0 }, launches.depth);
 	for (size_t k = 0; k < launches.rows.count; k++) {
 		const struct launch *row = &launches.rows.at[k];
 		struct value launch = value_dict(arena), arguments = value_list(arena);
@@ -62,7 +34,7 @@ static void add_launches(struct writing *w)
 			value_dict_set(argument, "place", value_string(a->place.word));
 			value_dict_set(argument, "at", value_int(a->place.at));
 			value_dict_set(argument, "type", value_printf(arena, "%s%s *", a->written ? "" : "const ", dtypes[a->type].c));
-			value_dict_set(argument, "moves", value_int(moves_number(arena, moves, &known, a, launches.depth)));
+			value_dict_set(argument, "moves", value_int(launch_move(&launches, a)));
 			value_list_add(arguments, argument);
 		}
 		value_dict_set(launch, "number", value_int((int64_t)k));
@@ -83,7 +55,7 @@ static void add_launches(struct writing *w)
 		value_list_add(names, value_string(symbols.at[i]));
 	value_dict_set(w->globals, "launches", list);
 	value_dict_set(w->globals, "symbols", names);
-	value_dict_set(w->globals, "moves", moves);
+	value_dict_set(w->globals, "moves", launch_moves(w, &launches));
 	value_dict_set(w->globals, "depth", value_int(launches.depth));
 	value_dict_set(w->globals, "captured", value_bool(launches.captured));
 	package_render(w, "cuda/launches.jinja", arena_printf(arena, "%s_launches.h", w->package->name));
@@ -326,13 +298,6 @@ void package_cuda(struct writing *w)
 		add_emulator(w);
 		return;
 	}
-	for (size_t k = 0; package->managed && k < w->lowered->kernels.count; k++)
-		if (w->lowered->kernels.at[k]->shape == SHAPE_REPEAT)
-			fail(w->emit->build, EXIT_UNSUPPORTED, w->of->model, "--target cuda --profile managed: %s is a loop, which modules for GPUs have no step for; the bare profile has",
-				w->lowered->kernels.at[k]->name);
-	if (package->managed && w->lowered->program->checks.count)
-		fail(w->emit->build, EXIT_UNSUPPORTED, w->of->model, "--target cuda --profile managed: %s is checked when it runs, which modules for GPUs cannot tell of; the bare profile can",
-			w->lowered->program->checks.at[0]->name);
 	name_images(w, package->images, package->image_count);
 	package_add_weights(w);
 	add_host(w);

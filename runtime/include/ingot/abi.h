@@ -33,8 +33,9 @@ struct ingot_parallel {
 extern "C" {
 #endif
 
-#define INGOT_ABI       3          /* raised when a struct below changes its meaning */
+#define INGOT_ABI       4          /* raised when a struct below changes its meaning */
 #define INGOT_MAX_RANK  16
+#define INGOT_LOOPS_DEEP 8         /* loops within loops of a schedule */
 
 /* Element types, by the numbers ONNX gives them; 100 and above are ours. */
 enum ingot_dtype {
@@ -137,17 +138,29 @@ struct ingot_module_tensor {
 };
 
 /* One step of a static schedule.  Steps of a lane run in order; `after` lists earlier steps of other lanes that must
- * have ended.  Lane 0 is the stream of the context. */
-enum ingot_step_kind { INGOT_STEP_KERNEL, INGOT_STEP_COPY, INGOT_STEP_CLEAR, INGOT_STEP_HOST, INGOT_STEP_WAIT };
+ * have ended.  Lane 0 is the stream of the context.
+ *
+ * Of devices that take a schedule whole (struct ingot_backend.schedule), and where it has one lane: a CHECK looks at the byte that
+ * its argument points to, and where that is 0 the routine ends with its code; what comes behind it is issued all the same.  The
+ * steps between a LOOP and its ROUND come again while fewer than `bytes` rounds were, and while the byte that the argument of both,
+ * where there is one, points to is not 0. */
+enum ingot_step_kind { INGOT_STEP_KERNEL, INGOT_STEP_COPY, INGOT_STEP_CLEAR, INGOT_STEP_HOST, INGOT_STEP_WAIT, INGOT_STEP_CHECK,
+                       INGOT_STEP_LOOP, INGOT_STEP_ROUND };
 
 struct ingot_module_step {
 	uint32_t kind, lane;
-	uint32_t kernel;                          /* KERNEL: index into the module's kernels; HOST: of `hosts` */
+	uint32_t kernel;                          /* KERNEL: index into the module's kernels; HOST: of `hosts`; CHECK: code; LOOP, ROUND: the other */
 	uint32_t first_argument, argument_count;  /* of the routine's arguments; COPY: target, source; CLEAR: target */
 	uint32_t groups[3], threads[3];           /* KERNEL; threads of 0: the device chooses */
-	uint64_t bytes;                           /* COPY, CLEAR */
+	uint64_t bytes;                           /* COPY, CLEAR; LOOP, ROUND: rounds at most */
 	const uint32_t *after;
 	uint32_t after_count;
+};
+
+/* How an argument moves with the rounds of the loops around its step: bytes that are added; in round t of the loop of depth d (0: the
+ * outermost) step[d] * t, and in odd rounds flip[d] besides.  Behind a loop t is how many there were. */
+struct ingot_module_move {
+	int64_t from, step[INGOT_LOOPS_DEEP], flip[INGOT_LOOPS_DEEP];
 };
 
 struct ingot_module_kernel {
@@ -180,6 +193,9 @@ struct ingot_module_routine {
 	/* Workspaces besides: an INGOT_FROM_WORKSPACE of index i > 0 is in more_workspaces[i - 1] bytes, aligned alike. */
 	const uint64_t *more_workspaces;
 	uint32_t more_workspace_count;
+	const uint32_t *moved;                    /* index into `moves` for each argument; NULL: none moves */
+	const struct ingot_module_move *moves;
+	uint32_t move_count;
 };
 
 /* Code for a device's loader.  Of CUDA: a cubin, which serves the GPUs of its major version from its minor on, an exact one that

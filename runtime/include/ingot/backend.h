@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define INGOT_BACKEND_TEXT    160
-#define INGOT_BACKEND_VERSION 2    /* raised when the table changes; a backend of another is refused */
+#define INGOT_BACKEND_VERSION 3    /* raised when the table changes; a backend of another is refused */
 
 struct ingot_queue;                /* the runtime's */
 struct ingot_command;
@@ -56,10 +56,13 @@ struct ingot_issue {
 	int (*host)(const struct ingot_call *);                                      /* HOST, with `call` */
 	struct ingot_call *call;
 	int *code;                                                                   /* KERNEL, HOST: what it returned */
-	void *to, *from;                                                             /* COPY, CLEAR: slabs */
+	unsigned char *byte;                                                         /* CHECK: takes what is at to, by the end of the command */
+	void *to, *from;                                                             /* COPY, CLEAR: slabs; CHECK, LOOP, ROUND: of a byte; NULL: none */
 	size_t to_offset, from_offset, bytes;
 	const uint32_t *after;                                                       /* indices of earlier steps */
 	uint32_t after_count;
+	uint32_t other;                                                              /* LOOP, ROUND: index; `bytes`: rounds */
+	const struct ingot_module_move *const *moves;                                /* of each argument; NULL: none moves */
 };
 
 struct ingot_backend {
@@ -118,7 +121,9 @@ struct ingot_backend {
 	enum ingot_status (*event_record)(void *queue, void *event, char *text);
 	enum ingot_status (*event_wait)(void *queue, void *event, char *text);
 
-	/* A whole static schedule at once; a step starts behind those in `after`.  NULL: its lanes are queues, step by step. */
+	/* A whole static schedule at once; a step starts behind those in `after`.  NULL: its lanes are queues, step by step; so where there
+	 * are several of them, and one_lane says that it takes one. */
+	bool one_lane;
 	enum ingot_status (*schedule)(void *queue, void *module, const struct ingot_issue *, uint32_t count, char *text);
 
 	/* Host memory that the device may use directly, for copies that do not stop the host. */

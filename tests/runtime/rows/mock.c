@@ -663,6 +663,8 @@ static enum ingot_status mock_schedule(void *raw, void *module, const struct ing
 			status = mock_copy(queue, step->to, step->to_offset, step->from, step->from_offset, step->bytes, text);
 		else if (step->kind == INGOT_STEP_CLEAR)
 			status = mock_fill(queue, step->to, step->to_offset, 0, step->bytes, text);
+		else if (step->kind != INGOT_STEP_WAIT)
+			status = INGOT_UNSUPPORTED;
 	}
 	free(over);
 	return status;

@@ -1,4 +1,5 @@
 /* rows_kernel.c: rows H: typed buffers, single kernels, static schedules, symbolic shapes. */
+#include "gpu.h"
 #include "rows.h"
 
 static struct ingot_library load(struct trial *t)
@@ -259,6 +260,95 @@ static void h16(struct trial *t)
 	SAYS("later");
 }
 
+/* Loops that are counted, loops that a byte ends, arguments that move with them, and a check: of devices that take a schedule whole. */
+static const char *seven(int code) { return code == 7 ? "seven" : NULL; }
+
+static void h16_loops(struct trial *t)
+{
+	static const struct ingot_module_dim four[] = { { 4, -1 } }, one[] = { { 1, -1 } };
+	static const struct ingot_module_node nodes[] = {
+	        {.name = "a", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_STATE},
+	        {.name = "going", .dtype = INGOT_U8, .rank = 1, .dims = one, .bytes = 1, .view_of = -1, .flags = INGOT_NODE_HOSTED}};
+	static const struct ingot_module_kernel kernels[] = { {.name = "increase", .argument_count = 1, .device_name = "row_increase"} };
+	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 0, 0 },
+	                                                          { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 } };
+	/* behind the loop of three rounds: the first, one place further by their odd number */
+	static const struct ingot_module_move moves[] = { { 0, { 0 }, { 0 } }, { 0, { 4 }, { 0 } }, { 12, { 0 }, { 0 } }, { -4, { 0 }, { 8 } } };
+	static const uint32_t moved[] = { 1, 0, 2, 3, 0 }, in[] = { 0, 1 }, out[] = { 0 };
+	static const struct ingot_module_step steps[] = {
+	        {.kind = INGOT_STEP_LOOP, .kernel = 2, .bytes = 3},
+	        {.kind = INGOT_STEP_KERNEL, .first_argument = 0, .argument_count = 1, .groups = { 1, 1, 1 }},
+	        {.kind = INGOT_STEP_ROUND, .kernel = 0, .bytes = 3},
+	        {.kind = INGOT_STEP_KERNEL, .first_argument = 3, .argument_count = 1, .groups = { 1, 1, 1 }},
+	        {.kind = INGOT_STEP_LOOP, .kernel = 6, .bytes = 5, .first_argument = 1, .argument_count = 1},
+	        {.kind = INGOT_STEP_KERNEL, .first_argument = 2, .argument_count = 1, .groups = { 1, 1, 1 }},
+	        {.kind = INGOT_STEP_ROUND, .kernel = 4, .bytes = 5, .first_argument = 1, .argument_count = 1},
+	        {.kind = INGOT_STEP_CHECK, .kernel = 7, .first_argument = 4, .argument_count = 1}};
+	enum { STEPS = sizeof steps / sizeof *steps };
+	static struct ingot_module_routine routine = {.name = "loops", .inputs = in, .input_count = 2, .outputs = out, .output_count = 1, .arguments = arguments,
+	                                              .argument_count = 5, .merge_input = -1, .steps = steps, .step_count = STEPS, .lane_count = 1, .moved = moved,
+	                                              .moves = moves, .move_count = 4};
+	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "loops", .nodes = nodes, .node_count = 2, .kernels = kernels, .kernel_count = 1,
+	                                           .routines = &routine, .routine_count = 1, .message = seven, .images = row_images, .image_count = ROW_IMAGES};
+	struct ingot_library library;
+	struct ingot_routine loops;
+	struct ingot_context linked;
+	struct ingot_node a, going;
+	OK(ingot_library_load(t->runtime, &module, NULL, &library));
+	OK(ingot_link(t->context, library, "loops", &loops));
+	OK(ingot_routine_context(loops, &linked));
+	OK(ingot_library_node(library, "a", &a));
+	OK(ingot_library_node(library, "going", &going));
+	for (int on = 1; on >= 0; on--) {
+		const float zeros[4] = { 0 };
+		float got[4];
+		unsigned char byte = (unsigned char)on;
+		struct ingot_event done;
+		OK(ingot_write(linked, going, &byte, 1, &done));
+		OK(ingot_event_sync(done));
+		OK(ingot_event_close(done));
+		write_f32(linked, a, zeros, 4);
+		enum ingot_status status = ingot_routine_run(loops, NULL);
+		if (!on_gpu) {
+			status = status ? status : ingot_stream_await(t->stream);
+			CHECK(status == INGOT_UNSUPPORTED);
+			break;
+		}
+		OK(status);
+		if (on) {
+			read_f32(linked, a, got, 4);
+			CHECK(got[0] == 1 && got[1] == 2 && got[2] == 1 && got[3] == 5);
+		}
+		FAILS(on ? INGOT_OK : INGOT_FAILED, ingot_stream_await(t->stream));
+		if (!on)
+			SAYS("answered 7: seven");
+	}
+	/* What does not hold together is refused. */
+	static const struct { uint32_t at; struct ingot_module_step step; const char *words; } wrong[] = {
+	        { 2, {.kind = INGOT_STEP_ROUND, .kernel = 1, .bytes = 3}, "a round's loop" },
+	        { 2, {.kind = INGOT_STEP_WAIT}, "a loop without a round" },
+	        { 6, {.kind = INGOT_STEP_WAIT}, "a loop without a round" },
+	        { 0, {.kind = INGOT_STEP_LOOP, .kernel = 2, .bytes = 3, .argument_count = 2}, "a loop that is too deep, or its arguments" },
+	        { 7, {.kind = INGOT_STEP_CHECK, .kernel = 7}, "the number of a step's arguments" },
+	        { 7, {.kind = 8}, "a step's kind or lane" } };
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong + 2; i++) {
+		struct ingot_module_step changed[STEPS];
+		struct ingot_module_routine made = routine;
+		struct ingot_module broken = module;
+		memcpy(changed, steps, sizeof changed);
+		if (i < sizeof wrong / sizeof *wrong)
+			changed[wrong[i].at] = wrong[i].step;
+		else if (i == sizeof wrong / sizeof *wrong)
+			made.lane_count = 2;
+		else
+			made.move_count = 3;
+		made.steps = changed;
+		broken.routines = &made;
+		FAILS(INGOT_INVALID, ingot_library_load(t->runtime, &broken, NULL, &library));
+		SAYS(i < sizeof wrong / sizeof *wrong ? wrong[i].words : made.lane_count == 2 ? "loops or checks on several lanes" : "how a routine's arguments move");
+	}
+}
+
 static void h18(struct trial *t)
 {
 	struct ingot_library library = load(t);
@@ -327,6 +417,7 @@ const struct row rows_kernel[] = {
 	{ "H14", "ingot_message", "errors", h14, NULL, NULL },
 	{ "H15", "-", "driver", NULL, "lives in the generator", NULL },
 	{ "H16", "struct ingot_module_step", "static_schedule", h16, NULL, NULL },
+	{ "H16", "struct ingot_module_move", "loops_and_checks", h16_loops, NULL, NULL },
 	{ "H17", "-", "lowered_ops", NULL, "lives in the generator", NULL },
 	{ "H18", "struct ingot_module_symbol", "symbolic_shapes", h18, NULL, NULL },
 	{ "H19", "enum ingot_dtype", "types", h19, NULL, NULL },
