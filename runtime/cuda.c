@@ -19,16 +19,18 @@
 #include <unistd.h>
 #include "common/cuda.h"
 #include "ingot/backend.h"
+#include "recorded.h"
 
 enum { SLAB_ALIGN = 256, THREADS_DEFAULT = 32, ARGUMENTS_MOST = 1024, LOOKED_AT = 64, SLEEP_MOST = 1000000 };
 
 #define MEMBER(name, arguments) int(*name) arguments;
 #define NAME(name, arguments)   #name,
 struct functions {
-	CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_RUNTIME(MEMBER)
+	CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_RUNTIME(MEMBER) CUDA_DRIVER_UPDATES(MEMBER)
 };
-static const char *const names[] = { CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_RUNTIME(NAME) };
-#define NAMES (sizeof names / sizeof *names)
+static const char *const names[] = { CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_RUNTIME(NAME) CUDA_DRIVER_UPDATES(NAME) };
+#define COUNT(name, arguments) + 1
+enum { NAMES = sizeof names / sizeof *names, NEEDED = NAMES - (0 CUDA_DRIVER_UPDATES(COUNT)) };        /* the last may be lacking */
 
 struct cuda {
 	struct functions call;
@@ -60,6 +62,10 @@ struct cuda_slab {
 struct cuda_module {
 	void *module;
 	const struct ingot_module *of;
+	pthread_mutex_t lock;             /* of what follows: several queues may run its routines */
+	struct records graphs;            /* made: an executable graph */
+	void *capturing;                  /* a stream that no queue knows; NULL: there was no capture yet */
+	bool one_by_one;                  /* the driver makes no graphs of its schedules */
 	void *kernels[];                  /* NULL: a kernel without a device_name */
 };
 
@@ -247,7 +253,7 @@ static enum ingot_status driver_open(struct cuda *cuda, char *text)
 	}
 	for (size_t i = 0; i < NAMES; i++) {
 		void *symbol = dlsym(library, names[i]);
-		if (!symbol) {
+		if (!symbol && i < NEEDED) {
 			snprintf(text, INGOT_BACKEND_TEXT, "NVIDIA's driver lacks %s: it is too old", names[i]);
 			return INGOT_UNSUPPORTED;
 		}
@@ -714,9 +720,8 @@ static enum ingot_status issue_kernel(struct cuda_queue *queue, void *module, co
 }
 
 /* Of one lane: each step behind the one before, in the stream of the queue. */
-static enum ingot_status cuda_schedule(void *raw, void *module, const struct ingot_issue *steps, uint32_t count, char *text)
+static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, const struct ingot_issue *steps, uint32_t count, char *text)
 {
-	struct cuda_queue *queue = raw;
 	struct going going = { .rounds = { 0 }, .depth = 0 };
 	enum ingot_status status = INGOT_OK;
 	for (uint32_t i = 0; i < count && !status; i++) {
@@ -763,6 +768,98 @@ static enum ingot_status cuda_schedule(void *raw, void *module, const struct ing
 	return status;
 }
 
+/* ---- graphs ---- */
+
+/* The steps as a graph: of a stream that no queue knows, as other threads record events in those.  *graph NULL and INGOT_OK: the driver makes none
+ * of these. */
+static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count, void **graph, char *text)
+{
+	struct cuda_device *device = queue->device;
+	const struct functions *call = &device->cuda->call;
+	enum ingot_status status = module->capturing ? INGOT_OK : CALL(device, text, cuStreamCreate, &module->capturing, CUDA_NON_BLOCKING);
+	struct cuda_queue beside = { .device = device, .stream = module->capturing };
+	*graph = NULL;
+	if (status || (status = CALL(device, text, cuStreamBeginCapture_v2, module->capturing, CUDA_CAPTURE_THREAD)))
+		return status;
+	status = issue_steps(&beside, module, steps, count, text);
+	int code = call->cuStreamEndCapture(module->capturing, graph);
+	if (code >= CUDA_CAPTURE_FIRST && code <= CUDA_CAPTURE_LAST)
+		return INGOT_OK;
+	if (!status)
+		status = answer(device, code, "cuStreamEndCapture", text);
+	if (status && !code && *graph)
+		call->cuGraphDestroy(*graph);
+	return status;
+}
+
+/* The oldest of the same shape takes the new addresses, where the driver can; else it is made anew. */
+static enum ingot_status make_graph(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count,
+                                    struct recorded *one, char *text)
+{
+	const struct functions *call = &queue->device->cuda->call;
+	void *graph, *why[4];
+	enum ingot_status status = capture(queue, module, steps, count, &graph, text);
+	if (status)
+		return status;
+	if (!graph) {
+		module->one_by_one = true;
+		return INGOT_OK;
+	}
+	if (one->made && (!call->cuGraphExecUpdate_v2 || call->cuGraphExecUpdate_v2(one->made, graph, why))) {
+		call->cuGraphExecDestroy(one->made);
+		one->made = NULL;
+	}
+	if (!one->made && (status = CALL(queue->device, text, cuGraphInstantiateWithFlags, &one->made, graph, 0)))
+		one->made = NULL;
+	call->cuGraphDestroy(graph);
+	return status;
+}
+
+/* Seen for the first time the steps go one by one, as many are run once; from the second time on they are a graph.  Moved addresses update the
+ * oldest of eight. */
+static enum ingot_status replay(struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count, bool *launched, char *text)
+{
+	enum ingot_status status = INGOT_OK;
+	bool same;
+	*launched = false;
+	if (module->one_by_one || !records_read(&module->graphs, steps, count))
+		return status;
+	struct recorded *one = records_find(&module->graphs);
+	if (!one) {
+		one = records_oldest(&module->graphs, &same);
+		if (!same && one->made) {
+			queue->device->cuda->call.cuGraphExecDestroy(one->made);
+			one->made = NULL;
+		}
+		if (!records_keep(&module->graphs, one)) {
+			one->turn = 0;
+			return status;
+		}
+		if (one->made)
+			status = make_graph(queue, module, steps, count, one, text);
+	} else if (!one->made)
+		status = make_graph(queue, module, steps, count, one, text);
+	if (status)
+		one->turn = 0;                            /* its graph, if it has one, is of other addresses */
+	if (status || !one->made)
+		return status;
+	*launched = true;
+	return CALL(queue->device, text, cuGraphLaunch, one->made, queue->stream);
+}
+
+static enum ingot_status cuda_schedule(void *raw, void *loaded, const struct ingot_issue *steps, uint32_t count, char *text)
+{
+	struct cuda_module *module = loaded;
+	bool launched = false;
+	enum ingot_status status = INGOT_OK;
+	if (count > 1 && module) {
+		pthread_mutex_lock(&module->lock);
+		status = replay(raw, module, steps, count, &launched, text);
+		pthread_mutex_unlock(&module->lock);
+	}
+	return status || launched ? status : issue_steps(raw, module, steps, count, text);
+}
+
 /* ---- modules ---- */
 
 static void cuda_module_unload(void *raw, void *loaded)
@@ -771,10 +868,17 @@ static void cuda_module_unload(void *raw, void *loaded)
 	struct cuda_module *module = loaded;
 	char text[INGOT_BACKEND_TEXT];
 	if (!in(device, text)) {
+		for (int i = 0; i < RECORDED_MOST; i++)
+			if (module->graphs.at[i].made)
+				device->cuda->call.cuGraphExecDestroy(module->graphs.at[i].made);
+		if (module->capturing)
+			device->cuda->call.cuStreamDestroy_v2(module->capturing);
 		if (module->module)
 			device->cuda->call.cuModuleUnload(module->module);
 		out(device);
 	}
+	records_release(&module->graphs);
+	pthread_mutex_destroy(&module->lock);
 	free(module);
 }
 
@@ -845,6 +949,7 @@ static enum ingot_status cuda_module_load(void *raw, const struct ingot_module *
 	if (!module)
 		return INGOT_MEMORY;
 	module->of = of;
+	pthread_mutex_init(&module->lock, NULL);
 	enum ingot_status status = load(device, module, text);
 	if (status)
 		cuda_module_unload(device, module);

@@ -30,7 +30,7 @@
 enum {
 	OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
 	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ALREADY_PINNED = 712, NOT_PINNED = 713, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
-	CAPTURE_UNMATCHED = 903, UNKNOWN = 999
+	CAPTURE_UNMATCHED = 903, UPDATE_FAILURE = 910, UNKNOWN = 999
 };
 enum { PAGE = 4096, PARAMETERS_MOST = 512, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 256, DEVICES_MOST = 8 };
 #define ARENA ((size_t)1 << 36)
@@ -63,7 +63,7 @@ struct pinned { const char *at; size_t bytes; };
 struct device { int retained; };
 
 /* For tests that look into it. */
-struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; };
+struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; unsigned graphs, launches, updates; };     /* made, launched */
 EXPORT void standin_count(struct standin_counts *);
 EXPORT void standin_hold(int);
 
@@ -963,6 +963,7 @@ EXPORT int cuGraphInstantiateWithFlags(void **executable, void *handle, unsigned
 	}
 	*made->last = NULL;
 	executables++;
+	counts.graphs++;
 	*executable = made;
 	return end(OK);
 }
@@ -988,6 +989,7 @@ EXPORT int cuGraphLaunch(void *handle, void *stream)
 		return end(CAPTURE_UNSUPPORTED);
 	for (struct operation *one = graph->first; one; one = one->next)
 		enqueue(stream, again(one));
+	counts.launches++;
 	return end(OK);
 }
 
@@ -999,6 +1001,28 @@ EXPORT int cuGraphExecDestroy(void *handle)
 		return end(INVALID_VALUE);
 	graph_free(graph);
 	executables--;
+	return end(OK);
+}
+
+EXPORT int cuGraphExecUpdate_v2(void *executable, void *handle, void *why)
+{
+	BEGIN(true);
+	struct graph *made = executable, *graph = handle;
+	(void)why;
+	if (!made || made->magic != EXECUTABLE || !graph || graph->magic != GRAPH)
+		return end(INVALID_VALUE);
+	struct operation *to = made->first;
+	for (const struct operation *from = graph->first; from || to; from = from->next, to = to->next)
+		if (!from || !to || from->kind != to->kind || from->function != to->function)
+			return end(UPDATE_FAILURE);
+	to = made->first;
+	for (const struct operation *from = graph->first; from; from = from->next, to = to->next) {
+		struct operation *next = to->next;
+		free(to->values);
+		*to = again(from);
+		to->next = next;
+	}
+	counts.updates++;
 	return end(OK);
 }
 

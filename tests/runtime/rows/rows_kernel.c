@@ -1,5 +1,6 @@
 /* rows_kernel.c: rows H: typed buffers, single kernels, static schedules, symbolic shapes. */
 #include "gpu.h"
+#include "mock.h"
 #include "rows.h"
 
 static struct ingot_library load(struct trial *t)
@@ -349,6 +350,63 @@ static void h16_loops(struct trial *t)
 	}
 }
 
+/* A schedule that comes again is a graph, one for its addresses; of ten places eight are kept, and the oldest takes new addresses. */
+static void h16_graphs(struct trial *t)
+{
+	enum { PLACES = 10, GRAPHS = 8 };
+	static const struct ingot_module_dim four[] = { { 4, -1 } };
+	static const struct ingot_module_node nodes[] = {
+	        {.name = "a", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_HOSTED},
+	        {.name = "b", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1},
+	        {.name = "c", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_HOSTED}};
+	static const struct ingot_module_kernel kernels[] = { {.name = "double", .argument_count = 2, .run = NULL, .device_name = "row_double"},
+	                                                      {.name = "add", .argument_count = 2, .device_name = "row_add"} };
+	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 2, 0 },
+	                                                          { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 2, 0 } };
+	static const uint32_t in[] = { 0 }, out[] = { 1, 2 };
+	static const struct ingot_module_step steps[] = {
+	        {.kind = INGOT_STEP_KERNEL, .first_argument = 0, .argument_count = 2, .groups = { 4, 1, 1 }},
+	        {.kind = INGOT_STEP_COPY, .first_argument = 2, .argument_count = 2, .bytes = 16},
+	        {.kind = INGOT_STEP_KERNEL, .kernel = 1, .first_argument = 4, .argument_count = 2, .groups = { 3, 1, 1 }}};
+	static const struct ingot_module_routine routine = {.name = "chain", .inputs = in, .input_count = 1, .outputs = out, .output_count = 2, .arguments = arguments,
+	                                                    .argument_count = 6, .merge_input = -1, .steps = steps, .step_count = 3, .lane_count = 1};
+	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "chain", .nodes = nodes, .node_count = 3, .kernels = kernels, .kernel_count = 2,
+	                                           .routines = &routine, .routine_count = 1, .images = row_images, .image_count = ROW_IMAGES};
+	struct ingot_library library;
+	struct ingot_routine chain[PLACES];
+	struct ingot_context base, linked[PLACES];
+	struct ingot_node a, c;
+	struct mock_counts before, now;
+	bool counted = device_counts(t, &before);
+	OK(ingot_library_load(t->runtime, &module, NULL, &library));
+	OK(ingot_library_node(library, "a", &a));
+	OK(ingot_library_node(library, "c", &c));
+	for (int i = 0; i < PLACES; i++) {
+		OK(ingot_context_new(i % 2 ? other_stream(t) : t->stream, &base));
+		OK(ingot_link(base, library, "chain", &chain[i]));
+		OK(ingot_routine_context(chain[i], &linked[i]));
+	}
+	/* each place thrice; then the first, which went long ago, and the last, which is there */
+	for (int i = 0, run = 0; i < 3 * PLACES + 2; i++, run++) {
+		int place = i < 3 * PLACES ? i / 3 : i == 3 * PLACES ? 0 : PLACES - 1;
+		float values[4] = { (float)run, 1, 2, 3 }, got[4];
+		write_f32(linked[place], a, values, 4);
+		OK(ingot_routine_run(chain[place], NULL));
+		read_f32(linked[place], c, got, 4);
+		CHECK(got[0] == (float)(3 * run) && got[1] == 3 && got[2] == 6 && got[3] == 3);
+		OK(ingot_device_sync(t->device));
+		if (!counted || !device_counts(t, &now))
+			continue;
+		uint32_t graphs = now.graphs - before.graphs, launches = now.schedules - before.schedules, updates = now.updates - before.updates;
+		if (i < 3 * GRAPHS)                           /* seen, made, launched again */
+			CHECK(graphs == (uint32_t)(place + (i % 3 > 0)) && launches == (uint32_t)(2 * place + i % 3) && !updates);
+		else if (i < 3 * PLACES)
+			CHECK(graphs == GRAPHS && updates == (uint32_t)(place - GRAPHS + 1) && launches == (uint32_t)(2 * GRAPHS + i - 3 * GRAPHS + 1));
+		else
+			CHECK(graphs == GRAPHS && updates == PLACES - GRAPHS + 1);
+	}
+}
+
 static void h18(struct trial *t)
 {
 	struct ingot_library library = load(t);
@@ -418,6 +476,7 @@ const struct row rows_kernel[] = {
 	{ "H15", "-", "driver", NULL, "lives in the generator", NULL },
 	{ "H16", "struct ingot_module_step", "static_schedule", h16, NULL, NULL },
 	{ "H16", "struct ingot_module_move", "loops_and_checks", h16_loops, NULL, NULL },
+	{ "H16", "struct ingot_backend.schedule", "graphs", h16_graphs, NULL, "cuda" },
 	{ "H17", "-", "lowered_ops", NULL, "lives in the generator", NULL },
 	{ "H18", "struct ingot_module_symbol", "symbolic_shapes", h18, NULL, NULL },
 	{ "H19", "enum ingot_dtype", "types", h19, NULL, NULL },

@@ -3,7 +3,7 @@
 #include "mock.h"
 #include "rows.h"
 
-struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; };
+struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; unsigned graphs, launches, updates; };
 
 static void *symbol(const char *name)
 {
@@ -29,7 +29,8 @@ bool device_counts(const struct trial *t, struct mock_counts *counts)
 	/* Before each wait the other queue's event is recorded anew; what is reached is spare, not gone. */
 	*counts = (struct mock_counts){.issued = now.issued - now.waits, .completed = now.completed - now.waits, .copies = now.copies,
 	                               .peer_copies = now.peer_copies, .events_made = now.records - now.waits,
-	                               .last_copy_on = now.last_copy_on, .in_flight = now.records_pending - now.waits_pending, .waits = now.waits};
+	                               .last_copy_on = now.last_copy_on, .in_flight = now.records_pending - now.waits_pending, .waits = now.waits,
+	                               .schedules = now.launches, .graphs = now.graphs, .updates = now.updates};
 	return true;
 }
 
