@@ -143,11 +143,11 @@ static const struct allocation *allocation_of(uint64_t at, size_t bytes)
 
 static size_t pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
-static void protect(int how)
+static void protect_at(uint64_t at, int how)
 {
-	for (int i = 0; i < ALLOCATIONS_MOST; i++)
-		if (allocations[i].bytes)
-			mprotect((void *)(uintptr_t)(allocations[i].at / PAGE * PAGE), pages(allocations[i].bytes), how);
+	const struct allocation *one = allocation_of(at, 1);
+	if (one)
+		mprotect((void *)(uintptr_t)(one->at / PAGE * PAGE), pages(one->bytes), how);
 }
 
 /* ---- the device's thread ---- */
@@ -158,13 +158,32 @@ static double now(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+/* The memory that an operation is given, and no other. */
+static void protect(const struct operation *one, int how)
+{
+	if (one->kind == LAUNCH)
+		for (int i = 0; i < one->function->row->parameters; i++)
+			protect_at(one->values[i], how);
+	else
+		protect_at(one->at, how);
+	if (one->kind == COPY)
+		protect_at(one->from, how);
+}
+
 static void execute(struct operation *one)
 {
 	if (one->kind == RECORD || one->kind == WAIT) {
 		one->event->at = one->kind == RECORD ? now() : one->event->at;
 		return;
 	}
-	protect(PROT_READ | PROT_WRITE);
+	if (one->kind == LAUNCH)
+		for (int i = 0; i < one->function->row->parameters; i++)
+			if (!allocation_of(one->values[i], 1)) {
+				complain("%s: parameter %d is no device memory", one->function->name, i);
+				sick = ILLEGAL_ADDRESS;
+				return;
+			}
+	protect(one, PROT_READ | PROT_WRITE);
 	if (one->kind == COPY_IN)
 		memcpy((void *)(uintptr_t)one->at, one->host, one->bytes);
 	else if (one->kind == COPY_OUT)
@@ -175,21 +194,14 @@ static void execute(struct operation *one)
 		memset((void *)(uintptr_t)one->at, one->byte, one->bytes);
 	else {
 		void *pointers[PARAMETERS_MOST];
-		for (int i = 0; i < one->function->row->parameters; i++) {
-			if (!allocation_of(one->values[i], 1)) {
-				complain("%s: parameter %d is no device memory", one->function->name, i);
-				sick = ILLEGAL_ADDRESS;
-				protect(PROT_NONE);
-				return;
-			}
+		for (int i = 0; i < one->function->row->parameters; i++)
 			pointers[i] = (void *)(uintptr_t)one->values[i];
-		}
 		if (emulate(one->function->name, one->function->row->thunk, pointers, one->grid, one->block, one->shared)) {
 			complain("%s", emulated_message());
 			sick = LAUNCH_FAILED;
 		}
 	}
-	protect(PROT_NONE);
+	protect(one, PROT_NONE);
 }
 
 static void operation_free(struct operation *one)

@@ -1,4 +1,5 @@
 /* rows_kernel.c: rows H: typed buffers, single kernels, static schedules, symbolic shapes. */
+#include <unistd.h>
 #include "gpu.h"
 #include "mock.h"
 #include "rows.h"
@@ -350,16 +351,15 @@ static void h16_loops(struct trial *t)
 	}
 }
 
-/* A schedule that comes again is a graph, one for its addresses; of ten places eight are kept, and the oldest takes new addresses. */
-static void h16_graphs(struct trial *t)
+/* b is twice a, c is a, and b is added to the first three of c. */
+static struct ingot_library chain_load(struct trial *t)
 {
-	enum { PLACES = 10, GRAPHS = 8 };
 	static const struct ingot_module_dim four[] = { { 4, -1 } };
 	static const struct ingot_module_node nodes[] = {
 	        {.name = "a", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_HOSTED},
 	        {.name = "b", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1},
 	        {.name = "c", .dtype = INGOT_F32, .rank = 1, .dims = four, .bytes = 16, .view_of = -1, .flags = INGOT_NODE_HOSTED}};
-	static const struct ingot_module_kernel kernels[] = { {.name = "double", .argument_count = 2, .run = NULL, .device_name = "row_double"},
+	static const struct ingot_module_kernel kernels[] = { {.name = "double", .argument_count = 2, .device_name = "row_double"},
 	                                                      {.name = "add", .argument_count = 2, .device_name = "row_add"} };
 	static const struct ingot_module_argument arguments[] = { { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 2, 0 },
 	                                                          { INGOT_FROM_NODE, 0, 0 }, { INGOT_FROM_NODE, 1, 0 }, { INGOT_FROM_NODE, 2, 0 } };
@@ -373,12 +373,57 @@ static void h16_graphs(struct trial *t)
 	static const struct ingot_module module = {.abi = INGOT_ABI, .name = "chain", .nodes = nodes, .node_count = 3, .kernels = kernels, .kernel_count = 2,
 	                                           .routines = &routine, .routine_count = 1, .images = row_images, .image_count = ROW_IMAGES};
 	struct ingot_library library;
+	OK(ingot_library_load(t->runtime, &module, NULL, &library));
+	return library;
+}
+
+/* A thousand runs of four streams are in flight at once, each a graph but for the first; all come to their end. */
+static void h16_thousand(struct trial *t)
+{
+	enum { STREAMS = 4, EACH = 250 };
+	struct ingot_library library = chain_load(t);
+	struct ingot_stream streams[STREAMS];
+	struct ingot_routine chain[STREAMS];
+	struct ingot_context base, linked[STREAMS];
+	struct ingot_node a, c;
+	struct mock_counts before, now;
+	OK(ingot_library_node(library, "a", &a));
+	OK(ingot_library_node(library, "c", &c));
+	for (int i = 0; i < STREAMS; i++) {
+		streams[i] = i ? other_stream(t) : t->stream;
+		OK(ingot_context_new(streams[i], &base));
+		OK(ingot_link(base, library, "chain", &chain[i]));
+		OK(ingot_routine_context(chain[i], &linked[i]));
+		write_f32(linked[i], a, (const float[]){ (float)i, 1, 2, 3 }, 4);
+	}
+	OK(ingot_device_sync(t->device));
+	bool counted = device_counts(t, &before);
+	device_hold(true);
+	for (int run = 0; run < EACH; run++)
+		for (int i = 0; i < STREAMS; i++)
+			OK(ingot_routine_run(chain[i], NULL));
+	for (int i = 0; i < 20000 && device_counts(t, &now) && now.in_flight - before.in_flight < STREAMS * EACH; i++)
+		usleep(500);
+	CHECK(!counted || (now.in_flight - before.in_flight == STREAMS * EACH && now.schedules - before.schedules == STREAMS * (EACH - 1)));
+	device_hold(false);
+	OK(ingot_device_sync(t->device));
+	for (int i = 0; i < STREAMS; i++) {
+		float got[4];
+		read_f32(linked[i], c, got, 4);
+		CHECK(got[0] == (float)(3 * i) && got[1] == 3 && got[2] == 6 && got[3] == 3);
+	}
+}
+
+/* A schedule that comes again is a graph, one for its addresses; of ten places eight are kept, and the oldest takes new addresses. */
+static void h16_graphs(struct trial *t)
+{
+	enum { PLACES = 10, GRAPHS = 8 };
+	struct ingot_library library = chain_load(t);
 	struct ingot_routine chain[PLACES];
 	struct ingot_context base, linked[PLACES];
 	struct ingot_node a, c;
 	struct mock_counts before, now;
 	bool counted = device_counts(t, &before);
-	OK(ingot_library_load(t->runtime, &module, NULL, &library));
 	OK(ingot_library_node(library, "a", &a));
 	OK(ingot_library_node(library, "c", &c));
 	for (int i = 0; i < PLACES; i++) {
@@ -477,6 +522,7 @@ const struct row rows_kernel[] = {
 	{ "H16", "struct ingot_module_step", "static_schedule", h16, NULL, NULL },
 	{ "H16", "struct ingot_module_move", "loops_and_checks", h16_loops, NULL, NULL },
 	{ "H16", "struct ingot_backend.schedule", "graphs", h16_graphs, NULL, "cuda" },
+	{ "H16", "struct ingot_backend.schedule", "a_thousand_in_flight", h16_thousand, NULL, "cuda" },
 	{ "H17", "-", "lowered_ops", NULL, "lives in the generator", NULL },
 	{ "H18", "struct ingot_module_symbol", "symbolic_shapes", h18, NULL, NULL },
 	{ "H19", "enum ingot_dtype", "types", h19, NULL, NULL },
