@@ -45,7 +45,7 @@ def call(*words, **more):
 def build_driver(folder, *flags):
     os.makedirs(folder)
     call("gcc", "-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", "-fPIC", "-shared", "-fvisibility=hidden", *flags, "-o", os.path.join(folder, "libcuda.so.1"),
-         os.path.join(HERE, "driver", "driver.c"), "-ldl", "-pthread")
+         *[os.path.join(HERE, "driver", part + ".c") for part in ("driver", "execute", "memory", "modules", "streams")], "-ldl", "-pthread")
 
 
 class Library:

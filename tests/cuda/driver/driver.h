@@ -1,0 +1,93 @@
+/* driver.h: what the parts of the stand-in share (driver.c says what it is): its state, which the lock guards, and the ways into each part. */
+#ifndef TESTS_CUDA_DRIVER_H
+#define TESTS_CUDA_DRIVER_H
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))
+enum {
+	OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
+	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ALREADY_PINNED = 712, NOT_PINNED = 713, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
+	CAPTURE_UNMATCHED = 903, UPDATE_FAILURE = 910, UNKNOWN = 999
+};
+enum { PAGE = 4096, PARAMETERS_MOST = 512, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 256, DEVICES_MOST = 8 };
+#define ARENA ((size_t)1 << 36)
+
+/* ---- what there is ---- */
+struct kernel_row { const char *name; void (*thunk)(void **); int parameters; };
+struct module;
+struct function { char name[256]; int parameters, bytes; const struct kernel_row *row; struct module *module; };
+struct module { int magic; int count; struct function functions[4096]; };
+struct operation {
+	enum { COPY_IN, COPY_OUT, COPY, FILL, LAUNCH, RECORD, WAIT } kind;
+	const struct function *function;
+	struct event *event;                                    /* RECORD, WAIT */
+	long until;                                             /* WAIT: that many records of it */
+	bool taken;                                             /* COPY_IN: host is ours */
+	long number;                                            /* in the order of their issue */
+	unsigned grid[3], block[3], shared;
+	uint64_t *values;                                       /* LAUNCH: parameters */
+	void *host;
+	uint64_t at, from;                                      /* from: COPY */
+	int byte;
+	size_t bytes;
+	struct operation *next;
+};
+struct event { int magic; long issued, executed, waited; bool timed; double at; };       /* records; waits that are still to come */
+struct graph { int magic; struct operation *first, **last; };
+struct stream { int magic, device; bool capturing, broken; struct graph *graph; struct operation *first, **last; };
+struct allocation { uint64_t at; size_t bytes; int device; };
+struct pinned { const char *at; size_t bytes; };
+struct device { int retained; };
+
+/* For tests that look into it. */
+struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; unsigned graphs, launches, updates; };     /* made, launched */
+EXPORT void standin_count(struct standin_counts *);
+EXPORT void standin_hold(int);
+
+extern pthread_mutex_t lock;
+extern pthread_cond_t changed;
+extern struct device devices[DEVICES_MOST];
+extern struct stream *streams[STREAMS_MOST];
+extern struct allocation allocations[ALLOCATIONS_MOST];
+extern struct pinned pinned[PINNED_MOST];
+extern long issued;  /* operations, so far */
+extern struct standin_counts counts;
+extern bool held;  /* nothing is executed */
+extern unsigned char *arena;
+extern size_t arena_used, memory_used;
+extern int modules, graphs, executables, events, sick;  /* sick: what every call says from now on */
+extern long calls;
+extern unsigned draw;
+extern bool initialised;
+extern const struct kernel_row *kernels;
+extern int (*emulate)(const char *, void (*)(void **), void **, const unsigned *, const unsigned *, size_t);
+extern const char *(*emulated_message)(void);
+extern __thread struct device *current[16];
+extern __thread int depth;
+enum { MODULE = 0x4d4f44, GRAPH = 0x475241, EXECUTABLE = 0x455845, STREAM = 0x535452, EVENT = 0x455654, GONE = 0xdead };
+
+/* driver.c */
+void complain(const char *format, ...);
+long number(const char *name, long otherwise);
+int begin(const char *name, bool needs_context);        /* of every entry point, under the lock: whether the call may go on */
+int end(int code);
+#define BEGIN(needs_context) int wrong = begin(__func__, needs_context); if (wrong) return end(wrong)
+
+/* memory.c */
+const struct allocation *allocation_of(uint64_t at, size_t bytes);
+void protect_at(uint64_t at, int how);
+
+/* execute.c: the device's thread, and what is queued for it */
+void *work(void *unused);
+void execute(struct operation *);
+void operation_free(struct operation *);
+struct operation again(const struct operation *);       /* as another one, which a graph keeps or launches */
+void event_free(struct event *);
+void wait_for(struct stream *);                         /* for what was issued by now; others go on issuing */
+bool is_stream(void *handle);
+int enqueue(struct stream *, struct operation);
+int uncaptured(struct stream *);                        /* what a stream that is captured cannot do; it breaks the capture */
+#endif

@@ -1,0 +1,186 @@
+/* memory.c: memory of devices, pinned memory of the host, copies and fills. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "driver.h"
+
+const struct allocation *allocation_of(uint64_t at, size_t bytes)
+{
+	for (int i = 0; i < ALLOCATIONS_MOST; i++)
+		if (allocations[i].bytes && at >= allocations[i].at && at + bytes <= allocations[i].at + allocations[i].bytes)
+			return &allocations[i];
+	return NULL;
+}
+
+static size_t pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+void protect_at(uint64_t at, int how)
+{
+	const struct allocation *one = allocation_of(at, 1);
+	if (one)
+		mprotect((void *)(uintptr_t)(one->at / PAGE * PAGE), pages(one->bytes), how);
+}
+
+EXPORT int cuMemAlloc_v2(unsigned long long *at, size_t bytes)
+{
+	BEGIN(true);
+	int i = 0;
+	while (i < ALLOCATIONS_MOST && allocations[i].bytes)
+		i++;
+	if (!bytes)
+		return end(INVALID_VALUE);
+	if (i == ALLOCATIONS_MOST || arena_used + pages(bytes) + PAGE > ARENA || memory_used + bytes > (size_t)number("STANDIN_MEMORY", 1L << 34))
+		return end(OUT_OF_MEMORY);
+	/* It ends where its last page does, as far as 256 bytes allow, so that what lies behind is nobody's. */
+	unsigned char *first = arena + arena_used, *from = first + (pages(bytes) - bytes) / 256 * 256;
+	mprotect(first, pages(bytes), PROT_READ | PROT_WRITE);
+	memset(first, 0xa5, pages(bytes));
+	mprotect(first, pages(bytes), PROT_NONE);
+	allocations[i] = (struct allocation){ (uint64_t)(uintptr_t)from, bytes, (int)(current[depth - 1] - devices) };
+	arena_used += pages(bytes) + PAGE;
+	memory_used += bytes;
+	*at = allocations[i].at;
+	return end(OK);
+}
+
+EXPORT int cuMemFree_v2(unsigned long long at)
+{
+	BEGIN(true);
+	for (int i = 0; i < ALLOCATIONS_MOST; i++)
+		if (allocations[i].bytes && allocations[i].at == at) {
+			for (int s = 0; s < STREAMS_MOST; s++)  /* the driver waits for what may use it */
+				if (streams[s] && streams[s]->device == allocations[i].device)
+					wait_for(streams[s]);
+			void *first = (void *)(uintptr_t)(at / PAGE * PAGE);
+			madvise(first, pages(allocations[i].bytes), MADV_DONTNEED);
+			memory_used -= allocations[i].bytes;
+			allocations[i].bytes = 0;
+			return end(OK);
+		}
+	complain("cuMemFree_v2: %llx is no allocation", at);
+	return end(INVALID_VALUE);
+}
+
+static bool is_pinned(const void *at, size_t bytes)
+{
+	for (int i = 0; i < PINNED_MOST; i++)
+		if (pinned[i].bytes && (const char *)at >= pinned[i].at && (const char *)at + bytes <= pinned[i].at + pinned[i].bytes)
+			return true;
+	return false;
+}
+
+EXPORT int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
+{
+	BEGIN(true);
+	const char *at = memory;
+	int empty = -1;
+	for (int i = 0; i < PINNED_MOST; i++)
+		if (!pinned[i].bytes)
+			empty = i;
+		else if (at < pinned[i].at + pinned[i].bytes && pinned[i].at < at + bytes)
+			return end(ALREADY_PINNED);
+	if (!bytes || flags > 1 || empty < 0)
+		return end(empty < 0 ? OUT_OF_MEMORY : INVALID_VALUE);
+	pinned[empty] = (struct pinned){ at, bytes };
+	return end(OK);
+}
+
+EXPORT int cuMemHostUnregister(void *memory)
+{
+	BEGIN(true);
+	for (int i = 0; i < PINNED_MOST; i++)
+		if (pinned[i].bytes && pinned[i].at == memory) {
+			pinned[i].bytes = 0;
+			return end(OK);
+		}
+	return end(NOT_PINNED);
+}
+
+static int copy_in(const char *name, unsigned long long at, const void *from, size_t bytes, struct stream *stream)
+{
+	if (!allocation_of(at, bytes)) {
+		complain("%s: %zu bytes at %llx are no device memory", name, bytes, at);
+		return INVALID_VALUE;
+	}
+	if (stream && uncaptured(stream))
+		return CAPTURE_UNSUPPORTED;
+	if (stream && is_pinned(from, bytes))
+		return enqueue(stream, (struct operation){ .kind = COPY_IN, .host = (void *)(uintptr_t)from, .at = at, .bytes = bytes });
+	struct operation one = { .kind = COPY_IN, .host = malloc(bytes + 1), .taken = true, .at = at, .bytes = bytes };
+	memcpy(one.host, from, bytes);
+	if (stream)
+		return enqueue(stream, one);
+	execute(&one);
+	free(one.host);
+	return OK;
+}
+
+EXPORT int cuMemcpyHtoD_v2(unsigned long long at, const void *from, size_t bytes)
+{
+	BEGIN(true);
+	return end(copy_in(__func__, at, from, bytes, NULL));
+}
+
+EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long at, const void *from, size_t bytes, void *stream)
+{
+	BEGIN(true);
+	return end(!is_stream(stream) ? INVALID_HANDLE : copy_in(__func__, at, from, bytes, stream));
+}
+
+EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long at, size_t bytes, void *stream)
+{
+	BEGIN(true);
+	if (!is_stream(stream))
+		return end(INVALID_HANDLE);
+	if (!allocation_of(at, bytes)) {
+		complain("%s: %zu bytes at %llx are no device memory", __func__, bytes, at);
+		return end(INVALID_VALUE);
+	}
+	if (uncaptured(stream))
+		return end(CAPTURE_UNSUPPORTED);
+	enqueue(stream, (struct operation){ .kind = COPY_OUT, .host = to, .at = at, .bytes = bytes });
+	if (is_pinned(to, bytes))
+		return end(OK);
+	wait_for(stream);
+	return end(sick);
+}
+
+/* Each end in memory of its device. */
+static int copy(const char *name, unsigned long long to, const void *to_device, unsigned long long from, const void *from_device, size_t bytes, void *stream)
+{
+	const struct allocation *target = allocation_of(to, bytes), *source = allocation_of(from, bytes);
+	if (!is_stream(stream))
+		return INVALID_HANDLE;
+	if (!target || !source || &devices[target->device] != to_device || &devices[source->device] != from_device) {
+		complain("%s: %zu bytes from %llx to %llx are no memory of these devices", name, bytes, from, to);
+		return INVALID_VALUE;
+	}
+	counts.copies += to_device == from_device;
+	counts.peer_copies += to_device != from_device;
+	counts.last_copy_on = ((struct stream *)stream)->device;
+	return enqueue(stream, (struct operation){ .kind = COPY, .at = to, .from = from, .bytes = bytes });
+}
+
+EXPORT int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t bytes, void *stream)
+{
+	BEGIN(true);
+	return end(copy(__func__, to, current[depth - 1], from, current[depth - 1], bytes, stream));
+}
+
+EXPORT int cuMemcpyPeerAsync(unsigned long long to, void *to_device, unsigned long long from, void *from_device, size_t bytes, void *stream)
+{
+	BEGIN(true);
+	return end(copy(__func__, to, to_device, from, from_device, bytes, stream));
+}
+
+EXPORT int cuMemsetD8Async(unsigned long long at, unsigned char byte, size_t bytes, void *stream)
+{
+	BEGIN(true);
+	if (!is_stream(stream))
+		return end(INVALID_HANDLE);
+	if (!allocation_of(at, bytes)) {
+		complain("%s: %zu bytes at %llx are no device memory", __func__, bytes, at);
+		return end(INVALID_VALUE);
+	}
+	return end(enqueue(stream, (struct operation){ .kind = FILL, .at = at, .byte = byte, .bytes = bytes }));
+}

@@ -1,0 +1,153 @@
+/* modules.c: cubins and PTX as what they are, the kernels of their names in $STANDIN_KERNELS, launches. */
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "driver.h"
+
+static const struct kernel_row *row_of(const char *name)
+{
+	for (const struct kernel_row *row = kernels; row->name; row++)
+		if (!strcmp(row->name, name))
+			return row;
+	return NULL;
+}
+
+static int add_function(struct module *module, const char *name, size_t length, int parameters, int bytes)
+{
+	struct function *one = &module->functions[module->count];
+	if (module->count == 4096 || length >= sizeof one->name)
+		return INVALID_IMAGE;
+	memcpy(one->name, name, length);
+	one->name[length] = 0;
+	one->parameters = parameters;
+	one->bytes = bytes;
+	one->module = module;
+	if (!(one->row = row_of(one->name))) {
+		complain("%s: the image has a kernel that the emulator's text has not", one->name);
+		return INVALID_IMAGE;
+	}
+	module->count++;
+	return OK;
+}
+
+/* Sections .nv.info.KERNEL: attributes of 4 bytes and what follows; 0x17 tells of one parameter, 0x19 of the bytes of all. */
+static int read_cubin(struct module *module, const unsigned char *image, int capability)
+{
+	const Elf64_Ehdr *elf = (const void *)image;
+	const Elf64_Shdr *sections = (const void *)(image + elf->e_shoff);
+	const char *names = (const char *)image + sections[elf->e_shstrndx].sh_offset;
+	int arch = (int)(elf->e_flags >> 8 & 0xff), old = (int)(elf->e_flags & 0xff), of = elf->e_ident[EI_ABIVERSION] >= 8 ? arch : old;
+	if (of / 10 != capability / 10 || of > capability)
+		return NO_BINARY;
+	for (int i = 0; i < elf->e_shnum; i++) {
+		const char *name = names + sections[i].sh_name;
+		if (strncmp(name, ".nv.info.", 9))
+			continue;
+		const unsigned char *at = image + sections[i].sh_offset, *stop = at + sections[i].sh_size;
+		int parameters = 0, bytes = 0;
+		while (at + 4 <= stop) {
+			uint16_t size;
+			memcpy(&size, at + 2, 2);
+			parameters += at[0] == 4 && at[1] == 0x17;
+			if (at[0] == 3 && at[1] == 0x19)
+				bytes = size;
+			at += at[0] == 4 ? 4 + size : 4;
+		}
+		int wrong = add_function(module, name + 9, strlen(name + 9), parameters, bytes);
+		if (wrong)
+			return wrong;
+	}
+	return OK;
+}
+
+static int read_ptx(struct module *module, const char *text, int capability)
+{
+	int major = 0, minor = 0, target = 0, version = (int)number("STANDIN_VERSION", 13000);
+	const char *at = strstr(text, ".version "), *of = strstr(text, ".target sm_");
+	if (!at || !of || sscanf(at, ".version %d.%d", &major, &minor) != 2 || sscanf(of, ".target sm_%d", &target) != 1)
+		return INVALID_IMAGE;
+	if ((major + 4) * 1000 + minor * 10 > version)          /* CUDA 13.0 reads 9.0 */
+		return UNSUPPORTED_PTX;
+	if (target > capability)
+		return NO_BINARY;
+	for (at = text; (at = strstr(at, ".entry ")); at += 7) {
+		size_t length = strcspn(at + 7, "( \n");
+		const char *stop = strchr(at, ')');
+		int parameters = 0;
+		for (const char *p = at; p && stop && p < stop; p = strstr(p + 1, ".param "))
+			parameters += p != at;
+		int wrong = add_function(module, at + 7, length, parameters, 8 * parameters);
+		if (wrong)
+			return wrong;
+	}
+	return OK;
+}
+
+EXPORT int cuModuleLoadDataEx(void **handle, const void *image, unsigned options, int *names, void **values)
+{
+	BEGIN(true);
+	int capability = (int)number("STANDIN_CAPABILITY", 90);
+	struct module *module = calloc(1, sizeof *module);
+	bool elf = !memcmp(image, ELFMAG, SELFMAG);
+	(void)options, (void)names, (void)values;
+	wrong = elf ? read_cubin(module, image, capability) : read_ptx(module, image, capability);
+	if (wrong) {
+		free(module);
+		return end(wrong);
+	}
+	module->magic = MODULE;
+	modules++;
+	*handle = module;
+	return end(OK);
+}
+
+EXPORT int cuModuleUnload(void *handle)
+{
+	BEGIN(true);
+	struct module *module = handle;
+	if (!module || module->magic != MODULE) {
+		complain("cuModuleUnload: no module");
+		return end(INVALID_HANDLE);
+	}
+	modules--;
+	module->magic = GONE;                                   /* and stays, so that what is called of it is seen */
+	return end(OK);
+}
+
+EXPORT int cuModuleGetFunction(void **function, void *handle, const char *name)
+{
+	BEGIN(true);
+	struct module *module = handle;
+	for (int i = 0; module->magic == MODULE && i < module->count; i++)
+		if (!strcmp(module->functions[i].name, name)) {
+			*function = &module->functions[i];
+			return end(OK);
+		}
+	return end(NOT_FOUND);
+}
+
+EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
+	void **parameters, void **extra)
+{
+	BEGIN(true);
+	const struct function *function = handle;
+	struct operation one = { .kind = LAUNCH, .function = function, .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared };
+	(void)extra;
+	if (!function || function->module->magic != MODULE) {
+		complain("cuLaunchKernel: no kernel");
+		return end(INVALID_HANDLE);
+	}
+	if (!is_stream(stream))
+		return end(INVALID_HANDLE);
+	if (!gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024 || gx > 0x7fffffffu || gy > 65535 || gz > 65535 || shared > 48 << 10)
+		return end(INVALID_VALUE);
+	if (function->parameters != function->row->parameters || function->bytes != 8 * function->parameters || function->parameters > PARAMETERS_MOST) {
+		complain("%s: the image has %d parameters of %d bytes, the text %d", function->name, function->parameters, function->bytes, function->row->parameters);
+		return end(INVALID_VALUE);
+	}
+	one.values = malloc(sizeof *one.values * (size_t)(function->parameters + 1));
+	for (int i = 0; i < function->parameters; i++)
+		memcpy(&one.values[i], parameters[i], 8);
+	return end(enqueue(stream, one));
+}

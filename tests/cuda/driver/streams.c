@@ -1,0 +1,246 @@
+/* streams.c: streams, events, captures and graphs. */
+#include <stdlib.h>
+#include "driver.h"
+
+/* ---- streams ---- */
+EXPORT int cuStreamCreate(void **handle, unsigned flags)
+{
+	BEGIN(true);
+	int i = 0;
+	while (i < STREAMS_MOST && streams[i])
+		i++;
+	if (i == STREAMS_MOST || flags > 1)
+		return end(i == STREAMS_MOST ? OUT_OF_MEMORY : INVALID_VALUE);
+	streams[i] = calloc(1, sizeof *streams[i]);
+	streams[i]->magic = STREAM;
+	streams[i]->device = (int)(current[depth - 1] - devices);
+	streams[i]->last = &streams[i]->first;
+	*handle = streams[i];
+	return end(OK);
+}
+
+EXPORT int cuStreamDestroy_v2(void *stream)
+{
+	BEGIN(true);
+	if (!is_stream(stream))
+		return end(INVALID_HANDLE);
+	wait_for(stream);
+	for (int i = 0; i < STREAMS_MOST; i++)
+		if (streams[i] == stream)
+			streams[i] = NULL;
+	free(stream);
+	return end(OK);
+}
+
+EXPORT int cuStreamSynchronize(void *stream)
+{
+	BEGIN(true);
+	if (!is_stream(stream))
+		return end(INVALID_HANDLE);
+	if (uncaptured(stream))
+		return end(CAPTURE_UNSUPPORTED);
+	wait_for(stream);
+	return end(sick);
+}
+
+/* ---- events ---- */
+static bool is_event(struct event *event)
+{
+	if (event && event->magic == EVENT)
+		return true;
+	complain("%p is no event", (void *)event);
+	return false;
+}
+
+EXPORT int cuEventCreate(void **handle, unsigned flags)
+{
+	BEGIN(true);
+	if (flags & ~3u)
+		return end(INVALID_VALUE);
+	struct event *event = calloc(1, sizeof *event);
+	event->magic = EVENT;
+	event->timed = !(flags & 2);
+	events++;
+	*handle = event;
+	return end(OK);
+}
+
+EXPORT int cuEventDestroy_v2(void *handle)
+{
+	BEGIN(true);
+	struct event *event = handle;
+	if (!is_event(event))
+		return end(INVALID_HANDLE);
+	event->magic = GONE;                                    /* what is queued goes on */
+	event_free(event);
+	events--;
+	return end(OK);
+}
+
+EXPORT int cuEventQuery(void *handle)
+{
+	BEGIN(true);
+	struct event *event = handle;
+	return end(!is_event(event) ? INVALID_HANDLE : event->executed < event->issued ? NOT_READY : OK);
+}
+
+EXPORT int cuStreamWaitEvent(void *stream, void *handle, unsigned flags)
+{
+	BEGIN(true);
+	struct event *event = handle;
+	if (!is_stream(stream) || !is_event(event) || flags)
+		return end(flags ? INVALID_VALUE : INVALID_HANDLE);
+	if (uncaptured(stream))
+		return end(CAPTURE_UNSUPPORTED);
+	event->waited++;
+	return end(enqueue(stream, (struct operation){ .kind = WAIT, .event = event, .until = event->issued }));
+}
+
+EXPORT int cuEventRecord(void *handle, void *stream)
+{
+	BEGIN(true);
+	struct event *event = handle;
+	if (!is_event(event) || !is_stream(stream))
+		return end(INVALID_HANDLE);
+	if (uncaptured(stream))
+		return end(CAPTURE_UNSUPPORTED);
+	event->issued++;
+	return end(enqueue(stream, (struct operation){ .kind = RECORD, .event = event }));
+}
+
+EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
+{
+	BEGIN(true);
+	struct event *one = from, *other = to;
+	if (!is_event(one) || !is_event(other) || !one->issued || !other->issued || !one->timed || !other->timed)
+		return end(INVALID_HANDLE);
+	if (one->executed < one->issued || other->executed < other->issued)
+		return end(NOT_READY);
+	*milliseconds = (float)(other->at - one->at);
+	return end(OK);
+}
+
+/* ---- graphs ---- */
+EXPORT int cuStreamBeginCapture_v2(void *handle, int mode)
+{
+	BEGIN(true);
+	struct stream *stream = handle;
+	if (!is_stream(stream) || mode < 0 || mode > 2)
+		return end(INVALID_VALUE);
+	if (stream->capturing)
+		return end(uncaptured(stream));
+	stream->capturing = true;
+	stream->graph = calloc(1, sizeof *stream->graph);
+	stream->graph->magic = GRAPH;
+	stream->graph->last = &stream->graph->first;
+	graphs++;
+	return end(OK);
+}
+
+static void graph_free(struct graph *graph)
+{
+	for (struct operation *one = graph->first, *next; one; one = next) {
+		next = one->next;
+		operation_free(one);
+	}
+	graph->magic = GONE;
+	free(graph);
+}
+
+EXPORT int cuStreamEndCapture(void *handle, void **graph)
+{
+	BEGIN(true);
+	struct stream *stream = handle;
+	if (!is_stream(stream) || !stream->capturing)
+		return end(CAPTURE_UNMATCHED);
+	*graph = stream->graph;
+	stream->capturing = false;
+	if (stream->broken) {
+		graph_free(stream->graph);
+		graphs--;
+		*graph = NULL;
+	}
+	stream->graph = NULL;
+	wrong = stream->broken ? CAPTURE_INVALIDATED : OK;
+	stream->broken = false;
+	return end(wrong);
+}
+
+EXPORT int cuGraphInstantiateWithFlags(void **executable, void *handle, unsigned long long flags)
+{
+	BEGIN(true);
+	struct graph *graph = handle, *made;
+	if (!graph || graph->magic != GRAPH || flags)
+		return end(INVALID_VALUE);
+	made = calloc(1, sizeof *made);
+	made->magic = EXECUTABLE;
+	made->last = &made->first;
+	for (struct operation *one = graph->first; one; one = one->next) {
+		*made->last = malloc(sizeof *one);
+		**made->last = again(one);
+		made->last = &(*made->last)->next;
+	}
+	*made->last = NULL;
+	executables++;
+	counts.graphs++;
+	*executable = made;
+	return end(OK);
+}
+
+EXPORT int cuGraphDestroy(void *handle)
+{
+	BEGIN(true);
+	struct graph *graph = handle;
+	if (!graph || graph->magic != GRAPH)
+		return end(INVALID_VALUE);
+	graph_free(graph);
+	graphs--;
+	return end(OK);
+}
+
+EXPORT int cuGraphLaunch(void *handle, void *stream)
+{
+	BEGIN(true);
+	struct graph *graph = handle;
+	if (!graph || graph->magic != EXECUTABLE || !is_stream(stream))
+		return end(INVALID_VALUE);
+	if (uncaptured(stream))
+		return end(CAPTURE_UNSUPPORTED);
+	for (struct operation *one = graph->first; one; one = one->next)
+		enqueue(stream, again(one));
+	counts.launches++;
+	return end(OK);
+}
+
+EXPORT int cuGraphExecDestroy(void *handle)
+{
+	BEGIN(true);
+	struct graph *graph = handle;
+	if (!graph || graph->magic != EXECUTABLE)
+		return end(INVALID_VALUE);
+	graph_free(graph);
+	executables--;
+	return end(OK);
+}
+
+EXPORT int cuGraphExecUpdate_v2(void *executable, void *handle, void *why)
+{
+	BEGIN(true);
+	struct graph *made = executable, *graph = handle;
+	(void)why;
+	if (!made || made->magic != EXECUTABLE || !graph || graph->magic != GRAPH)
+		return end(INVALID_VALUE);
+	struct operation *to = made->first;
+	for (const struct operation *from = graph->first; from || to; from = from->next, to = to->next)
+		if (!from || !to || from->kind != to->kind || from->function != to->function)
+			return end(UPDATE_FAILURE);
+	to = made->first;
+	for (const struct operation *from = graph->first; from; from = from->next, to = to->next) {
+		struct operation *next = to->next;
+		free(to->values);
+		*to = again(from);
+		to->next = next;
+	}
+	counts.updates++;
+	return end(OK);
+}
