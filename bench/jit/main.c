@@ -1,19 +1,21 @@
 /* main.c: bench/jit: ahead of time and just in time, taking turns in one process: AOT time / JIT time of each model.
  *     jit_bench [--kernels] MODEL...
  *     jit_bench --bits MODEL...        only compares the JIT with the interpreter
- * Also: how long the JIT takes from the model's file to its first result, in a warm process; and whether the bits agree. */
+ * Times are CPU time, the least of many batches of calls: others may have the machine meanwhile. Also: how long the JIT takes
+ * from the model's file to its first result, in a warm process; and whether the bits agree. */
 #include "backends/cpu/jit.h"
 #include "engine.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { ROUNDS = 41 };
+enum { ROUNDS_LEAST = 10, ROUNDS_MOST = 400, BATCH_US = 1000, MODEL_US = 1500000 };
 
-static double now(void)
+static double now(void)                        /* of the CPU, in us */
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
@@ -52,8 +54,6 @@ static double once(struct opened *o, int calls)
 		engine_run(o->engine, (const void *const *)o->inputs, o->outputs);
 	return (now() - t) / calls;
 }
-
-static int ascending(const void *a, const void *b) { double x = *(const double *)a, y = *(const double *)b; return (x > y) - (x < y); }
 
 /* ---- kernel by kernel: both lower the model alike, so kernel n is kernel n ---- */
 enum { ARGUMENTS = 12 };
@@ -136,10 +136,12 @@ static int check(const char *path)
 	return code == EXIT_UNSUPPORTED ? 0 : code || !same;
 }
 
-static int measure(const char *path, bool each)
+static double lesser(double a, double b) { return a < b ? a : b; }
+
+static int measure(const char *path, bool each, double *logs)
 {
 	struct opened aot = { 0 }, jit = { 0 }, warm = { 0 };
-	double a[ROUNDS], j[ROUNDS], ratio[ROUNDS], first[3];
+	volatile double first = INFINITY;
 	build_init(&aot.build), build_init(&jit.build);
 	if (BUILD_TRY(&aot.build))
 		open_model(&aot, path, &engine_c);
@@ -154,27 +156,26 @@ static int measure(const char *path, bool each)
 		build_init(&warm.build);
 		if (BUILD_TRY(&warm.build))
 			open_model(&warm, path, &engine_jit);
-		first[i] = now() - t;
+		first = lesser(first, now() - t);
 		engine_close(warm.engine);
 		build_release(&warm.build);
 	}
-	qsort(first, 3, sizeof *first, ascending);
 	bool same = true;
 	for (size_t i = 0; i < aot.model->program->outputs.count; i++) {
 		const struct definition *d = aot.model->program->outputs.at[i];
 		same &= agree(d, aot.outputs[i], jit.outputs[i]);
 	}
-	double guess = once(&aot, 1);
-	int calls = guess > 20000 ? 1 : (int)(20000 / guess) + 1;
-	for (int i = 0; i < ROUNDS; i++) {
-		a[i] = once(&aot, calls);
-		j[i] = once(&jit, calls);
-		ratio[i] = a[i] / j[i];
+	double guess = once(&aot, 1) + once(&jit, 1), a = INFINITY, j = INFINITY;
+	int calls = (int)(2 * BATCH_US / guess) + 1, rounds = (int)(MODEL_US / guess / calls);
+	rounds = rounds < ROUNDS_LEAST ? ROUNDS_LEAST : rounds > ROUNDS_MOST ? ROUNDS_MOST : rounds;
+	for (int i = 0; i < rounds; i++) {
+		a = lesser(a, once(&aot, calls));
+		j = lesser(j, once(&jit, calls));
 	}
-	qsort(a, ROUNDS, sizeof *a, ascending), qsort(j, ROUNDS, sizeof *j, ascending), qsort(ratio, ROUNDS, sizeof *ratio, ascending);
-	printf("%-60s AOT %10.2f us, JIT %10.2f us, AOT / JIT %.2f (%.2f to %.2f), bits %s, first result %.2f ms, scalar kernels %d\n", path, a[ROUNDS / 2],
-		j[ROUNDS / 2], ratio[ROUNDS / 2], ratio[ROUNDS / 4], ratio[3 * ROUNDS / 4], same ? "same" : "DIFFER", first[1] * 1e-3,
-		engine_jit_scalar_kernels(jit.engine));
+	*logs += log(a / j);
+	printf("%-60s AOT %10.2f us, JIT %10.2f us, AOT / JIT %.2f, bits %s, first result %.2f ms, scalar kernels %d\n", path, a, j, a / j,
+		same ? "same" : "DIFFER", first * 1e-3, engine_jit_scalar_kernels(jit.engine));
+	fflush(stdout);
 	if (each)
 		kernels(&aot, &jit);
 	engine_close(aot.engine), engine_close(jit.engine);
@@ -184,14 +185,20 @@ static int measure(const char *path, bool each)
 
 int main(int argc, char **argv)
 {
-	int bad = 0;
+	int bad = 0, measured = 0;
+	double logs = 0;
 	bool each = argc > 1 && !strcmp(argv[1], "--kernels");
 	bool bits = argc > 1 && !strcmp(argv[1], "--bits");
 	if (bits && jit_probe() == JIT_ABSENT) {
 		printf("no libtcc in this build: skipped\n");
 		return 77;
 	}
-	for (int i = 1 + (each || bits); i < argc; i++)
-		bad |= bits ? check(argv[i]) : measure(argv[i], each);
+	for (int i = 1 + (each || bits); i < argc; i++) {
+		double before = logs;
+		bad |= bits ? check(argv[i]) : measure(argv[i], each, &logs);
+		measured += logs != before;
+	}
+	if (measured > 1)
+		printf("geometric mean of AOT / JIT over %d: %.3f\n", measured, exp(logs / measured));
 	return bad;
 }

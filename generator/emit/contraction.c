@@ -686,10 +686,7 @@ static struct value turned_value(struct printing *p)
 	printer.lane = -1;
 	for (int v = c->batches; v < c->column; v++)
 		with[v] = index_constant(p->arena, 0);
-	p->names[SPARE_VEC] = "q";
-	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	const char *to = printer_address(&printer, c->result, index_substitute(p->arena, c->out_at, with));
-	p->names[SPARE_VEC] = "v";
 	int64_t rows = c->span / c->row_blocks * c->extents[contraction_row(c)];
 	if (c->around && c->around != rows)
 		to = arena_printf(p->arena, "%s + %" PRId64 " * (first / %" PRId64 ")", to, c->around - rows, c->span);
@@ -698,6 +695,7 @@ static struct value turned_value(struct printing *p)
 	value_dict_set(turned, "span", value_int(c->around ? c->span : 0));
 	value_dict_set(turned, "first", value_string(turned_row(p, "first")));
 	value_dict_set(turned, "last", value_string(turned_row(p, "last")));
+	value_dict_set(turned, "row", value_string(turned_row(p, "block")));
 	value_dict_set(turned, "columns", value_int(c->extents[c->column]));
 	value_dict_set(turned, "apart", value_int(index_factor(c->out_at, c->column)));
 	value_dict_set(turned, "to", value_string(to));

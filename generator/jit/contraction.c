@@ -143,6 +143,21 @@ static void add_maxima(struct tiling *t)
 	set(pool, "at", blocks_scratch(b, p->pooled.floats, NULL));
 }
 
+/* Where a tile's results go: to their tensor, or to scratch that is turned behind the last block of a group. */
+static struct operand add_into(struct tiling *t, struct value globals)
+{
+	const struct printing *p = t->p;
+	const struct contraction *c = p->c;
+	struct value turned = value_dict_get(globals, "turned");
+	int row = contraction_row(c);
+	if (turned.kind != VALUE_DICT)
+		return (struct operand){ printer_address(&t->b->printer, c->result, c->out_at), row >= 0 ? index_factor(c->out_at, row) : 0, index_factor(c->out_at, c->column), false };
+	int64_t width = value_dict_get(turned, "width").integer;
+	set(turned, "at", blocks_scratch(t->b, value_dict_get(turned, "floats").integer, NULL));
+	blocks_uses(t->b, "m_turn", "turn");
+	return (struct operand){ arena_printf(t->b->arena, "turned + %" PRId64 " * (%s - begin)", width, value_dict_get(turned, "row").bytes), width, 1, false };
+}
+
 bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
 	struct printing p;
@@ -156,7 +171,6 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	kernel->detail = c;
 	c->pass = 0;
 	c->next_lines = 0;
-	c->turned = 0;
 	struct value globals = contraction_values(emit, kernel, &p), entries = value_list(arena), result = value_list(arena);
 	int lanes = emit->target->lanes, row = contraction_row(c);
 	int64_t width = (int64_t)c->tile_vecs * lanes;
@@ -166,7 +180,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	b->place = place_root;
 	b->user = &t;
 
-	int64_t step = index_factor(c->out_at, c->column), row_step = row >= 0 ? index_factor(c->out_at, row) : 0;
+	struct operand into = add_into(&t, globals);
 	const struct expr *value = c->value;
 	struct ending ending;
 	struct operand add = { .at = "0" };
@@ -176,10 +190,9 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 		add = blocks_value(b, ending.add, &d, false);
 		plain = add.lane == 1;
 	}
-	bool direct = step == 1 && plain && c->terms <= TILE_TERMS;
-	const char *to = printer_address(&b->printer, c->result, c->out_at);
+	bool direct = into.lane == 1 && plain && c->terms <= TILE_TERMS;
 	struct value tile = value_dict(arena);
-	t.sums = direct ? (struct operand){ to, row_step, 1, false } : (struct operand){ blocks_scratch(b, d.rows_most * width, NULL), row >= 0 ? width : 0, 1, false };
+	t.sums = direct ? into : (struct operand){ blocks_scratch(b, d.rows_most * width, NULL), row >= 0 ? width : 0, 1, false };
 	blocks_lets(b);
 	add_start(&t, &d, tile);
 	set(tile, "out", t.sums.at);
@@ -190,7 +203,6 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	set(tile, "a_row", stride_text(arena, &p.row_stride));
 	if (!direct) {
 		b->list = result;
-		struct operand into = { to, row_step, step, false };
 		if (value)
 			blocks_into(b, value, &d, into);
 		else {

@@ -164,6 +164,7 @@ KINDS = {"attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "pass": (PAS
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  chain "),
          "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\[")}
+GLUE = {"turned": r"^\t+m_turn\("}             # the same in what the JIT runs
 TARGETS = [t for t in sweep.TARGETS if "size" not in t]
 SLOW = {"long", "too_long", "window", "passes", "rows_far_passes", "columns_apart_passes"}     # not on the emulator
 
@@ -200,6 +201,11 @@ def check(program, kind, name, text, count, folder):
     assert code == 0, message
     found = len(re.findall(pattern, shown, re.M))
     assert found == count, f"{found} of {kind}, {count} are right:\n{shown}"
+    if kind in GLUE:
+        code, shown, message = ingot(program, "show", model, "--stage", "glue", "--cpu", "x86-64-v3")
+        assert code == 0, message
+        found = len(re.findall(GLUE[kind], shown, re.M))
+        assert found == count, f"the JIT has {found} of {kind}, {count} are right:\n{shown}"
     path = {"y": os.path.join(folder, "y.npy")}
     right, = sweep.run(program, model, given, path, ["interpreter"])
     for target in TARGETS:
