@@ -212,7 +212,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 }
 
 /* ---- generic kernels ---- */
-struct joining { const struct kernel *kernel; int outer; bool reads; };
+struct joining { const struct kernel *kernel; const struct definition *d; int outer; bool reads, window; };
 
 static bool is_member(const struct kernel *kernel, const struct definition *d)
 {
@@ -230,6 +230,12 @@ static void see_join(void *user, const struct expr *load)
 	if (!is_member(j->kernel, load->of))
 		return;
 	j->reads = true;
+	for (int i = 0; i < load->of->rank; i++) {
+		bool moves = false, taps = false;
+		for (int v = 0; v < j->d->rank + j->d->reduced; v++)
+			*(v < j->d->rank ? &moves : &taps) |= index_uses(load->at[i], v);
+		j->window |= moves && taps;
+	}
 	while (d < j->outer && d < load->of->rank && ((index_is_var(load->at[d], &var) && var == d)
 		|| (load->of->extents[d] == 1 && index_is_constant(load->at[d], &zero))))
 		d++;
@@ -258,10 +264,13 @@ static bool costs_too_much(const struct kernel *kernel, const struct definition 
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
 static int shared_outer(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
-	struct joining j = { .kernel = kernel, .outer = kernel->outer };
+	struct joining j = { .kernel = kernel, .d = d, .outer = kernel->outer };
 	if (d->rank < j.outer)
 		j.outer = d->rank;
 	definition_loads(d, see_join, &j);
+	/* What a window reads is whole images of channels, not a row: together the channels would be the loop around, and no lanes. */
+	if (j.window && target->lanes > 1 && !target->lanes_are_threads && !target->small)
+		return -1;
 	if (!j.reads || costs_too_much(kernel, d) || !branch_equal(kernel->members.at[0]->branch, d->branch))
 		return -1;
 	for (size_t i = 0; i < kernel->members.count; i++)

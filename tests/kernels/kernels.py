@@ -159,8 +159,16 @@ MAPPED = {                                # what a product's rows are made of, b
     "strided": (pixels(NORM + "y = Conv <strides = [2, 2]> (r, w)", output="float[2,32,14,14] y"), 0),
     "read_twice": (pixels(NORM + "c = Conv (r, w) d = GlobalAveragePool (r) y = Add (c, d)", w="48,48,1,1"), 0),
 }
+DEPTHWISE = "Conv <group = 24, kernel_shape = [5, 5], pads = [2, 2, 2, 2]>"
+WINDOWS = {                               # a window over what a kernel makes is a kernel of its own, with what is made of it
+    "windows": (graph("float[1,24,11,11] x", "float[1,24,11,11] y", f"a = {DEPTHWISE} (x, w) b = Relu (a) c = {DEPTHWISE} (b, v) y = Relu (c)",
+                      f"{external('w', 24, 1, 5, 5)}, {external('v', 24, 1, 5, 5)}"), 2),
+    "window_pooled": (graph("float[1,24,12,12] x", "float[1,24,6,6] y", f"a = {DEPTHWISE} (x, w) b = Relu (a) y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (b)",
+                            external("w", 24, 1, 5, 5)), 2),
+    "window_mean": (graph("float[1,24,12,12] x", "float[1,24,1,1] y", f"a = {DEPTHWISE} (x, w) y = GlobalAveragePool (a)", external("w", 24, 1, 5, 5)), 1),
+}
 # kind: what `ingot show` prints once for each such kernel, and at which stage
-KINDS = {"attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "pass": (PASSES, "source", r"for \(long pass = 0"),
+KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "pass": (PASSES, "source", r"for \(long pass = 0"),
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  chain "),
          "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\[")}
