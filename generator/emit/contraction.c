@@ -620,8 +620,9 @@ static struct value gathered_blocks(struct printing *p)
 	struct value blocks = value_dict(p->arena), terms = value_list(p->arena);
 	for (int i = 0; i < c->terms; i++) {
 		struct value term = value_dict(p->arena);
-		value_dict_set(term, "name", value_string(p->names[c->column + 1 + order[i]]));
-		value_dict_set(term, "extent", value_int(contraction_extent(c, order[i])));
+		int v = c->column + 1 + order[i];
+		value_dict_set(term, "name", value_string(p->names[v]));
+		value_dict_set(term, "extent", p->ends[v] ? value_string(p->ends[v]) : value_int(contraction_extent(c, order[i])));
 		inner *= i ? contraction_extent(c, order[i]) : 1;
 		value_list_add(terms, term);
 	}
