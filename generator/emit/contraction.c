@@ -481,7 +481,7 @@ static struct value patch_value(struct printing *p)
 			value_list_add(others, pad);
 	}
 	int lanes = p->emit->target->lanes;
-	bool wide = lanes > 1 && last && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
+	bool wide = lanes > 1 && !p->emit->target->lanes_are_threads && last && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
 	value_dict_set(patch, "wide", value_bool(wide));
 	value_dict_set(patch, "floats", value_int(stage->floats + (wide ? lanes - 1 : 0)));
 	value_dict_set(patch, "strides", strides);
