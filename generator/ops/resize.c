@@ -155,6 +155,9 @@ void infer_resize(struct node *node, const struct op *op)
 	struct dim dims[MAX_RANK];
 	(void)op;
 	infer_counts(node, node->since < INPUTS_OF_11 ? 2 : 1, node->since < INPUTS_OF_11 ? 2 : 4, 1);
+	const struct tensor *sizes = node_in(node, 3);
+	if (sizes && sizes->type != DTYPE_NONE && sizes->type != DTYPE_I64)
+		node_fail(node, EXIT_INVALID, "sizes is %s, int64 is right", dtypes[sizes->type].text);
 	enum dtype type = infer_number_type(node, 0);
 	modes_of(node, &r);
 	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST)
