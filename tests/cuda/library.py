@@ -124,7 +124,7 @@ def managed(ingot, model, data, name, driver, folder, kernels, calls_fail=True):
     status, want = models.run(ingot, (model, data), "c", folder)
     expect(name + ": --target c", status == 0, want)
     want = [array.tobytes() for array in want]
-    for more in {"STANDIN_SEED": "1"}, {"STANDIN_SEED": "2", "STANDIN_CAPABILITY": "86"}, {"STANDIN_SEED": "3", "STANDIN_CAPABILITY": "120"}:
+    for more in {"STANDIN_SEED": "1"}, {"STANDIN_SEED": "2", "STANDIN_CAPABILITY": "86"}, {"STANDIN_SEED": "3", "STANDIN_CAPABILITY": "120", "STANDIN_VERSION": "13090"}:
         done = run(**more)
         expect("%s, managed, %s" % (name, more), done.returncode == 0 and not done.stderr, (done.stdout, done.stderr))
         expect("%s, managed, %s: bits" % (name, more), [open(path, "rb").read() for path in outs] == want)
