@@ -669,8 +669,9 @@ static struct value gathered_value(struct printing *p, int64_t terms)
 	value_dict_set(gathered, "from", value_string(printer_address(&printer, c->b->of, index_substitute(p->arena, b_at, first))));
 	value_dict_set(gathered, "row", value_int(c->terms ? index_factor(c->b_at, last) : 0));
 	value_dict_set(gathered, "lane", value_int(index_factor(c->b_at, c->column)));
-	value_dict_set(gathered, "square", gathered_square(p, &printer, element));
-	value_dict_set(gathered, "blocks", gathered_blocks(p));
+	struct value square = gathered_square(p, &printer, element);
+	value_dict_set(gathered, "square", square);
+	value_dict_set(gathered, "blocks", index_factor(b_at, c->column) == 1 || square.kind == VALUE_DICT ? value_none() : gathered_blocks(p));
 	p->names[SPARE_VEC] = "v";
 	return gathered;
 }

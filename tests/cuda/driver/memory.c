@@ -96,12 +96,17 @@ EXPORT int cuMemHostUnregister(void *memory)
 	return end(NOT_PINNED);
 }
 
+static bool is_memory(const char *name, unsigned long long at, size_t bytes)
+{
+	if (!allocation_of(at, bytes))
+		complain("%s: %zu bytes at %llx are no device memory", name, bytes, at);
+	return allocation_of(at, bytes) != NULL;
+}
+
 static int copy_in(const char *name, unsigned long long at, const void *from, size_t bytes, struct stream *stream)
 {
-	if (!allocation_of(at, bytes)) {
-		complain("%s: %zu bytes at %llx are no device memory", name, bytes, at);
+	if (!is_memory(name, at, bytes))
 		return INVALID_VALUE;
-	}
 	if (stream && uncaptured(stream))
 		return CAPTURE_UNSUPPORTED;
 	if (stream && is_pinned(from, bytes))
@@ -132,10 +137,8 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long at, size_t bytes, v
 	BEGIN(true);
 	if (!is_stream(stream))
 		return end(INVALID_HANDLE);
-	if (!allocation_of(at, bytes)) {
-		complain("%s: %zu bytes at %llx are no device memory", __func__, bytes, at);
+	if (!is_memory(__func__, at, bytes))
 		return end(INVALID_VALUE);
-	}
 	if (uncaptured(stream))
 		return end(CAPTURE_UNSUPPORTED);
 	enqueue(stream, (struct operation){ .kind = COPY_OUT, .host = to, .at = at, .bytes = bytes });
@@ -178,9 +181,7 @@ EXPORT int cuMemsetD8Async(unsigned long long at, unsigned char byte, size_t byt
 	BEGIN(true);
 	if (!is_stream(stream))
 		return end(INVALID_HANDLE);
-	if (!allocation_of(at, bytes)) {
-		complain("%s: %zu bytes at %llx are no device memory", __func__, bytes, at);
+	if (!is_memory(__func__, at, bytes))
 		return end(INVALID_VALUE);
-	}
 	return end(enqueue(stream, (struct operation){ .kind = FILL, .at = at, .byte = byte, .bytes = bytes }));
 }

@@ -187,15 +187,19 @@ EXPORT int cuGraphInstantiateWithFlags(void **executable, void *handle, unsigned
 	return end(OK);
 }
 
-EXPORT int cuGraphDestroy(void *handle)
+static int destroy(struct graph *graph, int magic, int *left)
+{
+	if (!graph || graph->magic != magic)
+		return INVALID_VALUE;
+	graph_free(graph);
+	--*left;
+	return OK;
+}
+
+EXPORT int cuGraphDestroy(void *graph)
 {
 	BEGIN(true);
-	struct graph *graph = handle;
-	if (!graph || graph->magic != GRAPH)
-		return end(INVALID_VALUE);
-	graph_free(graph);
-	graphs--;
-	return end(OK);
+	return end(destroy(graph, GRAPH, &graphs));
 }
 
 EXPORT int cuGraphLaunch(void *handle, void *stream)
@@ -212,15 +216,10 @@ EXPORT int cuGraphLaunch(void *handle, void *stream)
 	return end(OK);
 }
 
-EXPORT int cuGraphExecDestroy(void *handle)
+EXPORT int cuGraphExecDestroy(void *executable)
 {
 	BEGIN(true);
-	struct graph *graph = handle;
-	if (!graph || graph->magic != EXECUTABLE)
-		return end(INVALID_VALUE);
-	graph_free(graph);
-	executables--;
-	return end(OK);
+	return end(destroy(executable, EXECUTABLE, &executables));
 }
 
 EXPORT int cuGraphExecUpdate_v2(void *executable, void *handle, void *why)
