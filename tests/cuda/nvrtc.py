@@ -17,19 +17,25 @@ import networks
 ARCHITECTURES = ["sm_80", "sm_90"]
 
 
-def library():
-    places = []
-    if os.environ.get("CUDA_HOME"):
-        places += glob.glob(os.path.join(os.environ["CUDA_HOME"], "lib*", "libnvrtc.so*"))
-    for folder in sys.path:
-        places += glob.glob(os.path.join(folder, "nvidia", "*", "lib", "libnvrtc.so*"))
-    places += glob.glob("/usr/local/cuda/lib*/libnvrtc.so*")
-    for place in sorted(p for p in places if ".alt." not in p and "builtins" not in p) + ["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"]:
+def libraries():
+    """Those that are there, the first of each version."""
+    patterns = [os.path.join(os.environ["CUDA_HOME"], "lib*")] if os.environ.get("CUDA_HOME") else []
+    patterns += ["/usr/local/cuda/lib*", *(os.path.join(folder, "nvidia", "*", "lib") for folder in sys.path)]
+    places = [place for pattern in patterns for place in sorted(glob.glob(os.path.join(pattern, "libnvrtc.so*"))) if ".alt." not in place and "builtins" not in place]
+    versions = set()
+    for place in places + ["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"]:
         try:
-            return ctypes.CDLL(place)
+            dll = ctypes.CDLL(place)
         except OSError:
-            pass
-    return None
+            continue
+        version = Nvrtc(dll).version()
+        if version not in versions:
+            versions.add(version)
+            yield dll
+
+
+def library():
+    return next(libraries(), None)
 
 
 class Nvrtc:

@@ -69,8 +69,9 @@ def run(ingot, folder, model, inputs, target, environment):
     return (numpy.load(out), "") if not done.returncode else (None, done.stderr.strip())
 
 
-def wrongs_of(ingot, folder, name, nvrtc):
-    tile, inputs, constants, dims, nodes = SHAPES[name]
+def write(folder, name):
+    """The shape's model and the data beside it; its path."""
+    _, inputs, constants, dims, nodes = SHAPES[name]
     random = numpy.random.default_rng(7)
     for n, d in inputs.items():
         x = random.standard_normal(d).astype(numpy.float32)
@@ -81,6 +82,12 @@ def wrongs_of(ingot, folder, name, nvrtc):
     model = os.path.join(folder, name + ".txt")
     with open(model, "w") as f:
         f.write(text_of(inputs, constants, dims, nodes))
+    return model
+
+
+def wrongs_of(ingot, folder, name, nvrtc):
+    tile, inputs, constants, dims, nodes = SHAPES[name]
+    model = write(folder, name)
     out = os.path.join(folder, name)
     done = subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", "g", "-o", out], capture_output=True, text=True)
     if done.returncode:

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""report.py: what can be said of kernels without a GPU: registers, spills, blocks an SM, the share of multiply-adds in inner loops, loads by width, and how
+long each should take, with what bounds it.
+
+    report.py INGOT [--arch sm_90] [--json FILE] [--write] [NAME...]        exit 0: right, 1: over a budget, 2: usage, 77: no NVRTC, or no nvdisasm
+NAME: a network of tests/models or a shape of shapes.py; else all of them (in the short suite: what takes seconds).  tests/cuda/budgets.tsv holds a line for each
+kernel: fewer blocks an SM, a smaller share of multiply-adds, a spill, a generic load where there was none are errors.  --write makes that file (by all
+NVRTCs that are there) and docs/cuda-report.md anew.  NVRTC and nvdisasm: PyPI's nvidia-cuda-nvrtc and nvidia-cuda-nvdisasm."""
+import argparse
+import collections
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "models")]
+import models
+import nvrtc
+import sass
+import shapes
+
+# Public figures: of an SM its shared memory, float multiply-adds a cycle; of the GPU its SMs, GHz, GB/s of memory and L2, bytes of L2.
+Facts = collections.namedtuple("Facts", "shared fma sms ghz memory l2 l2_bytes")
+GPUS = {"sm_80": Facts(164 << 10, 64, 108, 1.41, 1935, 4500, 40 << 20),           # A100
+        "sm_90": Facts(228 << 10, 128, 132, 1.78, 4800, 5600, 50 << 20),          # H200
+        "sm_100": Facts(228 << 10, 128, 148, 1.85, 8000, 9000, 126 << 20)}        # B200
+WARPS, BLOCKS, REGISTERS, RESERVED, QUARTERS = 64, 32, 65536, 1024, 4
+WINOGRAD = {"F(4)": 36 / (16 * 9), "F(2)": 16 / (4 * 9)}       # products of the direct algorithm's, which the manifest tells
+CHUNK = 4                                                      # rounds of a product's inner loop for which a chunk is staged
+LAUNCH = 1.0                                                   # us from one kernel of a graph to the next
+SHARE_SLACK = 3                                                # percent: what another NVRTC may do
+SHORT = ["mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "transformer", "large", "whole", "one_row", "winograd_8", "attention"]
+
+
+def blocks_an_sm(facts, registers, shared, warps):
+    by_registers = REGISTERS // (math.ceil(registers * 32 / 256) * 256) // QUARTERS * QUARTERS // warps
+    by_shared = facts.shared // (math.ceil((shared + RESERVED) / 128) * 128)
+    return min(by_registers, by_shared, WARPS // warps, BLOCKS)
+
+
+def shared_cycles(body):
+    """Cycles of an SM's shared memory and L1 for these instructions of a warp.  16 bytes are one value for all lanes (templates/cuda), less are a lane's own."""
+    found = 0
+    for one in body:
+        kind, width = sass.kind(one), sass.width(one)
+        if kind in sass.MEMORY and kind not in ("LDL", "STL"):
+            found += 1 if kind == "LDS" and width == 16 else width / 4
+    return found
+
+
+def parts(listing):
+    """(main loop, what is beside it in the loop around, the rest): instructions."""
+    main, around = sass.main_loop(listing)
+    span = lambda found: set(range(found[0], found[1] + 1)) if found else set()
+    take = lambda places: [listing[i] for i in sorted(places)]
+    return take(span(main)), take(span(around) - span(main)), take(set(range(len(listing))) - span(main) - span(around))
+
+
+def predict(facts, listing, blocks, warps, flops, size, resident):
+    """(us, what bounds it)"""
+    main, beside, rest = parts(listing)
+    left = flops / 32 / (blocks * warps) - sass.flops(rest)
+    rounds = max(left / sass.flops(main), 1) if sass.flops(main) else 1
+    each = math.ceil(blocks / facts.sms)                       # blocks of the SM that has most
+    both = lambda f: f(main) * rounds + f(beside) * math.ceil(rounds / CHUNK) + f(rest)
+    arithmetic = lambda body: sum(sass.kind(one) in sass.FLOPS for one in body) * 128 / facts.fma
+    terms = {"issue": each * warps * both(len) / QUARTERS,
+             "multiply-adds": each * warps * both(arithmetic) / QUARTERS,
+             "shared memory": each * warps * both(shared_cycles),
+             "waits": math.ceil(each / resident) * both(lambda body: sass.cycles(body, 4 if body is main else 1)),
+             "memory": size / (facts.l2 if size < facts.l2_bytes else facts.memory) * facts.ghz}
+    bound = max(terms, key=terms.get)
+    return terms[bound] / facts.ghz / 1000 + LAUNCH, bound
+
+
+def judged(ingot, compiler, arch, name, model, folder):
+    """A row for each different kernel of a model: a dictionary."""
+    facts, out = GPUS[arch], os.path.join(folder, name)
+    done = subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", name, "-o", out], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip())
+    with open(os.path.join(out, name + ".cu")) as f:
+        status, log, cubin = compiler.compile(f.read(), name + ".cu", arch)
+    if status:
+        raise RuntimeError(log[:1000])
+    properties, listings = nvrtc.functions(log), sass.kernels(cubin)
+    with open(os.path.join(out, name + ".json")) as f:
+        launches = json.load(f)["kernels"]
+    rows = collections.OrderedDict()
+    for launch in launches:
+        symbol, warps = launch["symbol"], launch["threads"] // 32
+        said, listing = properties[symbol], listings[symbol]
+        resident = blocks_an_sm(facts, said["registers"], said["shared"], warps)
+        flops = launch["flops"] * next((share for word, share in WINOGRAD.items() if launch.get("tile", "").startswith(word)), 1)
+        us, bound = predict(facts, listing, launch["blocks"], warps, flops, launch["bytes"], max(resident, 1))
+        if symbol in rows:
+            rows[symbol]["launches"] += 1
+            rows[symbol]["us"] += us
+            continue
+        main = parts(listing)[0]
+        main = main if sass.flops(main) else listing
+        fmas = sum(sass.kind(one) in ("FFMA", "FFMA2") for one in main)
+        rows[symbol] = {"network": name, "kernel": symbol[len(name) + 1:], "tile": launch.get("tile", ""), "launches": 1, "blocks": launch["blocks"], "warps": warps,
+                        "registers": said["registers"], "shared": said["shared"], "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
+                        "resident": resident, "loop": len(main), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
+                        "issue": sum(one.stall for one in main), "round": sass.cycles(main, 4 if main is not listing else 1), "memory": dict(sass.memory(main)),
+                        "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "us": us, "bound": bound}
+    return list(rows.values())
+
+
+def subjects(named, folder):
+    """(name, path of a model) of each that is asked for and there."""
+    for name in models.NETWORKS + models.MADE:
+        if not named or name in named:
+            found = models.case_of(name)
+            if isinstance(found, str):
+                print("%s: skipped, %s" % (name, found))
+            else:
+                yield name, found[0]
+    for name in shapes.SHAPES:
+        if not named or name in named:
+            own = os.path.join(folder, name + ".case")
+            os.makedirs(own)
+            yield name, shapes.write(own, name)
+
+
+BUDGET = {"resident": min, "share": min, "generic": max}
+
+
+def over_budget(row, budget):
+    """What is worse than the budget allows, in words."""
+    if row["spills"]:
+        yield "%d bytes spill" % row["spills"]
+    if not budget:
+        yield "no line in tests/cuda/budgets.tsv (--write makes one)"
+        return
+    if row["resident"] < budget["resident"]:
+        yield "%d blocks an SM (%d registers, %d bytes shared), %d wanted" % (row["resident"], row["registers"], row["shared"], budget["resident"])
+    if row["share"] < budget["share"] - SHARE_SLACK:
+        yield "%d %% of its inner loop are multiply-adds, %d %% wanted" % (row["share"], budget["share"])
+    if row["generic"] > budget["generic"]:
+        yield "%d generic loads and stores, at most %d wanted" % (row["generic"], budget["generic"])
+
+
+def read_budgets(path):
+    if not os.path.exists(path):
+        return {}
+    with open(path) as f:
+        rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
+    return {(name, kernel, arch): dict(zip(BUDGET, map(int, numbers))) for name, kernel, arch, *numbers in rows}
+
+
+def write_budgets(path, arch, rows):
+    found = read_budgets(path)
+    names = {row["network"] for row in rows}
+    found = {key: budget for key, budget in found.items() if key[2] != arch or key[0] not in names}
+    for row in rows:
+        last = found.setdefault((row["network"], row["kernel"], arch), row)
+        found[row["network"], row["kernel"], arch] = {key: worse(last[key], row[key]) for key, worse in BUDGET.items()}
+    with open(path, "w") as f:
+        f.write("# network, kernel, architecture, blocks an SM at least, percent of multiply-adds in the inner loop at least (%d less are let pass), generic loads at most.\n"
+                "# Written by tests/cuda/report.py --write; what grows worse is a decision.\n" % SHARE_SLACK)
+        for key in sorted(found):
+            f.write("\t".join([*key, *(str(found[key][column]) for column in BUDGET)]) + "\n")
+
+
+HEAD = """# CUDA kernels, judged without a GPU
+
+Written by `tests/cuda/report.py`; do not edit. %s, NVRTC %s, nvdisasm. No kernel here has run on a GPU: the times are reckoned.
+
+*blocks*: of a launch, by warps. *an SM*: how many of them an SM holds at once, by registers and shared memory. *inner loop*: of the loop with most arithmetic (or of
+all the kernel, where it has none) its instructions, the share of multiply-adds, the cycles that a warp alone takes for a round, waits for loads from shared memory and L2 among
+them, and what it loads: bytes of a lane. *us*: the largest of five terms, and %.1f us from one kernel to the next: issue (a quarter of an SM's warps, an instruction a cycle),
+multiply-adds (%d a cycle), shared memory and L1 (128 bytes a cycle), waits (a warp alone, as often as an SM's blocks take turns), memory (L2 %d GB/s, else %d). How
+often the loop is gone through is reckoned from the multiply-adds of the manifest. Figures of the GPU are public ones.
+
+| network | launches | kernels | registers | stack | shared | spills | generic | us |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+
+def document(path, arch, version, rows):
+    facts, by_network = GPUS[arch], collections.OrderedDict()
+    for row in rows:
+        by_network.setdefault(row["network"], []).append(row)
+    with open(path, "w") as f:
+        f.write(HEAD % ({"sm_80": "A100", "sm_90": "H200", "sm_100": "B200"}[arch] + " (" + arch + ")", version, LAUNCH, facts.fma, facts.l2, facts.memory))
+        for name, group in by_network.items():
+            most = lambda key: max(row[key] for row in group)
+            f.write("| %s | %d | %d | %d | %d | %d | %d | %d | %.1f |\n" % (name, sum(row["launches"] for row in group), len(group), most("registers"), most("stack"), most("shared"),
+                    sum(row["spills"] for row in group), sum(row["generic"] for row in group), sum(row["us"] for row in group)))
+        f.write("\n| kernel | tile | launches | blocks | registers | shared | an SM | inner loop | multiply-adds | a round | loads | us | bound by |\n" + "|---" * 13 + "|\n")
+        for row in rows:
+            loads = ", ".join("%d %s" % (n, word) for word, n in sorted(row["memory"].items()))
+            f.write("| %s %s | %s | %d | %d x %d | %d | %d | %d | %d%s | %d %% | %d | %s | %.1f | %s |\n" % (row["network"], row["kernel"], row["tile"], row["launches"], row["blocks"],
+                    row["warps"], row["registers"], row["shared"], row["resident"], row["loop"], "" if row["looped"] else " in all", row["share"], row["round"], loads, row["us"], row["bound"]))
+
+
+PLANTED = r'''extern "C" __global__ void lean(const float *a, float *y, int n) { float s[8] = { 0 };
+for (int i = 0; i < n; i++)
+	for (int j = 0; j < 8; j++) s[j] = fmaf(a[i * 8 + j], a[i], s[j]);
+for (int j = 0; j < 8; j++) y[j] = s[j]; }
+extern "C" __global__ void generic(float *a, float *y, int n) { __shared__ float b[32]; b[threadIdx.x] = a[threadIdx.x]; __syncthreads();
+float *p = n > 3 ? a : b; float s = 0; for (int i = 0; i < n; i++) s = fmaf(p[(i * 7) & 31], s, 1.f); y[0] = s; }
+'''
+
+
+def planted(compiler, arch):
+    """What has to be seen: how many are not."""
+    status, log, cubin = compiler.compile(PLANTED, "planted.cu", arch)
+    listings, properties, wrong = sass.kernels(cubin), nvrtc.functions(log), 0
+    row = {"spills": 0, "resident": 2, "share": 20, "generic": 0, "registers": 0, "shared": 0}
+    generic = sum(sass.kind(one) in ("LD", "ST") for one in listings["generic"])
+    body = parts(listings["lean"])[0]
+    for what, seen in (("a generic load", generic), ("a loop", sass.flops(body) >= 16), ("its wait", sass.cycles(body, 4) > sum(one.stall for one in body)),
+                       ("registers", properties["lean"]["registers"] > 8),
+                       ("a low share", list(over_budget(row, dict(resident=2, share=80, generic=0)))), ("few blocks", list(over_budget(row, dict(resident=4, share=20, generic=0)))),
+                       ("a spill", list(over_budget(dict(row, spills=8), dict(resident=2, share=20, generic=0)))),
+                       ("nothing", not list(over_budget(row, dict(resident=2, share=20 + SHARE_SLACK, generic=0))))):
+        if not seen:
+            print("planted: %s is not seen" % what)
+            wrong += 1
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description="what can be said of kernels without a GPU")
+    parser.add_argument("ingot")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--arch", default="sm_90", choices=GPUS)
+    parser.add_argument("--json")
+    parser.add_argument("--write", action="store_true")
+    o = parser.parse_intermixed_args()
+    unknown = set(o.names) - set(models.NETWORKS + models.MADE) - set(shapes.SHAPES)
+    if unknown:
+        parser.error("no network and no shape: " + " ".join(sorted(unknown)))
+    dll = nvrtc.library()
+    if not dll or not sass.program():
+        print("skipped: no %s (PyPI's nvidia-cuda-nvrtc, nvidia-cuda-nvdisasm)" % ("nvdisasm" if dll else "NVRTC"))
+        return 77
+    compiler, path = nvrtc.Nvrtc(dll), os.path.join(HERE, "budgets.tsv")
+    names = o.names or (None if o.write or os.environ.get("INGOT_LONG") else SHORT)
+    wrong, rows = planted(compiler, o.arch), []
+    with tempfile.TemporaryDirectory(prefix="report.") as folder:
+        there = list(subjects(names, folder))
+        for name, model in there:
+            rows += judged(o.ingot, compiler, o.arch, name, model, folder)
+            mine = [row for row in rows if row["network"] == name]
+            print("%-16s %2d kernels, %7.1f us" % (name, len(mine), sum(row["us"] for row in mine)), flush=True)
+        if o.write:
+            others = [nvrtc.Nvrtc(other) for other in list(nvrtc.libraries())[1:]]
+            write_budgets(path, o.arch, rows + [row for other in others for name, model in there for row in judged(o.ingot, other, o.arch, name, model, folder)])
+            if o.arch == "sm_90" and not o.names:
+                document(os.path.join(ROOT, "docs", "cuda-report.md"), o.arch, compiler.version(), rows)
+    if o.json:
+        with open(o.json, "w") as f:
+            json.dump({"arch": o.arch, "nvrtc": compiler.version(), "kernels": rows}, f, indent=1)
+    budgets = read_budgets(path)
+    for row in rows:
+        for said in over_budget(row, budgets.get((row["network"], row["kernel"], o.arch))):
+            print("%s %s: %s" % (row["network"], row["kernel"], said))
+            wrong += 1
+    if not rows and not wrong:
+        print("skipped: no cases")
+        return 77
+    print("%d kernels on %s, NVRTC %s: %d wrong" % (len(rows), o.arch, compiler.version(), wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
