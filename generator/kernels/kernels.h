@@ -253,6 +253,8 @@ struct contraction {
 	/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth` terms, `stages` of
 	 * them on hand or on their way.  0: each warp for itself */
 	int warps, depth, stages;
+	struct reckoned { double cycles; const char *bound; } reckoned;      /* of an SM by such blocks, and what bounds them */
+	double apart;                     /* cycles by warps alone; 0: nothing was reckoned */
 	bool woven;                           /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
 	struct definition *packed;            /* the constant b as the blob holds it */
 

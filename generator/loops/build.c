@@ -526,6 +526,25 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 	return &loop->body;
 }
 
+/* The loops order[0 … taken-1] over blocks, and `share` rounds of order[taken] for each. */
+static struct block *shared_out(struct building *b, const struct definition *d, const int *order, int taken, int64_t share, const struct index **with)
+{
+	struct loops *loops = b->loops;
+	int64_t extents[MAX_RANK], blocks = 1;
+	const struct index *at[MAX_RANK];
+	for (int n = 0; n <= taken; n++)
+		blocks *= extents[n] = n < taken ? d->extents[order[n]] : d->extents[order[n]] / share;
+	struct stmt *loop = block_loop(loops, blocks);
+	loops->blocks_of = names_of(loops, d, order, taken + 1);
+	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), taken + 1, extents, at);
+	for (int n = 0; n < taken; n++)
+		with[order[n]] = at[n];
+	b->shared = order[taken];
+	b->share = share;
+	b->share_from = index_scale(loops->arena, at[taken], share);
+	return &loop->body;
+}
+
 /* How many of the loops, outermost first, a block is one round of.  `inside` of them stay: lanes, and neighbours for tiles. */
 static int outer_count(const struct loops *loops, const struct definition *d, double work, const int *order, int count, int inside)
 {
@@ -533,6 +552,15 @@ static int outer_count(const struct loops *loops, const struct definition *d, do
 	while (taken < count - inside && work / (double)d->extents[order[taken]] >= (double)block_work(loops))
 		work /= (double)d->extents[order[taken++]];
 	return taken;
+}
+
+/* Where lanes are threads blocks are warps, and few of them leave the machine idle: then neighbours do not stay together. */
+static int inside_of(const struct loops *loops, const struct definition *d, double work, const int *order, int count, int inside)
+{
+	int64_t blocks = 1;
+	for (int n = outer_count(loops, d, work, order, count, inside) - 1; n >= 0; n--)
+		blocks *= d->extents[order[n]];
+	return inside > 1 && loops->target->lanes_are_threads && blocks < loops->target->tiles_least ? 1 : inside;
 }
 
 static double work_of(const struct definition *d) { return (double)definition_elements(d) * (double)definition_terms(d); }
@@ -611,6 +639,20 @@ static int windows_taken(const struct building *b, const struct definition *last
 		&& windows_together(b, last, order, taken + 1) > 1 ? taken + 1 : taken;
 }
 
+/* Rounds of the one loop that is left where lanes are threads: warps for parts of it, as long as the machine is not full; 0: all of them. */
+static int64_t lanes_share(const struct building *b, const struct definition *d, const int *order, int count, int taken)
+{
+	const struct target *target = b->loops->target;
+	int64_t blocks = 1, share = target->lanes;
+	if (!target->lanes_are_threads || taken != count - 1 || kernel_counted(b->kernel) >= 0 || d->extents[order[taken]] % share)
+		return 0;
+	for (int n = 0; n < taken; n++)
+		blocks *= d->extents[order[n]];
+	while (share < d->extents[order[taken]] && (d->extents[order[taken]] % share || blocks * d->extents[order[taken]] / share > target->tiles_least))
+		share += target->lanes;
+	return share < d->extents[order[taken]] ? share : 0;
+}
+
 /* Several definitions under common loops.  Where none has loops of its own, lanes and tiles lie along the common ones. */
 static struct loops *build_members(struct building *b, bool named)
 {
@@ -629,12 +671,14 @@ static struct loops *build_members(struct building *b, bool named)
 			inside = d->order == ORDER_CHAIN ? 2 : inside;
 	}
 	count = by_stride(last, 0, kernel->outer, order);
+	inside = inside_of(loops, last, work, order, count, inside);
 	int taken = own ? count : windows_taken(b, last, order, outer_count(loops, last, work, order, count, inside), count);
 	taken = take_counted(kernel, order, count, taken, inside);
 	const struct index *with[MAX_VARS] = { 0 };
+	int64_t share = own ? 0 : lanes_share(b, last, order, count, taken);
 	int64_t together = own && count ? rows_together(b, last->extents[order[count - 1]])
 		: own ? 1 : windows_together(b, last, order, taken);
-	struct block *out = outer_loops(b, last, order, taken, together, named, with);
+	struct block *out = share ? shared_out(b, last, order, taken, share, with) : outer_loops(b, last, order, taken, together, named, with);
 	for (int n = taken; n < count; n++)
 		out = add_map(b, last, order[n], with, out);
 	for (size_t i = 0; i < kernel->members.count; i++) {
@@ -764,19 +808,7 @@ static struct loops *build_places(struct building *b, bool named)
 		define(b, d, with, outer_loops(b, d, own, taken, together, named, with));
 		return loops;
 	}
-	int64_t extents[MAX_RANK], blocks = 1;
-	const struct index *at[MAX_RANK];
-	for (int n = 0; n <= taken; n++)
-		blocks *= extents[n] = n < taken ? d->extents[own[n]] : d->extents[own[n]] / share;
-	struct stmt *loop = block_loop(loops, blocks);
-	loops->blocks_of = names_of(loops, d, own, taken + 1);
-	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), taken + 1, extents, at);
-	for (int n = 0; n < taken; n++)
-		with[own[n]] = at[n];
-	b->shared = own[taken];
-	b->share = share;
-	b->share_from = index_scale(loops->arena, at[taken], share);
-	define(b, d, with, &loop->body);
+	define(b, d, with, shared_out(b, d, own, taken, share, with));
 	return loops;
 }
 
@@ -792,10 +824,11 @@ static struct loops *build_alone(struct building *b, bool named)
 	if (across >= 0 && !named)
 		return build_crossed(b, across, order, count);
 	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
+	inside = inside_of(b->loops, d, work_of(d), order, count, inside);
 	int taken = windows_taken(b, d, order, outer_count(b->loops, d, work_of(d), order, count, inside), count);
 	taken = take_counted(b->kernel, order, count, taken, inside);
-	struct block *out = outer_loops(b, d, order, taken, windows_together(b, d, order, taken), named, with);
-	define(b, d, with, out);
+	int64_t share = lanes_share(b, d, order, count, taken);
+	define(b, d, with, share ? shared_out(b, d, order, taken, share, with) : outer_loops(b, d, order, taken, windows_together(b, d, order, taken), named, with));
 	return b->loops;
 }
 

@@ -265,7 +265,7 @@ def refused_tiles(ingot, folder):
     model, planted = os.path.join(folder, "product.onnxtxt"), os.path.join(folder, "planted")
     os.makedirs(os.path.join(planted, "cuda"))
     with open(model, "w") as file:
-        file.write('<ir_version: 9, opset_import: ["" : 18]>\nm (float[256,256] x, float[256,256] w) => (float[256,256] y, float[256,256] z)\n'
+        file.write('<ir_version: 9, opset_import: ["" : 18]>\nm (float[512,512] x, float[512,512] w) => (float[512,512] y, float[512,512] z)\n'
                    "{\n\ty = MatMul (x, w)\n\tz = MatMul (y, x)\n}\n")
 
     def build(*options):
@@ -276,7 +276,7 @@ def refused_tiles(ingot, folder):
         return made, open(os.path.join(out, "product.kernels.txt")).read()
     usual = [kernel["tile"] for kernel in build("--arch", "sm_80")[0]["kernels"]]
     expect("two products of one code, by blocks", len(usual) == 2 and all(tile.count("x") == 2 for tile in usual), usual)
-    for what, arch, before, after in (("a spill", "sm_80,sm_90", '"%s, 2" % threads', '"%s, 8" % threads'),
+    for what, arch, before, after in (("a spill", "sm_80,sm_90", '"%s, 2" % threads', '"%s, 12" % threads'),
                                       ("C7511", "sm_90a", "({{ kernel.params }})\n{\n\tlong at", "({{ kernel.params }})\n{\n//% if block\n" + SERIAL + "//% endif\n\tlong at")):
         expect("the text of a fault: " + what, template.count(before) == 1)
         with open(os.path.join(planted, "cuda", "contraction.jinja"), "w") as file:

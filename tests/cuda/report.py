@@ -11,6 +11,7 @@ import collections
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,6 @@ GPUS = {"sm_80": Facts(164 << 10, 64, 108, 1.41, 1935, 4500, 40 << 20),         
         "sm_100": Facts(228 << 10, 128, 148, 1.85, 8000, 9000, 126 << 20)}        # B200
 WARPS, BLOCKS, REGISTERS, RESERVED, QUARTERS = 64, 32, 65536, 1024, 4
 WINOGRAD = {"F(4)": 36 / (16 * 9), "F(2)": 16 / (4 * 9)}       # products of the direct algorithm's, which the manifest tells
-CHUNK = 4                                                      # rounds of a product's inner loop for which a chunk is staged
 LAUNCH = 1.0                                                   # us from one kernel of a graph to the next
 SHARE_SLACK = 3                                                # percent: what another NVRTC may do
 SHORT = ["mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "transformer", "large", "whole", "one_row", "winograd_8", "attention"]
@@ -60,13 +60,21 @@ def parts(listing):
     return take(span(main)), take(span(around) - span(main)), take(set(range(len(listing))) - span(main) - span(around))
 
 
-def predict(facts, listing, blocks, warps, flops, size, resident):
+def chunk_of(tile, warps, main):
+    """Rounds of a product's inner loop for which a chunk is staged: the tile says "ROWS x COLUMNS x TERMS"; of anything else 4."""
+    found = re.search(r"(\d+) x (\d+) x (\d+)", tile)
+    fmas = sum(sass.kind(one) in ("FFMA", "FFMA2") for one in main)
+    return max(math.prod(map(int, found.groups())) / (32 * warps * fmas), 1) if found and fmas else 4
+
+
+def predict(facts, listing, tile, blocks, warps, flops, size, resident):
     """(us, what bounds it)"""
     main, beside, rest = parts(listing)
-    left = flops / 32 / (blocks * warps) - sass.flops(rest)
-    rounds = max(left / sass.flops(main), 1) if sass.flops(main) else 1
+    of_warp = flops / 32 / (blocks * warps)
+    rounds = max((of_warp - sass.flops(rest)) / sass.flops(main), 1) if sass.flops(main) else 1
+    taken = min(of_warp / sass.flops(rest), 1) if sass.flops(rest) and not main else 1       # more arithmetic than a warp has: the branches of others
     each = math.ceil(blocks / facts.sms)                       # blocks of the SM that has most
-    both = lambda f: f(main) * rounds + f(beside) * math.ceil(rounds / CHUNK) + f(rest)
+    both = lambda f: f(main) * rounds + f(beside) * math.ceil(rounds / chunk_of(tile, warps, main)) + f(rest) * taken
     arithmetic = lambda body: sum(sass.kind(one) in sass.FLOPS for one in body) * 128 / facts.fma
     terms = {"issue": each * warps * both(len) / QUARTERS,
              "multiply-adds": each * warps * both(arithmetic) / QUARTERS,
@@ -96,7 +104,7 @@ def judged(ingot, compiler, arch, name, model, folder):
         said, listing = properties[symbol], listings[symbol]
         resident = blocks_an_sm(facts, said["registers"], said["shared"], warps)
         flops = launch["flops"] * next((share for word, share in WINOGRAD.items() if launch.get("tile", "").startswith(word)), 1)
-        us, bound = predict(facts, listing, launch["blocks"], warps, flops, launch["bytes"], max(resident, 1))
+        us, bound = predict(facts, listing, launch.get("tile", ""), launch["blocks"], warps, flops, launch["bytes"], max(resident, 1))
         if symbol in rows:
             rows[symbol]["launches"] += 1
             rows[symbol]["us"] += us

@@ -16,11 +16,12 @@ import tempfile
 LATENCIES = {"LDG": 280, "LD": 290, "LDS": 30, "LDSM": 33, "LDL": 40, "LDC": 40, "LDGSTS": 300, "ATOMG": 300, "MUFU": 24, "SHFL": 24, "S2R": 25, "S2UR": 25,
              "LDGDEPBAR": 0, "DADD": 16, "DMUL": 16, "DFMA": 16, "I2F": 20, "F2I": 20, "F2F": 20, "I2FP": 8, "F2FP": 8}
 OTHERS = 14                                                    # any other that announces its result
+READ = 12                                                      # till the operands of a store or a copy have been read
 FLOPS = {"FFMA": 2, "FFMA2": 4, "FADD": 1, "FADD2": 2, "FMUL": 1, "FMUL2": 2, "FMNMX": 1, "DFMA": 2, "DADD": 1, "DMUL": 1}
 MEMORY = ("LD", "LDG", "LDS", "LDSM", "LDL", "LDGSTS", "ST", "STG", "STS", "STL", "UTMALDG")
 NO_BARRIER = 7
 
-Instruction = collections.namedtuple("Instruction", "word text stall sets waits label")
+Instruction = collections.namedtuple("Instruction", "word text stall result operands waits label")
 
 
 def program():
@@ -31,8 +32,7 @@ def program():
 def decoded(text, high, label):
     control = high >> 41
     words = re.sub(r"^@!?U?P\w+\s+", "", text).split()
-    sets = {control >> 5 & 7, control >> 8 & 7} - {NO_BARRIER}
-    return Instruction(words[0], text, control & 15, sets, {i for i in range(6) if control >> 11 >> i & 1}, label)
+    return Instruction(words[0], text, control & 15, control >> 5 & 7, control >> 8 & 7, {i for i in range(6) if control >> 11 >> i & 1}, label)
 
 
 def kernels(cubin):
@@ -96,8 +96,9 @@ def cycles(body, rounds=1):
     for _ in range(rounds):
         for one in body:
             now = max([now, *(ready.get(i, 0) for i in one.waits)])
-            for i in one.sets:
-                ready[i] = max(ready.get(i, 0), now + LATENCIES.get(kind(one), OTHERS))
+            for barrier, wait in ((one.result, LATENCIES.get(kind(one), OTHERS)), (one.operands, READ)):
+                if barrier != NO_BARRIER:
+                    ready[barrier] = max(ready.get(barrier, 0), now + wait)
             now += max(one.stall, 1)
         began.append(now)
     return began[-1] - began[-2]

@@ -29,7 +29,7 @@ SHAPES = {
     "turned": ("64 x 64 x 16", {"x": (600, 100), "w": (603, 100)}, {}, (600, 603), "y = Gemm <transB = 1> (x, w)"),
     "turned_a": ("64 x 64 x 16", {"x": (100, 600)}, {"w": (100, 603), "b": (603,)}, (600, 603), "y = Gemm <transA = 1> (x, w, b)"),
     "batches": ("64 x 64 x 16", {"x": (6, 200, 72), "w": (6, 72, 200)}, {}, (6, 200, 200), "y = MatMul(x, w)"),
-    "epilogue": ("64 x 64 x 16", {"x": (520, 512), "z": (520, 512)}, {"w": (512, 512), "b": (512,)}, (520, 512), "t = MatMul(x, w) u = Add(t, b) v = Add(u, z) y = Relu(v)"),
+    "epilogue": ("16 x 32 x 32", {"x": (520, 512), "z": (520, 512)}, {"w": (512, 512), "b": (512,)}, (520, 512), "t = MatMul(x, w) u = Add(t, b) v = Add(u, z) y = Relu(v)"),
     "heavy": ("64 x 64 x 16", {"x": (530, 512)}, {"w": (512, 500), "b": (500,)}, (530, 500), "t = MatMul(x, w) u = Add(t, b) v = Sigmoid(u) y = Mul(u, v)"),
     "heavy_large": ("128 x 128 x 16", {"x": (4000, 32)}, {"w": (32, 2000)}, (4000, 2000), "t = MatMul(x, w) v = Sigmoid(t) y = Mul(t, v)"),
     "one_row": ("4 x 32 x 64", {"x": (1, 515)}, {"w": (515, 1000), "b": (1000,)}, (1, 1000), "t = Gemm(x, w, b) y = Relu(t)"),
@@ -38,6 +38,8 @@ SHAPES = {
     "conv_1x1": ("32 x 64 x 16", {"x": (1, 64, 56, 56)}, {"w": (256, 64, 1, 1), "b": (256,)}, (1, 256, 56, 56), "y = Conv(x, w, b)"),
     "conv_5x5": ("64 x 64 x 16", {"x": (2, 20, 30, 31)}, {"w": (130, 20, 5, 5), "b": (130,)}, (2, 130, 30, 31), "y = Conv <pads = [2, 2, 2, 2]> (x, w, b)"),
     "conv_odd": ("32 x 64 x 16", {"x": (1, 3, 120, 121)}, {"w": (64, 3, 7, 7), "b": (64,)}, (1, 64, 60, 61), "y = Conv <pads = [3, 3, 3, 3], strides = [2, 2]> (x, w, b)"),
+    "conv_few": ("8 x 32 x 64", {"x": (1, 96, 14, 13)}, {"w": (120, 96, 3, 3), "b": (120,)}, (1, 120, 7, 7), "t = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (x, w, b) y = Relu(t)"),
+    "conv_quarter": ("32 x 32 x 32", {"x": (1, 64, 56, 56)}, {"w": (128, 64, 3, 3), "b": (128,)}, (1, 128, 28, 28), "y = Conv <pads = [1, 1, 1, 1], strides = [2, 2]> (x, w, b)"),
     "winograd": ("F(4), 4 x 32", {"x": (1, 40, 28, 28)}, {"v": (64, 40, 1, 1), "w": (64, 64, 3, 3), "b": (64,), "u": (64, 64, 1, 1)}, (1, 64, 28, 28),
                  "t = Conv(x, v) s = Conv <pads = [1, 1, 1, 1]> (t, w, b) r = Relu(s) y = Conv(r, u)"),
     "winograd_8": ("F(4), 8 x 32", {"x": (3, 64, 56, 56)}, {"w": (64, 64, 3, 3), "b": (64,)}, (3, 64, 56, 56), "s = Conv <pads = [1, 1, 1, 1]> (x, w, b) y = Relu(s)"),
@@ -99,6 +101,9 @@ def wrongs_of(ingot, folder, name, nvrtc):
         yield "no block of %s; tiles are %s" % (tile, tiles)
     if len(kernels) != (1 if nodes == ATTENTION else nodes.count("Conv") + nodes.count("MatMul") + nodes.count("Gemm")):
         yield "%d kernels" % len(kernels)
+    told = subprocess.run([ingot, "show", model, "--target", "cuda", "--stage", "kernels"], capture_output=True, text=True).stdout
+    if nodes != ATTENTION and not tile.startswith("F(") and not re.search(r"why +\d+ cycles of a multiprocessor by blocks, bound by .*; by warps alone \d+", told):
+        yield "show does not say why"
     want, said = run(ingot, folder, model, inputs, "c", {})
     if want is None:
         yield said
