@@ -197,6 +197,13 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 	return end(INVALID_VALUE);
 }
 
+EXPORT int cuDeviceGetName(char *name, int room, int device)
+{
+	BEGIN(false);
+	snprintf(name, (size_t)room, "stand-in %d", device);
+	return end(device < 0 ? INVALID_DEVICE : OK);
+}
+
 EXPORT int cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
 	BEGIN(false);

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""gpu.py: tests/gpu/pack and the folder's run, on the stand-in for the driver: what a place with a GPU will do, with nothing of the checkout.
+
+    gpu.py INGOT ROWS DRIVER        exit 0: right, 1: wrong, 77: no C++ compiler, NVRTC or NumPy"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "cuda"), os.path.join(HERE, "..", "models")]
+import models
+import nvrtc
+import sass
+
+NAMES = ["one_row", "attention_few", "winograd_2"]
+wrong = 0
+
+
+def expect(what, right, said):
+    global wrong
+    if not right:
+        wrong += 1
+        print("wrong: %s: %s" % (what, said))
+
+
+def main():
+    ingot, rows, driver = sys.argv[1:]
+    if not shutil.which("g++") or not nvrtc.library():
+        print("skipped: no g++" if nvrtc.library() else "skipped: no NVRTC (PyPI's nvidia-cuda-nvrtc)")
+        return 77
+    with tempfile.TemporaryDirectory(prefix="gpu.") as folder:
+        pack, short = os.path.join(folder, "pack"), os.path.join(folder, "short")
+        names = NAMES + ["mnist_onnx2c"] * (not isinstance(models.case_of("mnist_onnx2c"), str))
+
+        def call(*words, **more):
+            done = subprocess.run(words, capture_output=True, text=True, cwd=folder, env={**os.environ, "LD_LIBRARY_PATH": driver, "STANDIN_DEVICES": "2", "STANDIN_ABORT": "1", **more})
+            return done.returncode, done.stdout + done.stderr
+
+        def run(*words, **more):
+            return call("python3", "-I", os.path.join(pack, "run"), *words, **more)
+
+        made = call(sys.executable, os.path.join(HERE, "pack"), "--ingot", ingot, "--rows", rows, "--arch", "sm_90", "--emulated", pack, *names)
+        expect("pack", made[0] == 0 and "%d networks and shapes" % len(names) in made[1], made)
+        if made[0]:
+            return 1
+        done = run()
+        expect("run", done[0] == 0 and "%d of %d have the bits" % (len(names), len(names)) in done[1] and "\n0 wrong" in done[1], done)
+        with open(os.path.join(pack, "results.json")) as f:
+            found = json.load(f)
+        expect("results", found["facts"]["name"] == "stand-in 0" and found["rows"]["status"] == 0 and all(found["bits"][name]["right"] for name in names), found)
+        expect("times", all(row["us"] > 0 and (row["reckoned"] or not sass.program()) for name in names for row in found["times"][name]["kernels"]), found["times"])
+        # What is wrong is seen.
+        with open(os.path.join(pack, "pack.json")) as f:
+            told = json.load(f)
+        told["networks"][0]["outputs"][0] = "0" * 64
+        with open(os.path.join(pack, "pack.json"), "w") as f:
+            json.dump(told, f)
+        done = run("--only", "bits", "--json", short)
+        expect("other bits", done[0] == 1 and "other bits than --target c" in done[1] and os.path.exists(short), done)
+        done = run("--only", "bits", STANDIN_FAIL="12")
+        expect("a call that fails", done[0] == 1 and "failed" in open(os.path.join(pack, "results.json")).read(), done)
+        done = run(LD_LIBRARY_PATH=folder)
+        expect("no driver", done[0] == 5 and "there is no libcuda.so.1" in done[1], done)
+        done = run("nothing_such")
+        expect("no such network", done[0] == 2 and "not in this pack: nothing_such" in done[1], done)
+        done = call(sys.executable, os.path.join(HERE, "pack"), "--ingot", ingot, pack)
+        expect("a folder that is there", done[0] == 2 and "is there already" in done[1], done)
+        done = call("python3", "-I", os.path.join(HERE, "run"))
+        expect("no pack", done[0] == 5 and "no pack at" in done[1], done)
+    print("%d wrong" % wrong)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
