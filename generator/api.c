@@ -78,6 +78,8 @@ static void fix_ports(struct ingot_model *m)
 	const struct program *program = m->model->program;
 	for (size_t i = 0; i < m->inputs.count; i++)
 		fix(&m->inputs.at[i], program->inputs.at[i], m->model->input_names[i]);
+	while (m->outputs.count < program->outputs.count)     /* behind the graph's own: extents that data decide */
+		push(m->build.arena, &m->outputs, (struct port){ 0 });
 	for (size_t i = 0; i < m->outputs.count; i++) {
 		struct port *port = &m->outputs.at[i];
 		fix(port, program->outputs.at[i], m->model->output_names[i]);

@@ -65,6 +65,29 @@ static void numbers(void **state)
 	ingot_close(fast), ingot_close(more), ingot_close(direct);
 }
 
+/* Extents that data decide come as one more output, and its memory is there. */
+static void counted(void **state)
+{
+	static const char net[] = "<ir_version: 8, opset_import: [\"\" : 17]>\nnet (bool[2, 3] x) => (int64[2, ?] y) { y = NonZero (x) }";
+	static const unsigned char x[6] = { 0, 1, 0, 1, 0, 1 };
+	static const int64_t dims[2] = { 2, 3 }, places[6] = { 0, 1, 1, 1, 0, 2 };
+	static const enum ingot_engine engines[] = { INGOT_INTERPRETER, INGOT_C, INGOT_JIT };
+	(void)state;
+	for (size_t e = 0; e < sizeof engines / sizeof *engines; e++) {
+		struct ingot_model *model;
+		assert_int_equal(ingot_open_memory(&model, net, strlen(net), "net.txt"), INGOT_MODEL_OK);
+		assert_int_equal(ingot_compile(model, engines[e]), INGOT_MODEL_OK);
+		assert_int_equal(ingot_output_count(model), 2);
+		assert_int_equal(ingot_output(model, 0)->dims[1], 6);
+		assert_string_equal(ingot_output(model, 1)->name, "y_dims");
+		assert_int_equal(ingot_set_input(model, 0, x), INGOT_MODEL_OK);
+		assert_int_equal(ingot_run(model), INGOT_MODEL_OK);
+		assert_memory_equal(ingot_result(model, 1), dims, sizeof dims);
+		assert_memory_equal(ingot_result(model, 0), places, sizeof places);
+		ingot_close(model);
+	}
+}
+
 static void run_engine(enum ingot_engine engine, float *scores)
 {
 	struct ingot_model *model;
@@ -356,7 +379,7 @@ static void memory_is_flat(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(engines_agree), cmocka_unit_test(numbers), cmocka_unit_test(refusals), cmocka_unit_test(sequences), cmocka_unit_test(values), cmocka_unit_test(threads), cmocka_unit_test(hardened_process),
+		cmocka_unit_test(engines_agree), cmocka_unit_test(numbers), cmocka_unit_test(counted), cmocka_unit_test(refusals), cmocka_unit_test(sequences), cmocka_unit_test(values), cmocka_unit_test(threads), cmocka_unit_test(hardened_process),
 		cmocka_unit_test(no_file_opened), cmocka_unit_test(memory_is_flat),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

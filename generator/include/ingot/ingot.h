@@ -90,7 +90,8 @@ enum ingot_model_status ingot_compile(struct ingot_model *, enum ingot_engine);
 
 /* Inputs and outputs in the order of the graph; NULL where i is out of range, or the model could not be opened.  What they point
  * to stays until ingot_close; extents that depend on bound dims are there after ingot_compile,
- * and outputs that are sequences or optionals are the tensors that they hold. */
+ * and outputs that are sequences or optionals are the tensors that they hold.  Where data decide an output's extents (NonZero, Unique, …), those
+ * here are bounds; its elements are dense in the actual ones, which a run writes to one more output, NAME_dims (int64), behind the graph's. */
 size_t ingot_input_count(const struct ingot_model *);
 size_t ingot_output_count(const struct ingot_model *);
 const struct ingot_tensor *ingot_input(const struct ingot_model *, size_t i);
