@@ -405,7 +405,7 @@ static struct tensor *assured(struct loop *loop, struct tensor *trips, struct te
 {
 	struct holder *h = &loop->h;
 	struct tensor *holds = loop->rounds ? loop->alive : NULL;
-	if (comes(trips) && !loop->going && !comes(loop->now[1]))              /* M alone says it */
+	if (comes(trips) && !loop->going && !comes(loop->now[1]) && !ends(loop, trips, loop->rounds))       /* M alone says it */
 		holds = trips;
 	else if (!ends(loop, trips, loop->rounds)) {
 		struct tensor *more = both(h, goes_on(loop), is_below(loop, trips, loop->rounds));

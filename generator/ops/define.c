@@ -217,6 +217,15 @@ struct definition *definer_map(struct definer *definer, const char *name, int ra
 	return definition;
 }
 
+struct definition *definer_as(struct definer *definer, struct definition *of, enum dtype type)
+{
+	const struct index *at[MAX_RANK];
+	for (int d = 0; d < of->rank; d++)
+		at[d] = index_var(definer->arena, d, of->extents[d]);
+	return of->type == type ? of : definer_map(definer, definer_name(definer, dtypes[type].text), of->rank, of->extents,
+		expr_cast(definer->arena, type, expr_load(definer->arena, of, at)));
+}
+
 /* A reduction of no terms is what it would have begun with; NULL: it has some. */
 static struct definition *no_terms(struct definer *definer, const char *name, int rank, const int64_t *extents, enum reduce reduce,
                                    int reduced, const int64_t *reduced_extents, const struct expr *start, enum dtype type)
@@ -279,6 +288,7 @@ struct definition *definer_reduction(struct definer *definer, const char *name, 
 	if (none)
 		return none;
 	body = body_or_zero(definer, rank, extents, body);
+	start = start ? body_or_zero(definer, rank, extents, start) : NULL;
 	struct definition *definition =
 	        define_reduction(definer->program, name, rank, extents, reduce, reduced, reduced_extents, start, body);
 	own(definer, definition);

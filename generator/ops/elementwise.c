@@ -1,5 +1,6 @@
 /* elementwise.c: one scalar function per element, with broadcasting: Add, Relu, And, Less, Where, Clip, Pow, Gelu … */
 #include "ops/ops.h"
+#include <float.h>
 #include <inttypes.h>
 
 /* ---- a row of scalars.h: its operands are the inputs, then the numbers among the attributes ---- */
@@ -27,12 +28,18 @@ static const struct expr *load_one(struct definer *definer)
 	return definer_load(definer, definer_in(definer, 0), rank, at);
 }
 
+/* Functions of floats that ONNX has of integers too: Erf in float32, Shrink in double where there are more than 16 bits; cut towards 0. */
+static bool through_float(const struct op *op, enum dtype type)
+{
+	return dtypes[type].class != CLASS_FLOAT && (op->scalar == SCALAR_erf || op->scalar == SCALAR_shrink);
+}
+
 static enum dtype type_for(const struct node *node, int i, const struct op *op)
 {
 	enum dtype type = infer_number_type(node, i);
 	if (type == DTYPE_BOOL)
 		node_fail(node, EXIT_INVALID, "%s: input %d is bool, a number is right", node->type, i);
-	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && op->scalar >= 0 && !scalars[op->scalar].ints)
+	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && op->scalar >= 0 && !scalars[op->scalar].ints && !through_float(op, type))
 		node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, i,
 		          dtypes[type].text);
 	return type;
@@ -48,6 +55,12 @@ void infer_unary(struct node *node, const struct op *op)
 void define_unary(struct definer *definer, const struct op *op)
 {
 	const struct expr *x = load_one(definer);
+	enum dtype type = x->type;
+	if (through_float(op, type)) {
+		x = expr_cast(definer->arena, dtypes[type].bits > 16 && op->scalar != SCALAR_erf ? DTYPE_F64 : DTYPE_F32, x);
+		definer_out_map(definer, 0, expr_cast(definer->arena, type, apply(definer, op, 1, &x)));
+		return;
+	}
 	definer_out_map(definer, 0, apply(definer, op, 1, &x));
 }
 
@@ -244,11 +257,14 @@ void define_comparison(struct definer *definer, const struct op *op)
 	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_BOOL, apply(definer, op, 2, x)));
 }
 
+enum { TESTS_OF_BYTES = 20 };             /* of float8, too */
 void infer_test(struct node *node, const struct op *op)
 {
+	enum dtype type = node->in[0] ? node->in[0]->type : DTYPE_NONE;
 	(void)op;
 	infer_counts(node, 1, 1, 1);
-	infer_float_type(node, 0);
+	if (node->since < TESTS_OF_BYTES || dtypes[type].bits != 8 || type == DTYPE_F8E8M0 || dtypes[type].class != CLASS_FLOAT)
+		infer_float_type(node, 0);
 	if (node->in[0]->rank < 0)
 		infer_output_unknown(node, 0, DTYPE_BOOL);
 	else
@@ -336,7 +352,7 @@ void define_where(struct definer *definer, const struct op *op)
 }
 
 /* ---- Clip: bounds are attributes up to opset 10, then inputs; where they cross, the upper one wins ---- */
-enum { CLIP_BY_INPUTS = 11 };
+enum { CLIP_BY_INPUTS = 11, CLIP_HAS_ENDS = 6 };
 void infer_clip(struct node *node, const struct op *op)
 {
 	infer_counts(node, 1, node->since < CLIP_BY_INPUTS ? 1 : 3, 1);
@@ -352,14 +368,16 @@ void define_clip(struct definer *definer, const struct op *op)
 {
 	static const char *const names[] = { "min", "max" };
 	static const enum scalar rows[] = { SCALAR_max, SCALAR_min };
+	static const double ends[] = { -FLT_MAX, FLT_MAX };   /* ONNX's defaults of opset 6 to 10, whatever the type */
 	const struct expr *x = load_one(definer);
 	(void)op;
 	for (int i = 0; i < 2; i++) {
 		struct definition *in = definer->node->since < CLIP_BY_INPUTS ? NULL : definer_in(definer, i + 1);
 		if (in)
 			x = expr2(definer, rows[i], definer_load(definer, in, 0, NULL), x);         /* NaN comes through */
-		else if (definer->node->since < CLIP_BY_INPUTS && node_attribute(definer->node, names[i]))
-			x = expr2(definer, rows[i], expr_number(definer->arena, x->type, attribute_float(definer->node, names[i])), x);
+		else if (definer->node->since < CLIP_BY_INPUTS && (definer->node->since >= CLIP_HAS_ENDS || node_attribute(definer->node, names[i])))
+			x = expr2(definer, rows[i], expr_number(definer->arena, x->type,
+				node_attribute(definer->node, names[i]) ? (double)attribute_float(definer->node, names[i]) : ends[i]), x);
 	}
 	definer_out_map(definer, 0, x);
 }

@@ -35,9 +35,9 @@ void infer_grid_sample(struct node *node, const struct op *op)
 	infer_counts(node, 2, 2, 1);
 	enum dtype type = infer_number_type(node, 0);
 	infer_float_type(node, 1);
-	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT)
-		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
 	enum mode mode = mode_of(node);
+	if (type == DTYPE_BOOL && mode != NEAREST)
+		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
 	padding_of(node);
 	const struct tensor *x = node->in[0], *grid = node->in[1];
 	if (x->rank < 0 || grid->rank < 0) {
@@ -148,8 +148,13 @@ void define_grid_sample(struct definer *definer, const struct op *op)
 	const struct expr *weight = NULL, *outside = NULL;
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
+	enum dtype type = x->type;
+	if (type == DTYPE_BOOL)
+		x = definer_as(definer, x, DTYPE_U8);
+	else if (dtypes[type].class != CLASS_FLOAT && mode != NEAREST)         /* integers: in a float, rounded to even */
+		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
 	if (definition_elements(x) == 0) {
-		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
+		definer_out_map(definer, 0, expr_number(arena, type, 0));
 		return;
 	}
 	x_at[0] = own[0] = at[0];
@@ -168,6 +173,11 @@ void define_grid_sample(struct definer *definer, const struct op *op)
 	const struct expr *value = expr_load(arena, x, x_at);
 	if (outside)
 		value = expr3(definer, SCALAR_where, outside, expr_number(arena, x->type, 0), value);
-	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL,
-		expr2(definer, SCALAR_mul, value, weight)));
+	const char *name = x->type == type ? definer->node->out[0]->name : definer_name(definer, "sampled");
+	struct definition *made = definer_reduction(definer, name, rank, extents, REDUCE_SUM, rank - 2, reduced, NULL, expr2(definer, SCALAR_mul, value, weight));
+	if (made->type == type)
+		definer_out(definer, 0, made);
+	else
+		definer_out_map(definer, 0, expr_cast(arena, type, dtypes[made->type].class == CLASS_FLOAT ? expr1(definer, SCALAR_round, expr_load(arena, made, at))
+			: expr_load(arena, made, at)));
 }

@@ -27,7 +27,7 @@ void infer_batch_normalization(struct node *node, const struct op *op)
 			node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization: output %d exists only in training", i);
 	for (int i = 1; i < 5; i++) {
 		const struct tensor *tensor = node->in[i];
-		if (node->since < 15)
+		if (node->since < (i < 3 ? 15 : 14))
 			infer_same_type(node, i, type);
 		else
 			infer_float_type(node, i);
@@ -135,8 +135,6 @@ void infer_layer_normalization(struct node *node, const struct op *op)
 	const struct tensor *x = node->in[0];
 	if (attribute_int(node, "stash_type") != DTYPE_F32)
 		node_fail(node, EXIT_UNSUPPORTED, "LayerNormalization: only stash_type = 1 (float) is supported");
-	if (type == DTYPE_F64)
-		node_fail(node, EXIT_UNSUPPORTED, "LayerNormalization of double is not supported");
 	infer_output_like(node, 0, x);
 	if (x->rank < 0)
 		return;
@@ -157,8 +155,8 @@ void infer_layer_normalization(struct node *node, const struct op *op)
 	}
 	for (int d = 0; d < x->rank; d++)
 		dims[d] = d < axis ? x->dims[d] : dim_of(1);
-	infer_output(node, 1, type, x->rank, dims);
-	infer_output(node, 2, type, x->rank, dims);
+	infer_output(node, 1, DTYPE_F32, x->rank, dims);
+	infer_output(node, 2, DTYPE_F32, x->rank, dims);
 }
 
 void define_layer_normalization(struct definer *definer, const struct op *op)
@@ -202,8 +200,13 @@ void define_layer_normalization(struct definer *definer, const struct op *op)
 	definer_out_map(definer, 0,
 	                bias ? expr3(definer, SCALAR_fma, normal, factor, definer_load(definer, bias, rank, at))
 	                     : expr2(definer, SCALAR_mul, normal, factor));
-	definer_out(definer, 1, mean);
-	definer_out(definer, 2, inverse);
+	for (int i = 1; i < 3; i++) {                         /* in the type of `stash_type`, whatever the data's */
+		struct definition *row = i == 1 ? mean : inverse;
+		if (row->type == DTYPE_F32)
+			definer_out(definer, i, row);
+		else
+			definer_out_map(definer, i, expr_cast(arena, DTYPE_F32, definer_load(definer, row, rank, at)));
+	}
 }
 
 /* ---- LRN: x / (bias + alpha / size * squares of neighbouring channels) ^ beta ---- */

@@ -202,6 +202,8 @@ const struct expr *expr_of_type(struct definer *, enum dtype, int cast, const st
 /* Extents of output i and its variables: at[d] is index_var(d). */
 int  definer_shape(struct definer *, int i, int64_t *extents, const struct index **at);
 const char *definer_name(struct definer *, const char *part);            /* "<first output>_part" */
+/* The same in another type. */
+struct definition *definer_as(struct definer *, struct definition *of, enum dtype type);
 struct definition *definer_map(struct definer *, const char *name, int rank, const int64_t *extents,
                                const struct expr *body);
 struct definition *definer_reduction(struct definer *, const char *name, int rank, const int64_t *extents, enum reduce,

@@ -176,15 +176,24 @@ bool dropout_trains(const struct node *node)
 	return told && (!told->data || *(const uint8_t *)told->data) && !is_zero(node_in(node, 1));
 }
 
+/* A float, since opset 22 also of 8 bits. */
+static void dropout_type(const struct node *node, int i)
+{
+	const struct tensor *tensor = node_in(node, i);
+	bool bytes = tensor && node->since >= 22 && dtypes[tensor->type].class == CLASS_FLOAT && dtypes[tensor->type].bits == 8 && tensor->type != DTYPE_F8E8M0;
+	if (!bytes)
+		infer_float_type(node, i);
+}
+
 void infer_dropout(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_counts(node, 1, node->since < TRAINING_IS_INPUT ? 1 : 3, 2);
-	infer_float_type(node, 0);
+	dropout_type(node, 0);
 	infer_scalar(node, 1);
 	infer_scalar(node, 2);
 	infer_same_type(node, 2, DTYPE_BOOL);
-	infer_float_type(node, 1);
+	dropout_type(node, 1);
 	infer_output_like(node, 0, node->in[0]);
 	enum dtype mask = node->since < 10 ? node->in[0]->type : DTYPE_BOOL;
 	if (node->in[0]->rank < 0)

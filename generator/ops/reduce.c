@@ -90,8 +90,6 @@ void infer_reduce(struct node *node, const struct op *op)
 	bool extreme = reduction->reduce == REDUCE_MAX || reduction->reduce == REDUCE_MIN;
 	if (type == DTYPE_BOOL && !(extreme && node->since >= TAKES_BOOL))
 		node_fail(node, EXIT_INVALID, "%s: input 0 is bool, a number is right", node->type);
-	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && (reduction->behind != NONE || reduction->before == SCALAR_exp || is_mean(op)))
-		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
 	if (node->in[0]->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;
@@ -170,7 +168,9 @@ static struct result without(struct definer *definer, const struct op *op, const
 		r.terms[r.count++] = r.x->extents[d];
 		out += keep;
 	}
-	bool alone = reduction->behind == NONE && !is_mean(op);
+	bool alone = reduction->behind == NONE && !is_mean(op), whole = dtypes[r.x->type].class != CLASS_FLOAT;
+	if (whole && reduction->behind != NONE)               /* a root or logarithm of integers: in double, cut towards 0 */
+		r.x = definer_as(definer, r.x, DTYPE_F64);
 	const struct expr *x = expr_load(arena, r.x, r.x_at), *off = exponentials ? taken_off(definer, &r) : NULL, *y;
 	x = off ? expr1(definer, SCALAR_exp, expr2(definer, SCALAR_sub, x, off)) : reduction->before == SCALAR_mul ? expr2(definer, SCALAR_mul, x, x)
 		: reduction->before != NONE ? expr1(definer, (enum scalar)reduction->before, x) : x;
@@ -180,8 +180,9 @@ static struct result without(struct definer *definer, const struct op *op, const
 		return (struct result){ .of = reduce(definer, &r, name, reduction->reduce, x) };
 	y = r.count ? expr_load(arena, reduce(definer, &r, definer_name(definer, "sum"), reduction->reduce, x), r.at) : x;
 	y = reduction->behind != NONE ? expr1(definer, (enum scalar)reduction->behind, y)
-		: is_mean(op) ? expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count)) : y;
-	return (struct result){ .body = off ? expr2(definer, SCALAR_add, y, off) : y };
+		: is_mean(op) ? (whole ? expr2(definer, SCALAR_div, y, expr_number(arena, y->type, count)) : expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count))) : y;
+	y = off ? expr2(definer, SCALAR_add, y, off) : y;
+	return (struct result){ .body = whole ? expr_cast(arena, definer->node->out[0]->type, y) : y };
 }
 
 /* ---- axes that come at run time: the sets of axes that lead from the data's extents to the declared ones ---- */

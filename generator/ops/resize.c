@@ -160,7 +160,7 @@ void infer_resize(struct node *node, const struct op *op)
 		node_fail(node, EXIT_INVALID, "sizes is %s, int64 is right", dtypes[sizes->type].text);
 	enum dtype type = infer_number_type(node, 0);
 	modes_of(node, &r);
-	if (type != DTYPE_NONE && dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST)
+	if (type == DTYPE_BOOL && r.mode != NEAREST)
 		node_fail(node, EXIT_UNSUPPORTED, "%s of %s is not supported", node->type, dtypes[type].text);
 	const struct tensor *x = node->in[0];
 	if (x->rank < 0) {
@@ -606,6 +606,9 @@ void define_resize(struct definer *definer, const struct op *op)
 	modes_of(node, &r);
 	if (!resize_of(node, &r))
 		resize_told(definer, &r, x, extents);
+	enum dtype type = x->type;
+	if (dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST)            /* integers: in a float, rounded to even */
+		x = definer_as(definer, x, dtypes[type].bits > 16 ? DTYPE_F64 : DTYPE_F32);
 	for (int d = 0; d < rank; d++)
 		if (definition_elements(x) && extents[d] && r.scale_told[d])
 			x = along_told(definer, &r, x, d, &inside[count++]);
@@ -614,5 +617,5 @@ void define_resize(struct definer *definer, const struct op *op)
 	const struct expr *y = expr_load(definer->arena, x, at);
 	if (r.coordinates == TF_CROP)
 		y = expr_select(definer->arena, inside, count, y, expr_number(definer->arena, x->type, (double)attribute_float(node, "extrapolation_value")));
-	definer_out_map(definer, 0, y);
+	definer_out_map(definer, 0, y->type == type ? y : expr_cast(definer->arena, type, expr1(definer, SCALAR_round, y)));
 }

@@ -169,7 +169,7 @@ void infer_tensor_scatter(struct node *node, const struct op *op)
 	(void)op;
 	infer_counts(node, 2, 3, 1);
 	const struct tensor *x = node->in[0], *update = node->in[1], *from = node_in(node, 2);
-	infer_number_type(node, 0);
+	infer_any_type(node, 0);
 	infer_same_type(node, 1, x->type);
 	infer_same_type(node, 2, DTYPE_I64);
 	is_circular(node);

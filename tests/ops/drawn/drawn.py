@@ -8,12 +8,13 @@ cases; of all, --sample by seed.  INGOT_LONG=1: all, 30 cases each.  A case is
 
     right        as both judges have it, or the one that can
     fault        both agree, or only one can run it, and ingot has something else; bits of engines that differ; a crash; a refusal that refused.txt does not have
-    sided        the judges differ, ingot is with one of them (JUDGES says why that is the right one, where the reason is known)
-    alone        the judges differ and ingot has a third answer: a fault too unless JUDGES has a reason
+    explained    a judge has something else, for a reason that known.py gives
+    sided        the judges differ, ingot is with one of them, and there is no reason yet: look
+    alone        the judges differ, and ingot has a third answer
     unjudged     no judge can: the engines' bits are compared
     refused      with a message of refused.txt
 
-Ends with 1 where there is a fault; 77: no onnx, onnxruntime, NumPy or ml_dtypes."""
+Ends with 1 where there is a fault, or one to look at; 77: no onnx, onnxruntime, NumPy or ml_dtypes."""
 import argparse
 import collections
 import concurrent.futures
@@ -226,7 +227,7 @@ def main():
     jobs = [j for j in jobs if a.case is None or j[3] == a.case][part::parts]
     if a.sample and not os.environ.get("INGOT_LONG"):
         jobs = random.Random(a.seed).sample(jobs, min(a.sample, len(jobs)))
-    states, keys, seen, shown = collections.Counter(), collections.Counter(), set(), collections.Counter()
+    states, keys, seen, shown, ops = collections.Counter(), collections.Counter(), set(), collections.Counter(), collections.Counter()
     worker, program = Worker(), os.path.abspath(a.server)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for job, (told, text) in zip(jobs, pool.map(lambda job: worker(program, job), jobs)):
@@ -236,6 +237,8 @@ def main():
             seen.add(job[:3])
             if told.key:
                 keys[(told.state, told.key)] += 1
+            if told.state in ("fault", "alone", "sided"):
+                ops[(job[0], told.state, told.key)] += 1
             if told.state in ("fault", "alone") or a.case or told.state in ("sided",) and a.only:
                 kind = (job[0], told.state, re.sub(r"[\d.e+-]+", "N", told.text)[:60])
                 shown[kind] += 1
@@ -243,9 +246,11 @@ def main():
                     print(f"{told.state} ({told.key}): {text}: {told.text}\n    --case '{job[3]}'")
     for (state, key), n in sorted(keys.items()):
         print(f"{n:6d} {state}: {key[:200]}")
+    for (op, state, key), n in sorted(ops.items()):
+        print(f"{n:6d} {op} {state}: {key}")
     print(f"{len({j[0] for j in seen})} operators, {len({j[:2] for j in seen})} versions, {len(seen)} with types, seed {a.seed}: "
           + ", ".join(f"{n} {state}" for state, n in states.most_common()) + (f"; no rule: {' '.join(sorted(absent))}" if absent and not a.only else ""))
-    return bool(states["fault"] + states["alone"]) or not states["right"]
+    return bool(states["fault"] + states["alone"] + states["sided"]) or not states["right"]
 
 
 if __name__ == "__main__":

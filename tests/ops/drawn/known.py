@@ -1,23 +1,113 @@
-"""What is known of the judges: where one of them is wrong, or ONNX leaves it open, each with its reason."""
+"""What is known of the judges: where one of them is wrong, or ONNX says nothing, each with its reason.  A reason is for all cases that its condition holds for;
+what has none is a fault."""
+import numpy
+
+from drawing import DTYPES, info, is_float
 
 # What moves, casts, compares or counts: exact also in floats.
 EXACT = set("""Identity Cast CastLike BitCast Reshape Flatten Transpose Squeeze Unsqueeze Concat Split Slice Pad Tile Expand Gather GatherElements GatherND OneHot EyeLike Trilu
 ReverseSequence Constant ConstantOfShape DepthToSpace SpaceToDepth CenterCropPad Compress NonZero Unique Where Abs Neg Not Relu Sign Max Min ReduceMax ReduceMin MaxPool GlobalMaxPool
 Ceil Floor Round TopK Hardmax MaxUnpool TensorScatter Scatter Dropout QuantizeLinear""".split())
+# Numbers around 1 whatever the largest: the error of one is that of a sum of ones.
+AROUND_ONE = {"HannWindow", "HammingWindow", "BlackmanWindow"}
 
+REFERENCE, RUNTIME, BOTH = {"reference"}, {"onnxruntime"}, {"reference", "onnxruntime"}
 REASONS = []
 
 
-def because(reason, *ops):
-    def put(function):
-        REASONS.append((set(ops), function, reason))
-        return function
-    return put
+def known(judges, ops, reason, condition=lambda case, can, ours: True):
+    REASONS.append((judges, set(ops.split()), condition, reason))
 
 
 def reason_for(case, wrong, can, ours):
-    """Why the judges in `wrong` (name: difference) are not right here, or None.  can: answers of those that run it."""
-    for ops, function, reason in REASONS:
-        if (not ops or case.op in ops) and function(case, wrong, can, ours):
+    """Why the judges in `wrong` are not right here, or None.  can: answers of those that run it."""
+    for judges, ops, condition, reason in REASONS:
+        if set(wrong) <= judges and (not ops or case.op in ops) and condition(case, can, ours):
             return reason
     return None
+
+
+def empty(case, *_):
+    return any(a.size == 0 for a in case.arrays.values())
+
+
+def attribute(name, *values):
+    return lambda case, *_: case.attributes.get(name) in values if values else name in case.attributes
+
+
+def before(opset):
+    return lambda case, *_: case.opset < opset
+
+
+def right_where_it_fits(case, can, ours):
+    """A cast to integers: equal wherever the number fits them, which is all that ONNX promises."""
+    x, y = case.arrays.get("x0"), ours[0]
+    if x is None or not is_float(x.dtype) or is_float(y.dtype) or y.dtype == numpy.bool_:
+        return False
+    x = x.astype("f8")
+    fits = numpy.isfinite(x) & (numpy.trunc(x) >= int(info(y.dtype).min)) & (numpy.trunc(x) <= int(info(y.dtype).max))
+    return all(a[0].shape == y.shape and (a[0] == y)[fits].all() for a in can.values())
+
+
+def overflows(case, *_):
+    """Numbers at the ends of an integer type, or floats that are not finite."""
+    for a in case.arrays.values():
+        if is_float(a.dtype):
+            if not numpy.isfinite(a.astype("f8")).all():
+                return True
+        elif a.dtype != numpy.bool_ and a.size and (a.max() >= info(a.dtype).max // 2 or a.min() <= int(info(a.dtype).min) // 2 and a.dtype.kind == "i"):
+            return True
+    return False
+
+
+def typed(*kinds):
+    return lambda case, *_: any(a.dtype in [DTYPES[k] for k in kinds] for a in case.arrays.values())
+
+
+# ---- ONNX says nothing ----
+known(BOTH, "Cast CastLike", "a float outside the integers' range: ONNX leaves it open, ingot cuts it to the range", right_where_it_fits)
+known(BOTH, "QuantizeLinear Shrink", "a number that is not finite or overflows: ONNX leaves it open", overflows)
+known(BOTH, "ReduceMean ReduceLogSum ReduceLogSumExp ReduceL2", "integers of nothing, or a logarithm of 0 as integer: ONNX leaves it open, judges cut a NaN or infinity",
+      lambda case, *_: not is_float(case.arrays["x0"].dtype))
+known(BOTH, "HannWindow HammingWindow BlackmanWindow", "one element, not periodic: a quotient by 0, which an integer type cuts", lambda case, *_: case.arrays["x0"] == 1)
+known(BOTH, "Pad", "float8e8m0 has no 0 to pad with", typed("float8e8m0"))
+# ---- the reference evaluator ----
+known(REFERENCE, "Softmax LogSoftmax Hardmax", "up to opset 12 it does not take all dimensions from `axis` on", before(13))
+known(REFERENCE, "LSTM GRU RNN", "it passes over clip, input_forget, activations and sequence_lens, and knows no reverse of GRU and RNN",
+      lambda case, *_: set(case.attributes) & {"clip", "input_forget", "activations"} or "x4" in case.arrays or case.attributes.get("direction") == "reverse")
+known(REFERENCE, "Loop", "it puts what is stacked end to end where there is a dimension, and adds one where there is none")
+known(REFERENCE, "Optional OptionalHasElement OptionalGetElement", "it wraps what an optional holds")
+known(REFERENCE, "GlobalMaxPool", "it reduces from the third dimension on of ranks above 4, and adds one to those of rank 3", lambda case, *_: case.arrays["x0"].ndim != 4)
+known(REFERENCE, "ReduceSumSquare", "NumPy's sum of 32 bits has 64", typed("uint32", "int32"))
+known(REFERENCE, "Gemm", "up to opset 10 it passes over beta", before(11))
+known(REFERENCE, "BatchNormalization", "of opset 9 it trains", before(14))
+known(REFERENCE, "Shape", "an end below -rank gives one dimension: NumPy's slice of it", attribute("end"))
+known(REFERENCE, "Slice", "NumPy's slices take a start below -n as none where the step is below 0, ONNX as the first element")
+known(REFERENCE, "Unique", "it sorts also where sorted is 0, and takes rows apart", attribute("sorted", 0))
+known(REFERENCE, "LpNormalization", "p 1 divides by a sum without absolute values", attribute("p", 1))
+known(REFERENCE, "AffineGrid", "it makes float32 of double", typed("double"))
+known(REFERENCE, "LayerNormalization", "mean and deviation are float32, it has the data's type", typed("double"))
+known(REFERENCE, "Swish", "of -inf it has a NaN, ingot the limit", overflows)
+known(REFERENCE, "RoiAlign", "its version 10 is half_pixel, the standard says output_half_pixel", before(16))
+known(REFERENCE, "MeanVarianceNormalization", "a variance of 0 divides by 0, the standard adds 1e-9")
+known(REFERENCE, "AveragePool", "of opset 1 it counts pads", before(7))
+known(REFERENCE, "MaxPool", "SAME_LOWER makes fewer windows, and places of maxima are those of one row", lambda case, *_: case.attributes.get("auto_pad") or len(case.outputs) > 1)
+known(REFERENCE, "LRN", "it sums over as many channels as the batch has images")
+known(REFERENCE, "GridSample", "cubic with a border or reflection takes elements outside as 0", attribute("mode", "cubic", "bicubic"))
+known(REFERENCE, "GridSample", "of integers its weights are integers, too", lambda case, *_: not is_float(case.arrays["x0"].dtype))
+known(BOTH, "Resize Upsample", "integers that lie between two, where rounding falls to either side",
+      lambda case, can, ours: not is_float(ours[0].dtype) and all(a[0].shape == ours[0].shape and (numpy.abs(a[0].astype("f8") - ours[0].astype("f8")) <= 1).all() for a in can.values()))
+known(REFERENCE, "Clip", "what has no default in opset 1 is asked of opset 7", before(6))
+# ---- onnxruntime ----
+known(RUNTIME, "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare ArgMax ArgMin", "of nothing it has other shapes or 0", empty)
+known(RUNTIME, "MatMul", "a sum of no terms is what was in memory", empty)
+known(RUNTIME, "Slice", "2^31 - 1 as end is the other end where the step is below 0", lambda case, *_: any(abs(int(n)) >= 2**31 - 1 for n in case.arrays["x2"].reshape(-1)))
+known(RUNTIME, "InstanceNormalization", "of one element x less its mean is not 0")
+known(RUNTIME, "Shrink", "x less bias is cut in another order", overflows)
+known(RUNTIME, "ConvTranspose", "with SAME and strides above the kernel its output is smaller than input times stride", lambda case, *_: case.attributes.get("auto_pad", "").startswith("SAME"))
+known(RUNTIME, "Cast CastLike", "out of range of 4 bits ONNX says nothing", lambda case, *_: case.types[0] in ("int4", "uint4", "int2", "uint2"))
+known(RUNTIME, "Cast CastLike", "float8e8m0 has no sign, which it makes the least number of a number below 0", lambda case, *_: case.types[0] == "float8e8m0")
+known(RUNTIME, "Cast CastLike", "-0 of a float below 32 bits is true", lambda case, *_: case.types[0] == "bool" and (case.arrays["x0"].astype("f4") == 0).any())
+known(RUNTIME, "Resize Upsample", "it cuts integers, the reference rounds them", lambda case, *_: not is_float(case.arrays["x0"].dtype) and case.attributes.get("mode") in ("linear", "cubic", "bilinear"))
+known(RUNTIME, "Resize", "nearest places are computed in float32", lambda case, *_: case.attributes.get("mode", "nearest") == "nearest")
+known(RUNTIME, "CastLike Cast", "an infinity that saturates stays one where the type is the same", overflows)

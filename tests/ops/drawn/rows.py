@@ -47,7 +47,10 @@ def binary(d):
         attributes = {"fmod": 1 if is_float(x.dtype) and d.version < 28 else d.maybe(d.whole(0, 1))}
     if d.op == "SwiGLU":
         attributes = {"alpha": d.maybe(1.5)}
-    return d.case([x, y], attributes)
+    made = d.case([x, y], attributes)
+    if d.has("broadcast"):
+        made.modern = ({"x1": list(b) + [1] * (len(a) - len(b) - attributes["axis"]) if attributes.get("axis") is not None else b}, {})
+    return made
 
 
 @rule("Pow")
@@ -65,7 +68,10 @@ def power(d):
 def prelu(d):
     a = d.dims(1)
     b = d.like(a) if d.version >= 7 else [d.pick(1, a[1] if len(a) > 1 else 1)]
-    return d.case([d.array(d.dtype(), a, special=0.2), d.array(d.dtype(), b, -2, 2)])
+    made = d.case([d.array(d.dtype(), a, special=0.2), d.array(d.dtype(), b, -2, 2)])
+    if d.version < 7:
+        made.modern = ({"x1": b + [1] * (len(a) - 2)}, {})
+    return made
 
 
 @rule("Max", "Min", "Mean", "Sum")
