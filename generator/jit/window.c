@@ -171,7 +171,7 @@ static bool set_pads(struct finding *f)
 		set_int(f, names[i][4], pad ? pad->to : 1);
 	}
 	/* A column that never moves, but whose taps may be gone, has no range of outputs that are whole. */
-	return !(column && f->column < 0);
+	return !(column && !factor_of(column->at, f->column));
 }
 
 /* Addresses stand at the first row, column, channel and tap. */

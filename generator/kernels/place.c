@@ -138,6 +138,14 @@ static int loads_inside(const struct expr *body)
 	return all - loads_outside(body);
 }
 
+static bool casts(const struct expr *expr)
+{
+	bool any = expr->kind == EXPR_CAST;
+	for (int i = 0; i < 3 && expr->arg[i]; i++)
+		any |= casts(expr->arg[i]);
+	return any;
+}
+
 /* What costs more than this is stored, where a store and a load are nothing beside it: the expression of a chain would grow with the chain, and with it each
  * step that looks through it and each function that the compiler gets. */
 enum { COST_MOST = 512 };
@@ -177,7 +185,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		all_maps &= reader->reduce == REDUCE_NONE;
 		into_product |= (reader->products || placed(reader)->rewrite) && sites(reader->body, d) > 0;
 		const struct product *product = product_of(lowered->target, reader);
-		into_product |= product && reader->type != DTYPE_F32 && sites(reader->start, d) > 0;     /* words are loaded, not computed */
+		into_product |= product && sites(reader->start, d) > 0 && (reader->type != DTYPE_F32 || casts(d->body));     /* words are loaded, not computed */
 	}
 	if (into_product)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };

@@ -158,6 +158,13 @@ static void add_otherwise(struct checking *c, const struct range *ranges, int co
 	if (count != 1)
 		return;
 	range_of(c, ranges->at, &low, &high);
+	for (const struct fact *known = c->facts; known; known = known->before) {        /* of an index that differs by a constant */
+		int64_t shift;
+		if (!index_is_constant(index_add(c->arena, ranges->at, index_scale(c->arena, known->at, -1)), &shift))
+			continue;
+		low = known->low + shift > low ? known->low + shift : low;
+		high = known->high + shift < high ? known->high + shift : high;
+	}
 	*fact = (struct fact){ ranges->at, low >= ranges->from ? ranges->to : low, high < ranges->to ? ranges->from - 1 : high, c->facts };
 	c->facts = fact;
 }

@@ -45,8 +45,14 @@ def right_where_it_fits(case, can, ours):
     if x is None or not is_float(x.dtype) or is_float(y.dtype) or y.dtype == numpy.bool_:
         return False
     x = x.astype("f8")
+    if bits_below_8(y.dtype):
+        return True
     fits = numpy.isfinite(x) & (numpy.trunc(x) >= int(info(y.dtype).min)) & (numpy.trunc(x) <= int(info(y.dtype).max))
     return all(a[0].shape == y.shape and (a[0] == y)[fits].all() for a in can.values())
+
+
+def bits_below_8(dtype):
+    return not is_float(dtype) and info(dtype).bits < 8
 
 
 def overflows(case, *_):
@@ -76,11 +82,13 @@ known(REFERENCE, "Softmax LogSoftmax Hardmax", "up to opset 12 it does not take 
 known(REFERENCE, "LSTM GRU RNN", "it passes over clip, input_forget, activations and sequence_lens, and knows no reverse of GRU and RNN",
       lambda case, *_: set(case.attributes) & {"clip", "input_forget", "activations"} or "x4" in case.arrays or case.attributes.get("direction") == "reverse")
 known(REFERENCE, "Loop", "it puts what is stacked end to end where there is a dimension, and adds one where there is none")
+known(REFERENCE, "ConvTranspose", "with SAME and strides above the kernel its places are others", lambda case, *_: case.attributes.get("auto_pad", "").startswith("SAME"))
 known(REFERENCE, "Optional OptionalHasElement OptionalGetElement", "it wraps what an optional holds")
 known(REFERENCE, "GlobalMaxPool", "it reduces from the third dimension on of ranks above 4, and adds one to those of rank 3", lambda case, *_: case.arrays["x0"].ndim != 4)
 known(REFERENCE, "ReduceSumSquare", "NumPy's sum of 32 bits has 64", typed("uint32", "int32"))
 known(REFERENCE, "Gemm", "up to opset 10 it passes over beta", before(11))
 known(REFERENCE, "BatchNormalization", "of opset 9 it trains", before(14))
+known(REFERENCE, "BatchNormalization", "it gives statistics the data's type", lambda case, *_: len({a.dtype for a in case.arrays.values()}) > 1)
 known(REFERENCE, "Shape", "an end below -rank gives one dimension: NumPy's slice of it", attribute("end"))
 known(REFERENCE, "Slice", "NumPy's slices take a start below -n as none where the step is below 0, ONNX as the first element")
 known(REFERENCE, "Unique", "it sorts also where sorted is 0, and takes rows apart", attribute("sorted", 0))
@@ -91,7 +99,8 @@ known(REFERENCE, "Swish", "of -inf it has a NaN, ingot the limit", overflows)
 known(REFERENCE, "RoiAlign", "its version 10 is half_pixel, the standard says output_half_pixel", before(16))
 known(REFERENCE, "MeanVarianceNormalization", "a variance of 0 divides by 0, the standard adds 1e-9")
 known(REFERENCE, "AveragePool", "of opset 1 it counts pads", before(7))
-known(REFERENCE, "MaxPool", "SAME_LOWER makes fewer windows, and places of maxima are those of one row", lambda case, *_: case.attributes.get("auto_pad") or len(case.outputs) > 1)
+known(REFERENCE, "MaxPool", "SAME_LOWER and pads that differ make fewer windows, and places of maxima are those of one row",
+      lambda case, *_: set(case.attributes) & {"auto_pad", "pads"} or len(case.outputs) > 1)
 known(REFERENCE, "LRN", "it sums over as many channels as the batch has images")
 known(REFERENCE, "GridSample", "cubic with a border or reflection takes elements outside as 0", attribute("mode", "cubic", "bicubic"))
 known(REFERENCE, "GridSample", "of integers its weights are integers, too", lambda case, *_: not is_float(case.arrays["x0"].dtype))
@@ -100,6 +109,7 @@ known(BOTH, "Resize Upsample", "integers that lie between two, where rounding fa
 known(REFERENCE, "Clip", "what has no default in opset 1 is asked of opset 7", before(6))
 # ---- onnxruntime ----
 known(RUNTIME, "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare ArgMax ArgMin", "of nothing it has other shapes or 0", empty)
+known(RUNTIME, "Pad", "wrap with pads below 0 wraps around what is left, the standard and NumPy around the data", lambda case, *_: case.attributes.get("mode") == "wrap" and (case.arrays["x1"] < 0).any())
 known(RUNTIME, "MatMul", "a sum of no terms is what was in memory", empty)
 known(RUNTIME, "Slice", "2^31 - 1 as end is the other end where the step is below 0", lambda case, *_: any(abs(int(n)) >= 2**31 - 1 for n in case.arrays["x2"].reshape(-1)))
 known(RUNTIME, "InstanceNormalization", "of one element x less its mean is not 0")
