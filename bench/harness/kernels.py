@@ -1,7 +1,7 @@
 """Single kernels as networks: each a few lines of ONNX text, made into the folder of a case with seeded constants.
 
 A row of KERNELS is (name, ONNX text, constants, oneDNN's words, ingot's extra options).  Constants are among the text's
-inputs, which is how it gives their types; they become initialisers.  "nhwc" rows hold activations with their channels
+inputs, which is how it gives their types; they become initialisers.  An int64 input below_N holds places in N elements.  "nhwc" rows hold activations with their channels
 last: the transposes around the kernel are layouts to ingot and to OpenVINO, not kernels; the "nchw" row beside is as
 networks come.
 """
@@ -99,6 +99,40 @@ KERNELS = [
 	("scatter_nd", """(float[4096,64] x, float[2048,1] at, float[2048,64] rows) => (float[4096,64] y) <float far = {1000.0}> {
 		scaled = Mul (at, far)  places = Cast <to = 7> (scaled)  y = ScatterND <reduction = "add"> (x, places, rows) }""",
 	 [], None, []),
+	# a decoder's and a detector's neck, a picture made larger
+	("resize_linear_2x", """(float[1,64,64,64] x) => (float[1,64,128,128] y) <float[4] scales = {1.0, 1.0, 2.0, 2.0}> {
+		y = Resize <mode = "linear", coordinate_transformation_mode = "half_pixel"> (x, none, scales) }""",
+	 [], None, []),
+	("resize_nearest_2x", """(float[1,128,40,40] x) => (float[1,128,80,80] y) <float[4] scales = {1.0, 1.0, 2.0, 2.0}> {
+		y = Resize <mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"> (x, none, scales) }""",
+	 [], None, []),
+	("resize_cubic_2x", """(float[1,3,224,224] x) => (float[1,3,448,448] y) <float[4] scales = {1.0, 1.0, 2.0, 2.0}> {
+		y = Resize <mode = "cubic", coordinate_transformation_mode = "half_pixel"> (x, none, scales) }""",
+	 [], None, []),
+	# a U-Net's step up, a generator's
+	("conv_transpose2x2s2", """(float[1,128,32,32] x, float[128,64,2,2] weight, float[64] bias) => (float[1,64,64,64] y) {
+		y = ConvTranspose <kernel_shape = [2, 2], strides = [2, 2]> (x, weight, bias) }""",
+	 ["weight", "bias"], None, []),
+	("conv_transpose4x4s2", """(float[1,128,16,16] x, float[128,64,4,4] weight, float[64] bias) => (float[1,64,32,32] y) {
+		y = ConvTranspose <kernel_shape = [4, 4], strides = [2, 2], pads = [1, 1, 1, 1]> (x, weight, bias) }""",
+	 ["weight", "bias"], None, []),
+	("conv3x3_f16", """(float16[1,64,56,56] x, float16[64,64,3,3] weight, float16[64] bias) => (float16[1,64,56,56] y) {
+		y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, weight, bias) }""",
+	 ["weight", "bias"], None, []),
+	# the best boxes of a detector, a picture warped by a flow
+	("gather_elements", """(float[1,8400,84] x, int64[1,300,84] below_8400) => (float[1,300,84] y) {
+		y = GatherElements <axis = 1> (x, below_8400) }""",
+	 [], None, []),
+	("gather_elements_row", """(float[64,1024] x, int64[64,1024] below_1024) => (float[64,1024] y) {
+		y = GatherElements <axis = 1> (x, below_1024) }""",
+	 [], None, []),
+	("grid_sample", """(float[1,32,64,64] x, float[1,64,64,2] grid) => (float[1,32,64,64] y) {
+		y = GridSample <mode = "bilinear", padding_mode = "zeros"> (x, grid) }""",
+	 [], None, []),
+	("gru_steps", """(float[32,1,128] x, float[1,1,128] hidden, float[1,384,128] weight, float[1,384,128] recurrent, float[1,768] bias) =>
+		(float[32,1,1,128] states, float[1,1,128] hidden_next) {
+		states, hidden_next = GRU <hidden_size = 128, linear_before_reset = 1> (x, weight, recurrent, bias, none, hidden) }""",
+	 ["weight", "recurrent", "bias"], None, []),
 	("lstm_step", """(float[1,1,128] x, float[1,1,128] hidden, float[1,1,128] cell, float[1,512,128] weight,
 		float[1,512,128] recurrent, float[1,1024] bias) => (float[1,1,128] hidden_next, float[1,1,128] cell_next) {
 		steps, hidden_next, cell_next = LSTM <hidden_size = 128> (x, weight, recurrent, bias, none, hidden, cell) }""",
@@ -106,6 +140,7 @@ KERNELS = [
 ]
 # The matrices' rows and filters are summed: keep the sums near 1.
 SPREAD = {"weight": 0.1, "recurrent": 0.1, "bias": 0.1}
+SPREAD_AT_RUN_TIME = {"grid": 1.0}                        # all of the picture, no more
 
 
 class Kernel(networks.Case):
@@ -126,14 +161,17 @@ def make(folder, row):
 	kept, arrays = [], {}
 	for value in model.graph.input:
 		dims = [d.dim_value for d in value.type.tensor_type.shape.dim]
-		spread = SPREAD.get(value.name, 1.0) if value.name in constants else 2.0
-		bytes_of = {onnx.TensorProto.UINT8: np.uint8, onnx.TensorProto.INT8: np.int8}.get(value.type.tensor_type.elem_type)
-		if bytes_of:                                # all that a byte can be
+		spread = SPREAD.get(value.name, 1.0) if value.name in constants else SPREAD_AT_RUN_TIME.get(value.name, 2.0)
+		elem = value.type.tensor_type.elem_type
+		bytes_of = {onnx.TensorProto.UINT8: np.uint8, onnx.TensorProto.INT8: np.int8}.get(elem)
+		if elem == onnx.TensorProto.INT64:
+			arrays[value.name] = np.floor(seeded.uniform(value.name, int(np.prod(dims))) * int(value.name.split("_")[1])).astype(np.int64).reshape(dims)
+		elif bytes_of:                                # all that a byte can be
 			low = np.iinfo(bytes_of).min
 			arrays[value.name] = np.floor(seeded.tensor(value.name, dims, low, low + 255.99)).astype(bytes_of)
 		else:
 			low, high = (0.5, 1.5) if value.name == "variance" else (-spread, spread)
-			arrays[value.name] = seeded.tensor(value.name, dims, low, high)
+			arrays[value.name] = seeded.tensor(value.name, dims, low, high).astype(onnx.helper.tensor_dtype_to_np_dtype(elem))
 		if value.name in constants:
 			model.graph.initializer.append(onnx.numpy_helper.from_array(arrays[value.name], value.name))
 		else:

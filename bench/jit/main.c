@@ -1,6 +1,7 @@
 /* main.c: bench/jit: ahead of time and just in time, taking turns in one process: AOT time / JIT time of each model.
- *     jit_bench [--kernels] MODEL...
- *     jit_bench --bits MODEL...        only compares the JIT with the interpreter
+ *     jit_bench [--kernels] [--dim NAME=N]... [--value NAME=N,N]... MODEL...
+ *     jit_bench --bits [--dim NAME=N]... [--value NAME=N,N]... MODEL...        only compares the JIT with the interpreter
+ * --kernels: each kernel besides, and which of the JIT's are scalar loops.  --dim and --value are ingot's, for those of the models that have such names.
  * Times are CPU time, the least of many batches of calls: others may have the machine meanwhile. Also: how long the JIT takes
  * from the model's file to its first result, in a warm process; and whether the bits agree. */
 #include "backends/cpu/jit.h"
@@ -19,6 +20,9 @@ static double now(void)                        /* of the CPU, in us */
 	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
+/* What the command says of its models: words of --dim and --value. */
+static struct { const char *const *dims, *const *values; int dim_count, value_count; } said;
+
 struct opened { struct build build; struct options options; struct model *model; struct engine *engine; void **inputs, **outputs; };
 
 static void open_model(struct opened *o, const char *path, const struct engine_kind *kind)
@@ -27,6 +31,11 @@ static void open_model(struct opened *o, const char *path, const struct engine_k
 	o->options.model = path;
 	o->options.target = target_native();
 	o->options.threads = 1;
+	o->options.some = true;
+	for (int i = 0; i < said.dim_count; i++)
+		push(build->arena, &o->options.dims, binding_parse(build, said.dims[i]));
+	for (int i = 0; i < said.value_count; i++)
+		push(build->arena, &o->options.values, saying_parse(build, said.values[i]));
 	o->model = model_read(build, &o->options);
 	model_prepare(o->model);
 	model_define(o->model);
@@ -92,7 +101,8 @@ static void kernels(struct opened *aot, struct opened *jit)
 				t = (now() - t) / calls;
 				best[j] = t < best[j] ? t : best[j];
 			}
-		printf("    %-18s AOT %9.2f us, JIT %9.2f us, %.2f  tile %s\n", kernel->name, best[0], best[1], best[0] / best[1], kernel->tile);
+		printf("    %-18s AOT %9.2f us, JIT %9.2f us, %.2f  %s, tile %s\n", kernel->name, best[0], best[1], best[0] / best[1],
+			engine_jit.form(jit->engine, kernel), kernel->tile);
 	}
 }
 
@@ -185,20 +195,34 @@ static int measure(const char *path, bool each, double *logs)
 
 int main(int argc, char **argv)
 {
-	int bad = 0, measured = 0;
+	int bad = 0, measured = 0, count = 0;
 	double logs = 0;
 	bool each = argc > 1 && !strcmp(argv[1], "--kernels");
 	bool bits = argc > 1 && !strcmp(argv[1], "--bits");
+	const char **dims = calloc((size_t)argc + 1, sizeof *dims), **values = calloc((size_t)argc + 1, sizeof *values);
+	if (!dims || !values)
+		return 6;
 	if (bits && jit_probe() == JIT_ABSENT) {
 		printf("no libtcc in this build: skipped\n");
 		return 77;
 	}
-	for (int i = 1 + (each || bits); i < argc; i++) {
+	for (int i = 1 + (each || bits); i < argc; i++)
+		if (!strcmp(argv[i], "--dim") && i + 1 < argc)
+			dims[said.dim_count++] = argv[++i];
+		else if (!strcmp(argv[i], "--value") && i + 1 < argc)
+			values[said.value_count++] = argv[++i];
+		else
+			argv[count++] = argv[i];
+	said.dims = dims;
+	said.values = values;
+	for (int i = 0; i < count; i++) {
 		double before = logs;
 		bad |= bits ? check(argv[i]) : measure(argv[i], each, &logs);
 		measured += logs != before;
 	}
 	if (measured > 1)
 		printf("geometric mean of AOT / JIT over %d: %.3f\n", measured, exp(logs / measured));
+	free(dims);
+	free(values);
 	return bad;
 }
