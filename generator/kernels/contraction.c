@@ -98,6 +98,7 @@ struct arrangement {
 	struct contraction *c;
 	struct axis axes[MAX_VARS];
 	int count;
+	bool loose[MAX_VARS];                         /* the root's variables that are columns, but loops around */
 	const struct index *with[MAX_VARS];           /* the root's variables over the axes */
 	bool affine;
 };
@@ -164,12 +165,13 @@ static bool padded(const struct contraction *c, const struct axis *axis)
 static void list_axes(struct arrangement *r)
 {
 	const struct contraction *c = r->c;
+	r->count = 0;
 	for (enum role role = ROLE_BATCH; role <= ROLE_TERM; role++)
 		for (int v = 0; v < c->root->rank + c->root->reduced; v++) {
 			bool in_a = expr_uses(c->a, v), in_b = expr_uses(c->b, v);
 			for (int i = 0; i < c->pad_count; i++)
 				in_a |= index_uses(c->pads[i].at, v);
-			enum role is = v >= c->root->rank ? ROLE_TERM : in_a && in_b ? ROLE_BATCH : in_b ? ROLE_COLUMN : ROLE_ROW;
+			enum role is = v >= c->root->rank ? ROLE_TERM : (in_a && in_b) || r->loose[v] ? ROLE_BATCH : in_b ? ROLE_COLUMN : ROLE_ROW;
 			if (extent_of(c->root, v) == 1 || is != role)
 				continue;
 			r->axes[r->count++] = (struct axis){ .role = role, .extent = extent_of(c->root, v), .size = 1, .parts = { v } };
@@ -215,15 +217,27 @@ static void try_merge(struct arrangement *r, int x)
 		*r = before;
 }
 
+/* Columns that would not merge: the last is the column, others become loops around, as batches are.  False: there are none. */
+static bool loosens(struct arrangement *r)
+{
+	bool loosens = false;
+	for (int x = 0; x + 1 < r->count; x++)
+		for (int p = 0; p < r->axes[x].size && r->axes[x].role == ROLE_COLUMN && r->axes[x + 1].role == ROLE_COLUMN; p++)
+			loosens = r->loose[r->axes[x].parts[p]] = true;
+	return loosens;
+}
+
 bool contraction_arrange(struct arena *arena, struct contraction *c)
 {
 	struct arrangement *r = &(struct arrangement){ .arena = arena, .c = c };
-	list_axes(r);
-	if (!arranged(r))
-		return false;
-	for (int x = r->count - 2; x >= 0; x--)
-		try_merge(r, x);
-	arranged(r);
+	do {
+		list_axes(r);
+		if (!arranged(r))
+			return false;
+		for (int x = r->count - 2; x >= 0; x--)
+			try_merge(r, x);
+		arranged(r);
+	} while (loosens(r));
 	c->batches = c->rows = c->terms = 0;
 	c->column = -1;
 	memset(c->counts, 0, sizeof c->counts);
@@ -238,9 +252,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 		case ROLE_ROW:
 			c->rows++;
 			break;
-		case ROLE_COLUMN:                             /* columns that would not merge: the last is the column, others are loops */
-			if (c->column >= 0)
-				return false;
+		case ROLE_COLUMN:
 			c->column = x;
 			break;
 		case ROLE_TERM:

@@ -223,6 +223,66 @@ static struct definition *turned_weights(struct definer *definer, const struct c
 		expr_select(arena, ranges, conv->window.count, expr_load(arena, w, at), expr_number(arena, w->type, 0)));
 }
 
+/* Where every phase has all its taps, and the order of the terms is that of the sum below: a sum over places of the data and phases, [batch, place and phase of
+ * each dimension, outs], a plain product of data that no phase moves and weights that no place does; the output moves its elements. */
+static bool has_whole_phases(const struct convolution *conv, int rank, const int64_t *extents, int64_t channels)
+{
+	const struct window *window = &conv->window;
+	int64_t terms = channels, outs = extents[1];
+	bool strides = false;
+	for (int d = 0; d < window->count; d++) {
+		if (window->kernel[d] % window->stride[d] || (window->stride[d] > 1 && window->dilation[d] > 1) || window->before[d] < 0 || !extents[2 + d])
+			return false;
+		strides |= window->stride[d] > 1;
+		terms *= window->kernel[d] / window->stride[d];
+		outs *= extents[2 + d];
+	}
+	return strides && conv->group == 1 && extents[0] && outs && rank + window->count <= MAX_RANK && (terms < LANE_TERMS || (extents[1] > 1 && outs > FEW_OUTPUTS));
+}
+
+static void define_phases(struct definer *definer, const struct window *window, struct definition *x, struct definition *w, struct definition *bias,
+	const int64_t *extents, const struct index *const *at)
+{
+	struct arena *arena = definer->arena;
+	const struct index *x_at[MAX_RANK], *w_at[MAX_RANK], *from_at[MAX_RANK];
+	int64_t over[MAX_RANK] = { extents[0] }, reduced[MAX_RANK];
+	struct range ranges[MAX_RANK];
+	int count = window->count, rank = 2 + count;
+	for (int d = 0; d < count; d++)
+		rank += window->stride[d] > 1;
+	reduced[count] = w->extents[1];
+	x_at[0] = index_var(arena, 0, extents[0]);
+	from_at[0] = at[0];
+	x_at[1] = w_at[1] = index_var(arena, rank + count, reduced[count]);
+	for (int d = 0, v = 1; d < count; d++) {
+		int64_t stride = window->stride[d], before = window->before[d], first = before / stride;
+		struct turned turned = turned_of(window, d);
+		const struct index *tap = index_var(arena, rank + d, turned.taps), *from = index_plus(arena, at[2 + d], before - first * stride);
+		reduced[d] = turned.taps;
+		over[v] = (before + extents[2 + d] - 1) / stride - first + 1;
+		from_at[v] = index_div(arena, from, stride);
+		x_at[2 + d] = index_add(arena, index_plus(arena, index_var(arena, v, over[v]), first - window->dilation[d] * (turned.taps - 1)),
+			index_scale(arena, tap, window->dilation[d]));
+		ranges[d] = (struct range){ x_at[2 + d], 0, x->extents[2 + d] };
+		w_at[2 + d] = tap;
+		v++;
+		if (stride > 1) {
+			over[v] = stride;
+			from_at[v] = index_mod(arena, from, stride);
+			w_at[2 + d] = index_add(arena, index_scale(arena, index_var(arena, v, stride), turned.taps), tap);
+			v++;
+		}
+	}
+	over[rank - 1] = extents[1];
+	from_at[rank - 1] = at[1];
+	w_at[0] = index_var(arena, rank - 1, extents[1]);
+	const struct expr *data = expr_select(arena, ranges, count, expr_load(arena, x, x_at), expr_number(arena, x->type, 0));
+	struct definition *sum = definer_reduction(definer, definer_name(definer, "phases"), rank, over, REDUCE_SUM, count + 1, reduced,
+		bias ? expr_load(arena, bias, &w_at[0]) : NULL, expr2(definer, SCALAR_mul, data, expr_load(arena, w, w_at)));
+	mark_batch(sum, 1);
+	definer_out_map(definer, 0, expr_load(arena, sum, from_at));
+}
+
 void define_convolution_transposed(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
@@ -236,6 +296,10 @@ void define_convolution_transposed(struct definer *definer, const struct op *op)
 	struct definition *w = turned_weights(definer, &conv, definer_in(definer, 1));
 	const struct window *window = &conv.window;
 	int rank = definer_shape(definer, 0, extents, at), count = window->count, range_count = 0;
+	if (has_whole_phases(&conv, rank, extents, w->extents[1])) {
+		define_phases(definer, window, x, w, bias, extents, at);
+		return;
+	}
 	reduced[count] = w->extents[1];
 	x_at[0] = at[0];
 	x_at[1] = w_at[1] = index_var(arena, rank + count, reduced[count]);
