@@ -51,6 +51,8 @@ bool index_uses(const struct index *, int var);                                 
 bool index_is_affine(const struct index *);                                         /* variables only */
 bool index_has_values(const struct index *);                                         /* some of it is loaded from a tensor */
 bool index_bends(const struct index *, int var);                                    /* is not affine in that variable */
+/* Bends, but so that vectors of 32 bits say it: what bends are quotients and remainders by powers of two, and values that lie as they are in int32. */
+bool index_picks(const struct index *, int var);
 /* Each variable v becomes with[v] (NULL: stays).  Values inside are substituted too. */
 const struct index *index_substitute(struct arena *, const struct index *, const struct index *const *with);
 int64_t index_evaluate(const struct index *, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user);
@@ -112,6 +114,8 @@ int  expr_compare(const struct expr *, const struct expr *);       /* an order o
 bool expr_uses(const struct expr *, int var);
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);
+/* The same where a load may take each lane from a place of its own (index_picks), and float16 is loaded and stored. */
+bool expr_can_pick(const struct expr *, int lane);
 /* A select whose range one value moves along a variable: how many of a row are there. */
 bool expr_selects_by_value(const struct expr *);
 int  expr_cost(const struct expr *);                               /* vector instructions for one vector of elements, loads 1 each */

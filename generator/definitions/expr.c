@@ -372,14 +372,23 @@ bool expr_selects_by_value(const struct expr *expr)
 	return false;
 }
 
-bool expr_can_vector(const struct expr *expr, int lane)
+static bool can_lie_in_lanes(const struct expr *expr, int lane, bool picks)
 {
+	if (picks && expr->kind == EXPR_CAST && !expr->cast) {
+		const struct expr *from = expr->arg[0];
+		if (expr->type == DTYPE_F16 && from->type == DTYPE_F32)
+			return can_lie_in_lanes(from, lane, picks);
+		bool loads = expr->type == DTYPE_F32 && from->type == DTYPE_F16 && from->kind == EXPR_LOAD;
+		for (int d = 0; loads && d < from->of->rank; d++)
+			loads = !index_bends(from->at[d], lane);
+		return loads;
+	}
 	if (expr->type != DTYPE_F32)
 		return false;
 	switch (expr->kind) {
 	case EXPR_LOAD:
 		for (int d = 0; d < expr->of->rank; d++)
-			if (index_bends(expr->at[d], lane))
+			if (index_bends(expr->at[d], lane) && !(picks && index_picks(expr->at[d], lane)))
 				return false;
 		return true;
 	case EXPR_SELECT:
@@ -395,7 +404,10 @@ bool expr_can_vector(const struct expr *expr, int lane)
 		break;
 	}
 	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && !expr_can_vector(expr->arg[i], lane))
+		if (expr->arg[i] && !can_lie_in_lanes(expr->arg[i], lane, picks))
 			return false;
 	return true;
 }
+
+bool expr_can_vector(const struct expr *expr, int lane) { return can_lie_in_lanes(expr, lane, false); }
+bool expr_can_pick(const struct expr *expr, int lane) { return can_lie_in_lanes(expr, lane, true); }

@@ -315,6 +315,40 @@ bool index_bends(const struct index *index, int var)
 	return false;
 }
 
+/* An affine index of numbers that 32 bits hold, with room to spare. */
+static bool is_small_line(const struct index *index)
+{
+	int64_t low, high;
+	index_range(index, &low, &high);
+	return index_is_affine(index) && low > -(1 << 30) && high < 1 << 30;
+}
+
+static bool atom_picks(const struct atom *atom, int var)
+{
+	const struct expr *value = atom->value;
+	if (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD)
+		return !(atom->by & (atom->by - 1)) && is_small_line(atom->of);
+	if (atom->kind != ATOM_VALUE || value->kind != EXPR_CAST || value->cast || value->arg[0]->kind != EXPR_LOAD || value->arg[0]->type != DTYPE_I32)
+		return false;
+	for (int d = 0; d < value->arg[0]->of->rank; d++)
+		if (index_bends(value->arg[0]->at[d], var))
+			return false;
+	return true;
+}
+
+bool index_picks(const struct index *index, int var)
+{
+	int64_t low, high;
+	index_range(index, &low, &high);
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		bool bends = atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : atom->kind != ATOM_VAR && index_uses(atom->of, var);
+		if (bends && !atom_picks(atom, var))
+			return false;
+	}
+	return low > -(1 << 30) && high < 1 << 30;
+}
+
 bool index_has_values(const struct index *index)
 {
 	for (int i = 0; i < index->count; i++) {

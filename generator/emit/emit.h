@@ -10,8 +10,8 @@
  *     printer.lets.count = 0;                          // and on to the next statement
  *
  * With `lane` the expression stands for target->lanes neighbours along that variable and is a vec: a load whose address
- * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other vec_gather.  What a vector may hold is
- * expr_can_vector's to say.  Without it the expression is a scalar of its own C type.  Addresses are placed_address's. */
+ * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other vec_gather; where it bends, vec_pick.  What a vector
+ * may hold is expr_can_vector's to say, and expr_can_pick's.  Without it the expression is a scalar of its own C type.  Addresses are placed_address's. */
 #ifndef EMIT_EMIT_H
 #define EMIT_EMIT_H
 #include "kernels/kernels.h"

@@ -261,6 +261,72 @@ static const char *print_pairs(struct printer *printer, const struct definition 
 	return arena_printf(printer->arena, odd ? "vec_odd(%s)" : "vec_even(%s)", from);
 }
 
+/* ---- lanes that lie each at a place of its own (index_picks) ---- */
+
+static const struct index *index_of_term(struct arena *arena, struct index_term term)
+{
+	struct index *index = arena_alloc(arena, sizeof *index + sizeof term);
+	index->count = 1;
+	index->terms[0] = term;
+	return index;
+}
+
+/* An affine index as an ivec. */
+static const char *print_line(struct printer *printer, const struct index *index)
+{
+	return arena_printf(printer->arena, "ivec_set((uint32_t)(%s)) + ivec_iota() * (uint32_t)%" PRId64, printer_index(printer, index),
+		index_factor(index, printer->lane));
+}
+
+static const char *print_picked(struct printer *printer, const struct atom *atom)
+{
+	struct arena *arena = printer->arena;
+	if (atom->kind == ATOM_VALUE) {
+		const struct expr *load = atom->value->arg[0];
+		const struct index *address = placed_address(arena, load->of, load->at);
+		const char *from = printer_address(printer, load->of, address);
+		int64_t factor = index_factor(address, printer->lane);
+		const char *text = factor == 1 ? printer->left ? arena_printf(arena, "ivec_load_n(%s, %s, 0)", from, printer->left) : arena_printf(arena, "ivec_load(%s)", from)
+			: printer->left ? arena_printf(arena, "ivec_gather_n(%s, %" PRId64 ", %s, 0)", from, factor, printer->left)
+			: arena_printf(arena, "ivec_gather(%s, %" PRId64 ")", from, factor);
+		return arena_printf(arena, "ivec_clamp(%s, %" PRId64 ", %" PRId64 ")", text, atom->low, atom->high);
+	}
+	/* Shifted by whole multiples until it is not negative. */
+	int64_t low, high, shift = 0;
+	int bits = 0;
+	index_range(atom->of, &low, &high);
+	while ((int64_t)1 << bits < atom->by)
+		bits++;
+	shift = low < 0 ? (-low + atom->by - 1) / atom->by : 0;
+	const char *line = print_line(printer, index_plus(arena, atom->of, shift * atom->by));
+	if (atom->kind == ATOM_MOD)
+		return arena_printf(arena, "((%s) & %" PRId64 "u)", line, atom->by - 1);
+	return arena_printf(arena, "(((%s) >> %d) - (uint32_t)%" PRId64 ")", line, bits, shift);
+}
+
+/* The address of the first lane, less what bends, then the lanes' distances from there. */
+static const char *print_pick(struct printer *printer, const struct definition *of, const struct index *address)
+{
+	struct arena *arena = printer->arena;
+	const struct index *base = index_constant(arena, address->constant);
+	const char *text = NULL;
+	for (int i = 0; i < address->count; i++) {
+		struct index_term term = address->terms[i];
+		const struct index *alone = index_of_term(arena, term);
+		bool bends = index_bends(alone, printer->lane), is_lane = term.atom->kind == ATOM_VAR && term.atom->var == printer->lane;
+		if (!bends)
+			base = index_add(arena, base, alone);
+		if (!bends && !is_lane)
+			continue;
+		const char *one = is_lane ? "ivec_iota()" : print_picked(printer, term.atom);
+		if (term.factor != 1)
+			one = arena_printf(arena, "%s * (uint32_t)%" PRId64, one, term.factor);
+		text = text ? arena_printf(arena, "%s + %s", text, one) : one;
+	}
+	const char *from = printer_address(printer, of, base);
+	return printer->left ? arena_printf(arena, "vec_pick_n(%s, %s, %s, 0.f)", from, text, printer->left) : arena_printf(arena, "vec_pick(%s, %s)", from, text);
+}
+
 static struct printed print_load(struct printer *printer, const struct expr *load)
 {
 	struct arena *arena = printer->arena;
@@ -272,7 +338,9 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	const struct index *address = placed_address(arena, load->of, load->at);
 	int64_t factor = vector ? index_factor(address, printer->lane) : 0;
 	const char *text;
-	if (!factor) {
+	if (vector && index_bends(address, printer->lane)) {
+		text = print_pick(printer, load->of, address);
+	} else if (!factor) {
 		text = printer_element(printer, load->of, address);
 		if (vector)
 			text = arena_printf(arena, words ? "ivec_set((uint32_t)%s)" : "vec_set(%s)", text);
@@ -396,6 +464,17 @@ static struct printed print_narrow(struct printer *printer, const struct expr *e
 		expr->cast & CAST_SATURATES ? row->top : row->over, row->nan, row->one_zero), LEVEL_CAST };
 }
 
+/* A vector of float16 as floats: neighbours, or one for all. */
+static const char *print_half(struct printer *printer, const struct expr *load)
+{
+	struct arena *arena = printer->arena;
+	const struct index *address = placed_address(arena, load->of, load->at);
+	if (!index_factor(address, printer->lane))
+		return arena_printf(arena, "vec_set(%s)", wide_text(arena, DTYPE_F16, printer_element(printer, load->of, address)));
+	const char *from = printer_address(printer, load->of, address);
+	return printer->left ? arena_printf(arena, "vec_load_half_n(%s, %s)", from, printer->left) : arena_printf(arena, "vec_load_half(%s)", from);
+}
+
 /* Between integers and codes the bits are those of C's own conversion; between those and floats a word tells. */
 static struct printed print_bits(struct printer *printer, enum dtype from, enum dtype to, struct printed a)
 {
@@ -473,6 +552,8 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_INDEX:
 		return (struct printed){ arena_printf(arena, "(long long)(%s)", printer_index(printer, expr->index)), LEVEL_CAST };
 	case EXPR_CAST:
+		if (printer->lane >= 0)
+			return expr->type == DTYPE_F16 ? print(printer, it.kid[0], branch) : (struct printed){ print_half(printer, expr->arg[0]), LEVEL_PRIMARY };
 		return print_cast(printer, expr, print(printer, it.kid[0], branch));
 	}
 	return (struct printed){ "0", LEVEL_PRIMARY };

@@ -482,6 +482,19 @@ static void end_blocks(struct loops *loops, const struct definition *d, int v, i
 	loops->ends_per = per;
 }
 
+/* Variable v of the output, as a variable of its own where it is computed from the block's number. */
+static const struct index *named_index(struct loops *loops, int v, const struct index *at, int64_t extent, struct block *out)
+{
+	int64_t value;
+	if (index_is_constant(at, &value) || index_is_var(at, &(int){ 0 }))
+		return at;
+	struct stmt *is = stmt_new(loops, STMT_INDEX);
+	is->var = var_new(loops, output_names[v % 5], extent);
+	is->at = at;
+	block_add(loops, out, is);
+	return index_var(loops->arena, is->var, extent);
+}
+
 /* The loops order[0 … count-1] over blocks of `together` rounds of the last of them, which run side by side.  `named`: each variable is
  * computed by an INDEX, else it is a quotient inside the addresses, which add up again where the buffers are dense. */
 static struct block *outer_loops(struct building *b, const struct definition *d, const int *order, int count, int64_t together, bool named,
@@ -502,14 +515,8 @@ static struct block *outer_loops(struct building *b, const struct definition *d,
 	loops->blocks_of = names_of(loops, d, order, count);
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks / together), count, extents, at);
 	for (int n = 0; n < count; n++) {
-		int64_t value;
-		if (named && !index_is_constant(at[n], &value) && !index_is_var(at[n], &(int){ 0 })) {
-			struct stmt *is = stmt_new(loops, STMT_INDEX);
-			is->var = var_new(loops, output_names[order[n] % 5], extents[n]);
-			is->at = at[n];
-			block_add(loops, &loop->body, is);
-			at[n] = index_var(loops->arena, is->var, extents[n]);
-		}
+		if (named)
+			at[n] = named_index(loops, order[n], at[n], extents[n], &loop->body);
 	}
 	if (together > 1) {
 		struct stmt *rows = for_new(loops, var_new(loops, "r", together), together, ROLE_MAP);
@@ -739,7 +746,7 @@ static int64_t share_of(const struct target *target, int64_t extent)
 }
 
 /* Loops order[0 … count-1]: all but the last and `across` are outer, and so are shares of `across`. */
-static struct loops *build_crossed(struct building *b, int across, const int *order, int count)
+static struct loops *build_crossed(struct building *b, int across, const int *order, int count, bool named)
 {
 	struct definition *d = b->kernel->members.at[0];
 	struct loops *loops = b->loops;
@@ -754,7 +761,7 @@ static struct loops *build_crossed(struct building *b, int across, const int *or
 	loops->blocks_of = names_of(loops, d, order, outer);
 	index_unflatten(loops->arena, index_var(loops->arena, loop->var, blocks), outer, extents, at);
 	for (int n = 0; n < outer; n++)
-		with[order[n]] = at[n];
+		with[order[n]] = named ? named_index(loops, order[n], at[n], extents[n], &loop->body) : at[n];
 	int var = var_new(loops, output_names[across % 5], share);
 	struct stmt *inner = for_new(loops, var, share, ROLE_MAP);
 	block_add(loops, &loop->body, inner);
@@ -821,8 +828,8 @@ static struct loops *build_alone(struct building *b, bool named)
 		return build_places(b, named);
 	add_cells(b);
 	int across = crossed(b, d, order, count);
-	if (across >= 0 && !named)
-		return build_crossed(b, across, order, count);
+	if (across >= 0)
+		return build_crossed(b, across, order, count, named);
 	int inside = d->reduce == REDUCE_NONE ? 1 : d->order == ORDER_CHAIN ? 2 : count > 1;
 	inside = inside_of(b->loops, d, work_of(d), order, count, inside);
 	int taken = windows_taken(b, d, order, outer_count(b->loops, d, work_of(d), order, count, inside), count);
@@ -911,8 +918,9 @@ struct loops *loops_build(struct build *build, struct arena *arena, const struct
 		block_loop(b.loops, 1);
 		return b.loops;
 	}
-	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !has_selects(d->body) && counts_outermost(kernel)) {
-		b.loops = loops_new(build, arena, target, kernel);
+	b.loops = loops_new(build, arena, target, kernel);
+	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
+	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !has_selects(d->body) && counts_outermost(kernel) && crossed(&b, d, order, count) < 0) {
 		build_flat(&b);
 		if (!bends_anywhere(b.loops))
 			return b.loops;

@@ -268,7 +268,7 @@ static void check_stmt(struct checking *c, const struct stmt *stmt)
 	case STMT_STORE:
 		assert(stmt->cell->kind != CELL_REGISTER && (stmt->cell->kind == CELL_ARRAY || stmt->cell->written));
 		assert(stmt->cell->of.type == stmt->value->type);
-		assert(stmt->lane < 0 || stmt->cell->of.type == DTYPE_F32);
+		assert(stmt->lane < 0 || stmt->cell->of.type == DTYPE_F32 || stmt->cell->of.type == DTYPE_F16);
 		break;
 	case STMT_IF:
 	case STMT_SCOPE:

@@ -9,6 +9,8 @@
 enum { NEST_MOST = MAX_VARS };
 
 /* ---- what a variable costs as the lane ---- */
+static const double PICK = 1.2;           /* of a lane that is loaded from a place of its own */
+
 struct judging {
 	const struct loops *loops;
 	int var;
@@ -37,21 +39,27 @@ static double access_cost(const struct judging *j, const struct index *at, bool 
 {
 	int64_t factor = index_factor(at, j->var);
 	double lanes = j->loops->target->lanes;
+	if (index_bends(at, j->var))
+		return PICK * lanes;
 	return factor == 1 ? 1 : factor == 0 ? 0.5 : store ? 1.5 * lanes : 1.2 * lanes;
 }
 
 static void judge_load(void *user, const struct expr *load)
 {
 	struct judging *j = user;
-	if (load->of->rank && load->type == DTYPE_F32)
+	if (load->of->rank && (load->type == DTYPE_F32 || load->type == DTYPE_F16))
 		j->cost += j->rounds * access_cost(j, load->at[0], false);
+	if (load->type == DTYPE_F16)
+		j->possible &= load->of->rank && (index_factor(load->at[0], j->var) & ~1) == 0;
 }
 
 static void judge_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct judging *j = user;
 	j->rounds = rounds;
-	if (stmt->kind == STMT_JOIN || stmt->cell->of.type != DTYPE_F32 || !expr_can_vector(stmt->value, j->var)) {
+	bool halves = stmt->kind == STMT_STORE && stmt->cell->of.type == DTYPE_F16 && stmt->cell->kind == CELL_BUFFER && index_factor(stmt->at, j->var) == 1;
+	if (stmt->kind == STMT_JOIN || (stmt->cell->of.type != DTYPE_F32 && !halves)
+		|| !(j->loops->target->lanes_are_threads ? expr_can_vector : expr_can_pick)(stmt->value, j->var)) {
 		j->possible = false;
 		return;
 	}

@@ -100,7 +100,7 @@ static const struct expr *padded(struct definer *definer, enum padding padding, 
 
 struct taps { struct definition *places, *weights, *outside; };
 
-/* Of one dimension, over [batch, places of the grid..., taps]. */
+/* Of one dimension, over [batch, taps, places of the grid...]: those lie side by side. */
 static struct taps taps_of(struct definer *definer, struct definition *x, struct definition *grid, int d, int64_t count)
 {
 	struct arena *arena = definer->arena;
@@ -111,10 +111,10 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	enum mode mode = mode_of(definer->node);
 	enum padding padding = padding_of(definer->node);
 	for (int k = 0; k < rank; k++) {
-		extents[k] = k == rank - 1 ? count : grid->extents[k];
+		extents[k] = k == 1 ? count : grid->extents[k > 1 ? k - 1 : k];
 		at[k] = index_var(arena, k, extents[k]);
+		own[k > 1 ? k - 1 : k] = at[k];
 	}
-	memcpy(own, at, sizeof own);
 	own[rank - 1] = index_constant(arena, x->rank - 1 - d);             /* the last dimension comes first */
 	const struct expr *g = expr_load(arena, grid, own), *one = expr_number(arena, grid->type, 1), *half = expr_number(arena, grid->type, 0.5);
 	const struct expr *place = expr2(definer, SCALAR_add, g, one);
@@ -123,7 +123,7 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	else
 		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, expr2(definer, SCALAR_mul, place, expr_number(arena, grid->type, (double)n)), one), half);
 	const struct expr *tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place);
-	const struct expr *t = expr_cast(arena, grid->type, expr_index(arena, at[rank - 1]));
+	const struct expr *t = expr_cast(arena, grid->type, expr_index(arena, at[1]));
 	tap = expr2(definer, SCALAR_add, tap, mode == CUBIC ? expr2(definer, SCALAR_sub, t, one) : t);
 	const struct expr *far = expr2(definer, SCALAR_sub, place, tap);
 	const struct expr *beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, expr_number(arena, grid->type, 0)),
@@ -132,7 +132,8 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	for (int i = 0; i < 3; i++)
 		names[i] = definer_name(definer, arena_printf(arena, "%s_%d", i == 0 ? "places" : i == 1 ? "weights" : "outside", d));
 	return (struct taps){
-		definer_map(definer, names[0], rank, extents, padded(definer, padding, corners, n, expr_cast(arena, DTYPE_I64, tap))),
+		definer_map(definer, names[0], rank, extents, expr_cast(arena, n > INT32_MAX ? DTYPE_I64 : DTYPE_I32,
+			padded(definer, padding, corners, n, expr_cast(arena, DTYPE_I64, tap)))),
 		definer_map(definer, names[1], rank, extents, expr_cast(arena, x->type, weight_of(definer, mode, far))),
 		padding == ZEROS ? definer_map(definer, names[2], rank, extents, expr_cast(arena, x->type, beyond)) : NULL,
 	};
@@ -160,12 +161,12 @@ void define_grid_sample(struct definer *definer, const struct op *op)
 	x_at[0] = own[0] = at[0];
 	x_at[1] = at[1];
 	for (int d = 2; d < rank; d++)
-		own[d - 1] = at[d];
+		own[d] = at[d];
 	for (int d = 2; d < rank; d++) {
 		reduced[d - 2] = mode == NEAREST ? 1 : mode == LINEAR ? 2 : 4;
-		own[rank - 1] = index_var(arena, rank + d - 2, reduced[d - 2]);
+		own[1] = index_var(arena, rank + d - 2, reduced[d - 2]);
 		struct taps taps = taps_of(definer, x, grid, d, reduced[d - 2]);
-		x_at[d] = index_value(arena, expr_load(arena, taps.places, own), 0, x->extents[d] - 1);
+		x_at[d] = index_value(arena, expr_cast(arena, DTYPE_I64, expr_load(arena, taps.places, own)), 0, x->extents[d] - 1);
 		const struct expr *w = expr_load(arena, taps.weights, own), *o = taps.outside ? expr_load(arena, taps.outside, own) : NULL;
 		weight = weight ? expr2(definer, SCALAR_mul, weight, w) : w;
 		outside = !o ? NULL : outside ? expr2(definer, SCALAR_max, outside, o) : o;

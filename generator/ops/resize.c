@@ -216,7 +216,7 @@ static double weight_of(const struct resize *r, double far)
 
 struct table {
 	int64_t taps;
-	int32_t *places;                          /* [out, taps] */
+	int32_t *places;                          /* [out, taps]; what is read is turned: neighbours of the output lie side by side */
 	double *weights;
 	int64_t from, to;                         /* places of the output that lie in the data; elsewhere is the extrapolation value */
 };
@@ -266,13 +266,17 @@ static struct definition *constant_of(struct definer *definer, const char *part,
 {
 	const char *name = definer_name(definer, arena_printf(definer->arena, "%s_%d", part, d));
 	size_t count = (size_t)(out * table->taps);
-	if (type == DTYPE_I32 || type == DTYPE_F64)
-		return define_constant(definer->program, name, type, 2, (int64_t[]){ out, table->taps },
-			type == DTYPE_I32 ? (const void *)table->places : table->weights);
+	int32_t *places = new_array(definer->arena, int32_t, count + 1);
+	double *wide = new_array(definer->arena, double, count + 1);
 	float *narrow = new_array(definer->arena, float, count + 1);
-	for (size_t i = 0; i < count; i++)
-		narrow[i] = (float)table->weights[i];
-	return define_constant(definer->program, name, type, 2, (int64_t[]){ out, table->taps }, narrow);
+	for (size_t i = 0; i < count; i++) {
+		size_t from = i % (size_t)out * (size_t)table->taps + i / (size_t)out;
+		places[i] = table->places[from];
+		wide[i] = table->weights[from];
+		narrow[i] = (float)wide[i];
+	}
+	return define_constant(definer->program, name, type, 2, (int64_t[]){ table->taps, out },
+		type == DTYPE_I32 ? (const void *)places : type == DTYPE_F64 ? (const void *)wide : narrow);
 }
 
 /* The place of `at` where the table has one tap: i/k or i*k where it is that, so that the address stays affine. */
@@ -288,7 +292,7 @@ static const struct index *nearest_place(struct definer *definer, const struct r
 		return index_div(definer->arena, at, up);
 	if (is_down)
 		return index_scale(definer->arena, at, down);
-	const struct index *entry[2] = { at, index_constant(definer->arena, 0) };
+	const struct index *entry[2] = { index_constant(definer->arena, 0), at };
 	const struct expr *place = expr_load(definer->arena, constant_of(definer, "places", d, DTYPE_I32, out, table), entry);
 	return index_value(definer->arena, expr_cast(definer->arena, DTYPE_I64, place), 0, n - 1);
 }
@@ -296,7 +300,7 @@ static const struct index *nearest_place(struct definer *definer, const struct r
 static const struct expr *tap(struct definer *definer, struct definition *x, struct definition *places, const struct index *const *at, int d,
 	const struct index *t)
 {
-	const struct index *own[MAX_RANK], *entry[2] = { at[d], t };
+	const struct index *own[MAX_RANK], *entry[2] = { t, at[d] };
 	memcpy(own, at, (size_t)x->rank * sizeof *own);
 	own[d] = index_value(definer->arena, expr_cast(definer->arena, DTYPE_I64, expr_load(definer->arena, places, entry)), 0, x->extents[d] - 1);
 	return expr_load(definer->arena, x, own);
@@ -323,14 +327,14 @@ static struct definition *along(struct definer *definer, const struct resize *r,
 		struct definition *places = constant_of(definer, "places", d, DTYPE_I32, r->out[d], &table);
 		struct definition *weights = constant_of(definer, "weights", d, x->type, r->out[d], &table);
 		if (table.taps > TAPS_UNROLLED) {
-			const struct index *t = index_var(arena, x->rank, table.taps), *entry[2] = { at[d], t };
+			const struct index *t = index_var(arena, x->rank, table.taps), *entry[2] = { t, at[d] };
 			struct definition *sum = definer_reduction(definer, definer_name(definer, "taps"), x->rank, extents, REDUCE_SUM, 1, &table.taps, NULL,
 				expr2(definer, SCALAR_mul, tap(definer, x, places, at, d, t), expr_load(arena, weights, entry)));
 			y = expr_load(arena, sum, at);
 		}
 		for (int64_t t = 0; table.taps <= TAPS_UNROLLED && t < table.taps; t++) {
-			const struct index *entry[2] = { at[d], index_constant(arena, t) };
-			const struct expr *weight = expr_load(arena, weights, entry), *value = tap(definer, x, places, at, d, entry[1]);
+			const struct index *entry[2] = { index_constant(arena, t), at[d] };
+			const struct expr *weight = expr_load(arena, weights, entry), *value = tap(definer, x, places, at, d, entry[0]);
 			y = y ? expr3(definer, SCALAR_fma, value, weight, y) : expr2(definer, SCALAR_mul, value, weight);
 		}
 	}
@@ -406,7 +410,7 @@ static double taps_of(const struct resize *r, double scale)
 struct told_table {
 	int64_t least, most;                      /* taps */
 	const struct index *taps;                 /* how many there are */
-	struct definition *places, *weights;      /* [out, most] */
+	struct definition *places, *weights;      /* [most, out] */
 	struct definition *inside;                /* [out]: 1 where it lies in the data */
 };
 
@@ -420,6 +424,13 @@ static const struct expr *row_of(struct definer *definer, const char *part, int 
 {
 	const struct index *at[2] = { index_var(definer->arena, 0, extents[0]), rank > 1 ? index_var(definer->arena, 1, extents[1]) : NULL };
 	return expr_load(definer->arena, definer_map(definer, definer_name(definer, part), rank, extents, value), at);
+}
+
+/* A table's value for place and tap, variables 0 and 1, as the definition that taps read: neighbours of the output lie side by side. */
+static struct definition *turned_table(struct definer *definer, const char *part, int64_t out, int64_t most, const struct expr *value)
+{
+	const struct index *with[MAX_VARS] = { index_var(definer->arena, 1, out), index_var(definer->arena, 0, most) };
+	return definer_map(definer, definer_name(definer, part), 2, (int64_t[]){ most, out }, expr_substitute(definer->arena, value, with));
 }
 
 static struct told_table table_told(struct definer *definer, const struct resize *r, int d, int64_t n, enum dtype type)
@@ -454,7 +465,7 @@ static struct told_table table_told(struct definer *definer, const struct resize
 		: minus(definer, plus(definer, expr1(definer, SCALAR_floor, at), one), over(definer, taps, real(definer, 2)));
 	const struct expr *tap = expr_cast(arena, DTYPE_F64, expr_index(arena, t)), *place = plus(definer, row_of(definer, "first", 1, extents, first), tap);
 	const struct expr *before = below(definer, place, none), *behind = below(definer, last, place);
-	table.places = definer_map(definer, definer_name(definer, "places"), 2, extents, expr_cast(arena, DTYPE_I32, pick(definer, before, none, pick(definer, behind, last, place))));
+	table.places = turned_table(definer, "places", out, table.most, expr_cast(arena, DTYPE_I32, pick(definer, before, none, pick(definer, behind, last, place))));
 	if (r->mode == NEAREST)
 		return table;
 	const struct expr *far = expr1(definer, SCALAR_abs, times(definer, minus(definer, place, at), shrunk));
@@ -471,7 +482,7 @@ static struct told_table table_told(struct definer *definer, const struct resize
 		weight = expr_load(arena, raw, entry);
 		weight = pick(definer, expr2(definer, SCALAR_equal, sum, none), weight, over(definer, weight, sum));
 	}
-	table.weights = definer_map(definer, definer_name(definer, "weights"), 2, extents, expr_cast(arena, type, weight));
+	table.weights = turned_table(definer, "weights", out, table.most, expr_cast(arena, type, weight));
 	return table;
 }
 
@@ -482,15 +493,15 @@ static const struct expr *taps_told(struct definer *definer, struct definition *
 	struct arena *arena = definer->arena;
 	const struct expr *y = NULL;
 	if (most > TAPS_UNROLLED) {
-		const struct index *t = index_var(arena, x->rank, most), *entry[2] = { at[d], t };
+		const struct index *t = index_var(arena, x->rank, most), *entry[2] = { t, at[d] };
 		const struct range there = { index_add(arena, table->taps, index_scale(arena, t, -1)), 1, most + 1 };
 		const struct expr *value = expr_select(arena, &there, 1, tap(definer, x, table->places, at, d, t), expr_number(arena, x->type, 0));
 		return expr_load(arena, definer_reduction(definer, definer_name(definer, "taps"), x->rank, extents, REDUCE_SUM, 1, &most, NULL,
 			expr2(definer, SCALAR_mul, value, expr_load(arena, table->weights, entry))), at);
 	}
 	for (int64_t t = 0; t < most; t++) {
-		const struct index *entry[2] = { at[d], index_constant(arena, t) };
-		const struct expr *weight = expr_load(arena, table->weights, entry), *value = tap(definer, x, table->places, at, d, entry[1]);
+		const struct index *entry[2] = { index_constant(arena, t), at[d] };
+		const struct expr *weight = expr_load(arena, table->weights, entry), *value = tap(definer, x, table->places, at, d, entry[0]);
 		const struct range there = { table->taps, t + 1, table->most + 1 };
 		y = y ? expr_select(arena, &there, 1, expr3(definer, SCALAR_fma, value, weight, y), y) : expr2(definer, SCALAR_mul, value, weight);
 	}

@@ -185,6 +185,61 @@ static void memory(void)
 		}
 }
 
+/* Lanes that lie each at a place of their own, and float16, against plain loops. */
+#if LANES > 1
+static void places(void)
+{
+	int at[64];
+	float got[64], want[64];
+	fill(a, COUNT, 1.f);
+	for (int round = 0; round < 200; round++)
+		for (long n = 0; n <= LANES; n++) {
+			for (long i = 0; i < LANES; i++) {
+				at[i] = (int)(next() % 3000) - 1000;
+				const int cut = at[i] < -500 ? -500 : at[i] > 1700 ? 1700 : at[i];
+				want[i] = a[1000 + cut + (int)i * 3];
+			}
+			const ivec where = ivec_clamp(ivec_load(at), -500, 1700) + ivec_iota() * 3u;
+			vec_store(got, vec_pick(a + 1000, where));
+			expect("vec_pick", got, want, LANES);
+			for (long i = n; i < LANES; i++)
+				want[i] = 5.f;
+			vec_store(got, vec_pick_n(a + 1000, where, n, 5.f));
+			expect("vec_pick_n", got, want, LANES);
+		}
+}
+
+static void halves(void)
+{
+	unsigned short codes[64 + LANES], back[64 + LANES];
+	float got[64], want[64];
+	every_kind(b, COUNT, 65521u, 77u);
+	specials(b, COUNT, 5);
+	for (long i = 0; i + LANES <= 65536; i += LANES) {
+		const long n = i / LANES % (LANES + 1);
+		for (long k = 0; k < LANES; k++) {
+			codes[k] = (unsigned short)(i + k);
+			want[k] = n_wide(codes[k], 5, 10, 15, 0x7bffu, 0x7e00u, 0);
+		}
+		vec_store(got, vec_load_half(codes));
+		for (long k = 0; k < LANES; k++)
+			bad |= !((got[k] != got[k] && want[k] != want[k]) || !memcmp(got + k, want + k, 4));
+		vec_store(got, vec_load_half_n(codes, n));
+		for (long k = 0; k < LANES; k++)
+			bad |= k < n ? !((got[k] != got[k] && want[k] != want[k]) || !memcmp(got + k, want + k, 4)) : got[k] < 0.f || got[k] > 0.f;
+		vec_store_half(codes, vec_load(b + i));
+		memset(back, 1, sizeof back);
+		vec_store_half_n(back, vec_load(b + i), n);
+		for (long k = 0; k < LANES; k++) {
+			const unsigned short right = (unsigned short)n_narrow(b[i + k], 5, 10, 15, 0x7bffu, 0x7c00u, 0x7e00u, 0);
+			bad |= codes[k] != right || back[k] != (k < n ? right : 0x101);
+		}
+	}
+	if (bad)
+		printf("float16: wrong\n");
+}
+#endif
+
 int main(void)
 {
 	fill(a, COUNT, 16.f), fill(b, COUNT, 4.f), fill(c, COUNT, 1.f);
@@ -205,5 +260,16 @@ int main(void)
 	}
 	map_k_fma(" ties"), map_s_fma(" ties");
 	memory();
+#if LANES > 1
+	places();
+	halves();
+#else
+	const int first = 7;
+	int there;
+	ivec_store(&there, ivec_load(&first));
+	bad |= there != first;
+#endif
+	for (uint32_t code = 0; code < 65536; code++)           /* exact, so it comes back; a NaN as the one code */
+		bad |= n_narrow(n_wide(code, 5, 10, 15, 0x7bffu, 0x7e00u, 0), 5, 10, 15, 0x7bffu, 0x7c00u, 0x7e00u, 0) != ((code & 0x7fffu) > 0x7c00u ? 0x7e00u : code);
 	return bad;
 }
