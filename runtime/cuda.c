@@ -10,89 +10,20 @@
 #include "common/alone.h"
 #if INGOT_THREADS
 #include <dlfcn.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "common/cuda.h"
-#include "ingot/backend.h"
-#include "recorded.h"
+#include "cuda_inside.h"
 
-enum { SLAB_ALIGN = 256, THREADS_DEFAULT = 32, ARGUMENTS_MOST = 1024, LOOKED_AT = 64, SLEEP_MOST = 1000000 };
+enum { SLAB_ALIGN = 256, THREADS_DEFAULT = 32, LOOKED_AT = 64, SLEEP_MOST = 1000000 };
 
-#define MEMBER(name, arguments) int(*name) arguments;
 #define NAME(name, arguments)   #name,
-struct functions {
-	CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_RUNTIME(MEMBER) CUDA_DRIVER_UPDATES(MEMBER)
-};
 static const char *const names[] = { CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_RUNTIME(NAME) CUDA_DRIVER_UPDATES(NAME) };
 #define COUNT(name, arguments) + 1
 enum { NAMES = sizeof names / sizeof *names, NEEDED = NAMES - (0 CUDA_DRIVER_UPDATES(COUNT)) };        /* the last may be lacking */
-
-struct cuda {
-	struct functions call;
-	pid_t process;                    /* that opened the driver */
-	int count;
-	pthread_t hearing;
-	pthread_mutex_t lock;             /* of what follows, and of the queues */
-	pthread_cond_t change;
-	struct issued *first, **last;     /* of all queues, in the order of issue */
-	uint64_t number;
-	bool closing;
-};
-
-struct cuda_device {
-	struct cuda *cuda;
-	int device;
-	void *context;
-	struct ingot_properties properties;
-	uint32_t capability;              /* 90: 9.0 */
-	pthread_mutex_t lock;
-	char lost[INGOT_BACKEND_TEXT];    /* the first error that the driver does not recover from; "": none */
-};
-
-struct cuda_slab {
-	struct cuda_device *device;
-	unsigned long long block, at;     /* at: aligned */
-};
-
-struct cuda_module {
-	void *module;
-	const struct ingot_module *of;
-	pthread_mutex_t lock;             /* of what follows: several queues may run its routines */
-	struct records graphs;            /* made: an executable graph */
-	void *capturing;                  /* a stream that no queue knows; NULL: there was no capture yet */
-	bool one_by_one;                  /* the driver makes no graphs of its schedules */
-	void *kernels[];                  /* NULL: a kernel without a device_name */
-};
-
-/* A command that is issued, and what comes behind it. */
-struct issued {
-	struct ingot_command *command;
-	enum ingot_status status;
-	void *event;
-	struct cuda_queue *queue;
-	uint64_t number;
-	int code;                         /* of the event, when it was looked at */
-	struct issued *next;
-};
-
-struct cuda_queue {
-	struct cuda_device *device;
-	struct ingot_queue *ours;
-	void *stream;
-	pthread_t issuing;
-	pthread_cond_t begin;             /* woken or closing */
-	struct issued *spare;
-	uint64_t looked;                  /* the last round in which one of it had ended well: so have those before */
-	uint32_t flying;                  /* issued, not told of */
-	bool woken, closing, begun;
-	enum ingot_status status;         /* of the issuing thread, when it has begun */
-	char text[INGOT_BACKEND_TEXT];
-};
 
 /* ---- what the driver answers ---- */
 
@@ -105,7 +36,7 @@ static bool is_sticky(int code)
 	return false;
 }
 
-static enum ingot_status answer(struct cuda_device *device, int code, const char *name, char *text)
+enum ingot_status cuda_answer(struct cuda_device *device, int code, const char *name, char *text)
 {
 	const char *words = NULL;
 	if (!code)
@@ -121,7 +52,6 @@ static enum ingot_status answer(struct cuda_device *device, int code, const char
 	pthread_mutex_unlock(&device->lock);
 	return INGOT_LOST;
 }
-#define CALL(device, text, name, ...) answer(device, (device)->cuda->call.name(__VA_ARGS__), #name, text)
 
 static enum ingot_status in(struct cuda_device *device, char *text)
 {
@@ -171,7 +101,7 @@ static int tell(struct issued *const *at, int count)
 	int told = 0;
 	for (int i = 0; i < count; i++)
 		if (at[i]->code != CUDA_NOT_READY) {
-			enum ingot_status ended = answer(at[i]->queue->device, at[i]->code, "cuEventQuery", text);
+			enum ingot_status ended = cuda_answer(at[i]->queue->device, at[i]->code, "cuEventQuery", text);
 			if (ended && !at[i]->status)
 				ingot_command_failed(at[i]->command, ended, text);
 			ingot_command_finish(at[i]->command, at[i]->status ? at[i]->status : ended);
@@ -659,15 +589,6 @@ static enum ingot_status cuda_call(void *raw, int (*run)(const struct ingot_call
 	return status;
 }
 
-/* Where an argument is by these rounds: of the loops around it, and, of what comes out of one, of that. */
-static void *moved(void *at, const struct ingot_module_move *move, const int64_t *rounds)
-{
-	int64_t bytes = move->from;
-	for (uint32_t d = 0; d < INGOT_LOOPS_DEEP; d++)
-		bytes += move->step[d] * rounds[d] + (rounds[d] & 1 ? move->flip[d] : 0);
-	return (void *)((uintptr_t)at + (uintptr_t)bytes);
-}
-
 static enum ingot_status cuda_launch(void *raw, void *loaded, const struct ingot_module_kernel *kernel,
                                      const uint32_t groups[3], const uint32_t threads[3], void *const *arguments, int *code,
                                      char *text)
@@ -675,8 +596,8 @@ static enum ingot_status cuda_launch(void *raw, void *loaded, const struct ingot
 	const struct cuda_queue *queue = raw;
 	const struct cuda_module *module = loaded;
 	size_t number = module ? (size_t)(kernel - module->of->kernels) : 0;
-	void *values[ARGUMENTS_MOST];
-	if (!module || number >= module->of->kernel_count || !module->kernels[number] || kernel->argument_count > ARGUMENTS_MOST) {
+	void *values[CUDA_ARGUMENTS_MOST];
+	if (!module || number >= module->of->kernel_count || !module->kernels[number] || kernel->argument_count > CUDA_ARGUMENTS_MOST) {
 		snprintf(text, INGOT_BACKEND_TEXT, "kernel %s has no code for a GPU", kernel->name);
 		return INGOT_UNSUPPORTED;
 	}
@@ -689,177 +610,6 @@ static enum ingot_status cuda_launch(void *raw, void *loaded, const struct ingot
 	            queue->stream, values, NULL);
 }
 
-/* ---- schedules ---- */
-
-/* The rounds so far of the loops around a step, and of those that have ended at a depth. */
-struct going { int64_t rounds[INGOT_LOOPS_DEEP]; uint32_t depth; };
-
-/* Whether another round comes: the host waits for the byte. */
-static enum ingot_status comes(const struct cuda_queue *queue, const struct ingot_issue *step, const struct going *going, bool *another, char *text)
-{
-	unsigned char byte = 1;
-	enum ingot_status status = INGOT_OK;
-	*another = (uint64_t)going->rounds[going->depth - 1] < step->bytes;
-	if (!*another || !step->to)
-		return status;
-	void *at = step->moves ? moved(step->arguments[0], step->moves[0], going->rounds) : step->arguments[0];
-	status = CALL(queue->device, text, cuMemcpyDtoHAsync_v2, &byte, (uintptr_t)at, 1, queue->stream);
-	enum ingot_status waited = CALL(queue->device, text, cuStreamSynchronize, queue->stream);
-	*another = byte != 0;
-	return status ? status : waited;
-}
-
-static enum ingot_status issue_kernel(struct cuda_queue *queue, void *module, const struct ingot_issue *step, const struct going *going, char *text)
-{
-	void *arguments[ARGUMENTS_MOST];
-	if (!step->moves || step->kernel->argument_count > ARGUMENTS_MOST)
-		return cuda_launch(queue, module, step->kernel, step->groups, step->threads, step->arguments, step->code, text);
-	for (uint32_t i = 0; i < step->kernel->argument_count; i++)
-		arguments[i] = moved(step->arguments[i], step->moves[i], going->rounds);
-	return cuda_launch(queue, module, step->kernel, step->groups, step->threads, arguments, step->code, text);
-}
-
-/* Of one lane: each step behind the one before, in the stream of the queue. */
-static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, const struct ingot_issue *steps, uint32_t count, char *text)
-{
-	struct going going = { .rounds = { 0 }, .depth = 0 };
-	enum ingot_status status = INGOT_OK;
-	for (uint32_t i = 0; i < count && !status; i++) {
-		const struct ingot_issue *step = steps + i;
-		bool another;
-		switch (step->kind) {
-		case INGOT_STEP_KERNEL:
-			status = issue_kernel(queue, module, step, &going, text);
-			break;
-		case INGOT_STEP_HOST:
-			status = cuda_call(queue, step->host, step->call, step->code, text);
-			break;
-		case INGOT_STEP_COPY:
-			if (step->bytes && (step->to != step->from || step->to_offset != step->from_offset))
-				status = cuda_copy(queue, step->to, step->to_offset, step->from, step->from_offset, step->bytes, text);
-			break;
-		case INGOT_STEP_CLEAR:
-			if (step->bytes)
-				status = cuda_fill(queue, step->to, step->to_offset, 0, step->bytes, text);
-			break;
-		case INGOT_STEP_CHECK:
-			status = cuda_copy_out(queue, step->byte, step->to, step->to_offset, 1, text);
-			break;
-		case INGOT_STEP_LOOP:
-			going.rounds[going.depth++] = 0;
-			status = comes(queue, step, &going, &another, text);
-			if (!another) {
-				going.depth--;
-				i = step->other;
-			}
-			break;
-		case INGOT_STEP_ROUND:
-			going.rounds[going.depth - 1]++;
-			status = comes(queue, step, &going, &another, text);
-			if (another)
-				i = step->other;
-			else
-				going.depth--;
-			break;
-		default:
-			break;                                    /* WAIT: of one lane nothing */
-		}
-	}
-	return status;
-}
-
-/* ---- graphs ---- */
-
-/* The steps as a graph: of a stream that no queue knows, as other threads record events in those.  *graph NULL and INGOT_OK: the driver makes none
- * of these. */
-static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count, void **graph, char *text)
-{
-	struct cuda_device *device = queue->device;
-	const struct functions *call = &device->cuda->call;
-	enum ingot_status status = module->capturing ? INGOT_OK : CALL(device, text, cuStreamCreate, &module->capturing, CUDA_NON_BLOCKING);
-	struct cuda_queue beside = { .device = device, .stream = module->capturing };
-	*graph = NULL;
-	if (status || (status = CALL(device, text, cuStreamBeginCapture_v2, module->capturing, CUDA_CAPTURE_THREAD)))
-		return status;
-	status = issue_steps(&beside, module, steps, count, text);
-	int code = call->cuStreamEndCapture(module->capturing, graph);
-	if (code >= CUDA_CAPTURE_FIRST && code <= CUDA_CAPTURE_LAST)
-		return INGOT_OK;
-	if (!status)
-		status = answer(device, code, "cuStreamEndCapture", text);
-	if (status && !code && *graph)
-		call->cuGraphDestroy(*graph);
-	return status;
-}
-
-/* The oldest of the same shape takes the new addresses, where the driver can; else it is made anew. */
-static enum ingot_status make_graph(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count,
-                                    struct recorded *one, char *text)
-{
-	const struct functions *call = &queue->device->cuda->call;
-	void *graph, *why[4];
-	enum ingot_status status = capture(queue, module, steps, count, &graph, text);
-	if (status)
-		return status;
-	if (!graph) {
-		module->one_by_one = true;
-		return INGOT_OK;
-	}
-	if (one->made && (!call->cuGraphExecUpdate_v2 || call->cuGraphExecUpdate_v2(one->made, graph, why))) {
-		call->cuGraphExecDestroy(one->made);
-		one->made = NULL;
-	}
-	if (!one->made && (status = CALL(queue->device, text, cuGraphInstantiateWithFlags, &one->made, graph, 0)))
-		one->made = NULL;
-	call->cuGraphDestroy(graph);
-	return status;
-}
-
-/* Seen for the first time the steps go one by one, as many are run once; from the second time on they are a graph.  Moved addresses update the
- * oldest of eight. */
-static enum ingot_status replay(struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count, bool *launched, char *text)
-{
-	enum ingot_status status = INGOT_OK;
-	bool same;
-	*launched = false;
-	if (module->one_by_one || !records_read(&module->graphs, steps, count))
-		return status;
-	struct recorded *one = records_find(&module->graphs);
-	if (!one) {
-		one = records_oldest(&module->graphs, &same);
-		if (!same && one->made) {
-			queue->device->cuda->call.cuGraphExecDestroy(one->made);
-			one->made = NULL;
-		}
-		if (!records_keep(&module->graphs, one)) {
-			one->turn = 0;
-			return status;
-		}
-		if (one->made)
-			status = make_graph(queue, module, steps, count, one, text);
-	} else if (!one->made)
-		status = make_graph(queue, module, steps, count, one, text);
-	if (status)
-		one->turn = 0;                            /* its graph, if it has one, is of other addresses */
-	if (status || !one->made)
-		return status;
-	*launched = true;
-	return CALL(queue->device, text, cuGraphLaunch, one->made, queue->stream);
-}
-
-static enum ingot_status cuda_schedule(void *raw, void *loaded, const struct ingot_issue *steps, uint32_t count, char *text)
-{
-	struct cuda_module *module = loaded;
-	bool launched = false;
-	enum ingot_status status = INGOT_OK;
-	if (count > 1 && module) {
-		pthread_mutex_lock(&module->lock);
-		status = replay(raw, module, steps, count, &launched, text);
-		pthread_mutex_unlock(&module->lock);
-	}
-	return status || launched ? status : issue_steps(raw, module, steps, count, text);
-}
-
 /* ---- modules ---- */
 
 static void cuda_module_unload(void *raw, void *loaded)
@@ -868,11 +618,7 @@ static void cuda_module_unload(void *raw, void *loaded)
 	struct cuda_module *module = loaded;
 	char text[INGOT_BACKEND_TEXT];
 	if (!in(device, text)) {
-		for (int i = 0; i < RECORDED_MOST; i++)
-			if (module->graphs.at[i].made)
-				device->cuda->call.cuGraphExecDestroy(module->graphs.at[i].made);
-		if (module->capturing)
-			device->cuda->call.cuStreamDestroy_v2(module->capturing);
+		cuda_graphs_release(device, module);
 		if (module->module)
 			device->cuda->call.cuModuleUnload(module->module);
 		out(device);
@@ -913,7 +659,7 @@ static enum ingot_status load_image(struct cuda_device *device, struct cuda_modu
 		below = rank(best);
 		int code = device->cuda->call.cuModuleLoadDataEx(&module->module, best->data, 0, NULL, NULL);
 		if (code != CUDA_NO_BINARY && code != CUDA_INVALID_PTX && code != CUDA_UNSUPPORTED_PTX)
-			return answer(device, code, "cuModuleLoadDataEx", text);
+			return cuda_answer(device, code, "cuModuleLoadDataEx", text);
 	}
 	device->cuda->call.cuDriverGetVersion(&version);
 	snprintf(text, INGOT_BACKEND_TEXT, "none of its %u images is for a GPU of capability %u.%u with a driver for CUDA %d.%d", module->of->image_count,
@@ -930,7 +676,7 @@ static enum ingot_status load(struct cuda_device *device, struct cuda_module *mo
 	for (uint32_t k = 0; !status && k < module->of->kernel_count; k++) {
 		const char *name = module->of->kernels[k].device_name;
 		int code = name ? device->cuda->call.cuModuleGetFunction(&module->kernels[k], module->module, name) : 0;
-		status = answer(device, code, "cuModuleGetFunction", text);
+		status = cuda_answer(device, code, "cuModuleGetFunction", text);
 		if (code == CUDA_NOT_FOUND)
 			snprintf(text, INGOT_BACKEND_TEXT, "its code has no kernel %s", name);
 	}

@@ -1,0 +1,93 @@
+/* cuda_inside.h: what the parts of the backend of NVIDIA's GPUs share.
+ *
+ * cuda.c             the driver, devices, memory, queues and their ends, modules, events
+ * cuda_schedule.c    schedules, step by step or as graphs of the driver */
+#ifndef RUNTIME_CUDA_INSIDE_H
+#define RUNTIME_CUDA_INSIDE_H
+
+#include <pthread.h>
+#include <sys/types.h>
+#include "common/cuda.h"
+#include "ingot/backend.h"
+#include "recorded.h"
+
+#define MEMBER(name, arguments) int(*name) arguments;
+struct functions {
+	CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_RUNTIME(MEMBER) CUDA_DRIVER_UPDATES(MEMBER)
+};
+#undef MEMBER
+
+enum { CUDA_ARGUMENTS_MOST = 1024 };     /* of a kernel */
+
+struct cuda {
+	struct functions call;
+	pid_t process;                    /* that opened the driver */
+	int count;
+	pthread_t hearing;
+	pthread_mutex_t lock;             /* of what follows, and of the queues */
+	pthread_cond_t change;
+	struct issued *first, **last;     /* of all queues, in the order of issue */
+	uint64_t number;
+	bool closing;
+};
+
+struct cuda_device {
+	struct cuda *cuda;
+	int device;
+	void *context;
+	struct ingot_properties properties;
+	uint32_t capability;              /* 90: 9.0 */
+	pthread_mutex_t lock;
+	char lost[INGOT_BACKEND_TEXT];    /* the first error that the driver does not recover from; "": none */
+};
+
+struct cuda_slab {
+	struct cuda_device *device;
+	unsigned long long block, at;     /* at: aligned */
+};
+
+struct cuda_module {
+	void *module;
+	const struct ingot_module *of;
+	pthread_mutex_t lock;             /* of what follows: several queues may run its routines */
+	struct records graphs;            /* made: an executable graph */
+	void *capturing;                  /* a stream that no queue knows; NULL: there was no capture yet */
+	bool one_by_one;                  /* the driver makes no graphs of its schedules */
+	void *kernels[];                  /* NULL: a kernel without a device_name */
+};
+
+/* A command that is issued, and what comes behind it. */
+struct issued {
+	struct ingot_command *command;
+	enum ingot_status status;
+	void *event;
+	struct cuda_queue *queue;
+	uint64_t number;
+	int code;                         /* of the event, when it was looked at */
+	struct issued *next;
+};
+
+struct cuda_queue {
+	struct cuda_device *device;
+	struct ingot_queue *ours;
+	void *stream;
+	pthread_t issuing;
+	pthread_cond_t begin;             /* woken or closing */
+	struct issued *spare;
+	uint64_t looked;                  /* the last round in which one of it had ended well: so have those before */
+	uint32_t flying;                  /* issued, not told of */
+	bool woken, closing, begun;
+	enum ingot_status status;         /* of the issuing thread, when it has begun */
+	char text[INGOT_BACKEND_TEXT];
+};
+
+/* ---- cuda.c ---- */
+/* Of a code of the driver's: what it says, and of one that it does not recover from, the first such, which loses the device. */
+enum ingot_status cuda_answer(struct cuda_device *, int code, const char *name, char *text);
+#define CALL(device, text, name, ...) cuda_answer(device, (device)->cuda->call.name(__VA_ARGS__), #name, text)
+
+/* ---- cuda_schedule.c: on the issuing thread, which is in the context ---- */
+enum ingot_status cuda_schedule(void *queue, void *module, const struct ingot_issue *, uint32_t count, char *text);
+void cuda_graphs_release(struct cuda_device *, struct cuda_module *);        /* in the context: what it made of schedules */
+
+#endif

@@ -1,0 +1,194 @@
+/* cuda_schedule.c: a schedule -> calls of NVIDIA's driver, step by step, or, of one that was seen before, one graph of the driver's. */
+#include "common/alone.h"
+#if INGOT_THREADS
+#include "cuda_inside.h"
+
+/* ---- step by step ---- */
+
+/* Where an argument is by these rounds: of the loops around it, and, of what comes out of one, of that. */
+static void *moved(void *at, const struct ingot_module_move *move, const int64_t *rounds)
+{
+	int64_t bytes = move->from;
+	for (uint32_t d = 0; d < INGOT_LOOPS_DEEP; d++)
+		bytes += move->step[d] * rounds[d] + (rounds[d] & 1 ? move->flip[d] : 0);
+	return (void *)((uintptr_t)at + (uintptr_t)bytes);
+}
+
+/* The rounds so far of the loops around a step, and of those that have ended at a depth. */
+struct going { int64_t rounds[INGOT_LOOPS_DEEP]; uint32_t depth; };
+
+/* Whether another round comes: the host waits for the byte. */
+static enum ingot_status comes(const struct cuda_queue *queue, const struct ingot_issue *step, const struct going *going, bool *another, char *text)
+{
+	unsigned char byte = 1;
+	enum ingot_status status = INGOT_OK;
+	*another = (uint64_t)going->rounds[going->depth - 1] < step->bytes;
+	if (!*another || !step->to)
+		return status;
+	void *at = step->moves ? moved(step->arguments[0], step->moves[0], going->rounds) : step->arguments[0];
+	status = CALL(queue->device, text, cuMemcpyDtoHAsync_v2, &byte, (uintptr_t)at, 1, queue->stream);
+	enum ingot_status waited = CALL(queue->device, text, cuStreamSynchronize, queue->stream);
+	*another = byte != 0;
+	return status ? status : waited;
+}
+
+static enum ingot_status issue_kernel(struct cuda_queue *queue, void *module, const struct ingot_issue *step, const struct going *going, char *text)
+{
+	void *arguments[CUDA_ARGUMENTS_MOST];
+	if (!step->moves || step->kernel->argument_count > CUDA_ARGUMENTS_MOST)
+		return ingot_backend_cuda.launch(queue, module, step->kernel, step->groups, step->threads, step->arguments, step->code, text);
+	for (uint32_t i = 0; i < step->kernel->argument_count; i++)
+		arguments[i] = moved(step->arguments[i], step->moves[i], going->rounds);
+	return ingot_backend_cuda.launch(queue, module, step->kernel, step->groups, step->threads, arguments, step->code, text);
+}
+
+/* Of one lane: each step behind the one before, in the stream of the queue. */
+static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, const struct ingot_issue *steps, uint32_t count, char *text)
+{
+	struct going going = { .rounds = { 0 }, .depth = 0 };
+	enum ingot_status status = INGOT_OK;
+	for (uint32_t i = 0; i < count && !status; i++) {
+		const struct ingot_issue *step = steps + i;
+		bool another;
+		switch (step->kind) {
+		case INGOT_STEP_KERNEL:
+			status = issue_kernel(queue, module, step, &going, text);
+			break;
+		case INGOT_STEP_HOST:
+			status = ingot_backend_cuda.call(queue, step->host, step->call, step->code, text);
+			break;
+		case INGOT_STEP_COPY:
+			if (step->bytes && (step->to != step->from || step->to_offset != step->from_offset))
+				status = ingot_backend_cuda.copy(queue, step->to, step->to_offset, step->from, step->from_offset, step->bytes, text);
+			break;
+		case INGOT_STEP_CLEAR:
+			if (step->bytes)
+				status = ingot_backend_cuda.fill(queue, step->to, step->to_offset, 0, step->bytes, text);
+			break;
+		case INGOT_STEP_CHECK:
+			status = ingot_backend_cuda.copy_out(queue, step->byte, step->to, step->to_offset, 1, text);
+			break;
+		case INGOT_STEP_LOOP:
+			going.rounds[going.depth++] = 0;
+			status = comes(queue, step, &going, &another, text);
+			if (!another) {
+				going.depth--;
+				i = step->other;
+			}
+			break;
+		case INGOT_STEP_ROUND:
+			going.rounds[going.depth - 1]++;
+			status = comes(queue, step, &going, &another, text);
+			if (another)
+				i = step->other;
+			else
+				going.depth--;
+			break;
+		default:
+			break;                                    /* WAIT: of one lane nothing */
+		}
+	}
+	return status;
+}
+
+/* ---- graphs ---- */
+
+/* The steps as a graph: of a stream that no queue knows, as other threads record events in those.  *graph NULL and INGOT_OK: the driver makes none
+ * of these. */
+static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count, void **graph, char *text)
+{
+	struct cuda_device *device = queue->device;
+	const struct functions *call = &device->cuda->call;
+	enum ingot_status status = module->capturing ? INGOT_OK : CALL(device, text, cuStreamCreate, &module->capturing, CUDA_NON_BLOCKING);
+	struct cuda_queue beside = { .device = device, .stream = module->capturing };
+	*graph = NULL;
+	if (status || (status = CALL(device, text, cuStreamBeginCapture_v2, module->capturing, CUDA_CAPTURE_THREAD)))
+		return status;
+	status = issue_steps(&beside, module, steps, count, text);
+	int code = call->cuStreamEndCapture(module->capturing, graph);
+	if (code >= CUDA_CAPTURE_FIRST && code <= CUDA_CAPTURE_LAST)
+		return INGOT_OK;
+	if (!status)
+		status = cuda_answer(device, code, "cuStreamEndCapture", text);
+	if (status && !code && *graph)
+		call->cuGraphDestroy(*graph);
+	return status;
+}
+
+/* The oldest of the same shape takes the new addresses, where the driver can; else it is made anew. */
+static enum ingot_status make_graph(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count,
+                                    struct recorded *one, char *text)
+{
+	const struct functions *call = &queue->device->cuda->call;
+	void *graph, *why[4];
+	enum ingot_status status = capture(queue, module, steps, count, &graph, text);
+	if (status)
+		return status;
+	if (!graph) {
+		module->one_by_one = true;
+		return INGOT_OK;
+	}
+	if (one->made && (!call->cuGraphExecUpdate_v2 || call->cuGraphExecUpdate_v2(one->made, graph, why))) {
+		call->cuGraphExecDestroy(one->made);
+		one->made = NULL;
+	}
+	if (!one->made && (status = CALL(queue->device, text, cuGraphInstantiateWithFlags, &one->made, graph, 0)))
+		one->made = NULL;
+	call->cuGraphDestroy(graph);
+	return status;
+}
+
+/* Seen for the first time the steps go one by one, as many are run once; from the second time on they are a graph.  Moved addresses update the
+ * oldest of eight. */
+static enum ingot_status replay(struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count, bool *launched, char *text)
+{
+	enum ingot_status status = INGOT_OK;
+	bool same;
+	*launched = false;
+	if (module->one_by_one || !records_read(&module->graphs, steps, count))
+		return status;
+	struct recorded *one = records_find(&module->graphs);
+	if (!one) {
+		one = records_oldest(&module->graphs, &same);
+		if (!same && one->made) {
+			queue->device->cuda->call.cuGraphExecDestroy(one->made);
+			one->made = NULL;
+		}
+		if (!records_keep(&module->graphs, one)) {
+			one->turn = 0;
+			return status;
+		}
+		if (one->made)
+			status = make_graph(queue, module, steps, count, one, text);
+	} else if (!one->made)
+		status = make_graph(queue, module, steps, count, one, text);
+	if (status)
+		one->turn = 0;                            /* its graph, if it has one, is of other addresses */
+	if (status || !one->made)
+		return status;
+	*launched = true;
+	return CALL(queue->device, text, cuGraphLaunch, one->made, queue->stream);
+}
+
+enum ingot_status cuda_schedule(void *raw, void *loaded, const struct ingot_issue *steps, uint32_t count, char *text)
+{
+	struct cuda_module *module = loaded;
+	bool launched = false;
+	enum ingot_status status = INGOT_OK;
+	if (count > 1 && module) {
+		pthread_mutex_lock(&module->lock);
+		status = replay(raw, module, steps, count, &launched, text);
+		pthread_mutex_unlock(&module->lock);
+	}
+	return status || launched ? status : issue_steps(raw, module, steps, count, text);
+}
+
+void cuda_graphs_release(struct cuda_device *device, struct cuda_module *module)
+{
+	for (int i = 0; i < RECORDED_MOST; i++)
+		if (module->graphs.at[i].made)
+			device->cuda->call.cuGraphExecDestroy(module->graphs.at[i].made);
+	if (module->capturing)
+		device->cuda->call.cuStreamDestroy_v2(module->capturing);
+}
+#endif
