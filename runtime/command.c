@@ -287,6 +287,21 @@ static void befores_settle(struct ingot_command *command)
 	}
 }
 
+/* The last reader of a stream stands for those before it there, which end first: so a place that is only read costs each of many runs the same. */
+static void reader_add(struct hazard *hazard, struct ingot_command *command)
+{
+	uint32_t k = 0;
+	while (k < hazard->reader_count && hazard->readers[k]->stream != command->stream)
+		k++;
+	if (k < hazard->reader_count)
+		command_drop(hazard->readers[k]);
+	else {
+		hazard->reader_count++;
+		command->runtime->hazards++;
+	}
+	hazard->readers[k] = command;
+}
+
 /* The edges that the accesses ask for.  A read takes over the failure of what should have written. */
 static void accesses_link(struct ingot_command *command, const struct request *request)
 {
@@ -314,15 +329,12 @@ static void accesses_link(struct ingot_command *command, const struct request *r
 		/* The same place twice, as when two arguments are parts of one: one entry says it. */
 		if (hazard->writer == command)
 			continue;
-		if (!request->accesses[i].write && hazard->reader_count &&
-		    hazard->readers[hazard->reader_count - 1] == command)
-			continue;
 		command_keep(command);
-		runtime->hazards++;
 		if (!request->accesses[i].write) {
-			hazard->readers[hazard->reader_count++] = command;
+			reader_add(hazard, command);
 			continue;
 		}
+		runtime->hazards++;
 		for (uint32_t k = 0; k < hazard->reader_count; k++, runtime->hazards--)
 			command_drop(hazard->readers[k]);
 		hazard->reader_count = 0;

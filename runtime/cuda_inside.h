@@ -87,7 +87,7 @@ enum ingot_status cuda_answer(struct cuda_device *, int code, const char *name, 
 #define CALL(device, text, name, ...) cuda_answer(device, (device)->cuda->call.name(__VA_ARGS__), #name, text)
 
 /* ---- cuda_schedule.c: on the issuing thread, which is in the context ---- */
-enum ingot_status cuda_schedule(void *queue, void *module, const struct ingot_issue *, uint32_t count, char *text);
+enum ingot_status cuda_schedule(void *queue, void *module, const struct ingot_schedule *, char *text);
 void cuda_graphs_release(struct cuda_device *, struct cuda_module *);        /* in the context: what it made of schedules */
 
 #endif

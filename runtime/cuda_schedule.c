@@ -32,30 +32,31 @@ static enum ingot_status comes(const struct cuda_queue *queue, const struct ingo
 	return status ? status : waited;
 }
 
-static enum ingot_status issue_kernel(struct cuda_queue *queue, void *module, const struct ingot_issue *step, const struct going *going, char *text)
+static enum ingot_status issue_kernel(struct cuda_queue *queue, void *module, const struct ingot_issue *step, const struct going *going, int *code, char *text)
 {
 	void *arguments[CUDA_ARGUMENTS_MOST];
 	if (!step->moves || step->kernel->argument_count > CUDA_ARGUMENTS_MOST)
-		return ingot_backend_cuda.launch(queue, module, step->kernel, step->groups, step->threads, step->arguments, step->code, text);
+		return ingot_backend_cuda.launch(queue, module, step->kernel, step->groups, step->threads, step->arguments, code, text);
 	for (uint32_t i = 0; i < step->kernel->argument_count; i++)
 		arguments[i] = moved(step->arguments[i], step->moves[i], going->rounds);
-	return ingot_backend_cuda.launch(queue, module, step->kernel, step->groups, step->threads, arguments, step->code, text);
+	return ingot_backend_cuda.launch(queue, module, step->kernel, step->groups, step->threads, arguments, code, text);
 }
 
 /* Of one lane: each step behind the one before, in the stream of the queue. */
-static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, const struct ingot_issue *steps, uint32_t count, char *text)
+static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, const struct ingot_schedule *schedule, char *text)
 {
 	struct going going = { .rounds = { 0 }, .depth = 0 };
 	enum ingot_status status = INGOT_OK;
-	for (uint32_t i = 0; i < count && !status; i++) {
-		const struct ingot_issue *step = steps + i;
+	for (uint32_t i = 0; i < schedule->count && !status; i++) {
+		const struct ingot_issue *step = schedule->steps + i;
 		bool another;
 		switch (step->kind) {
 		case INGOT_STEP_KERNEL:
-			status = issue_kernel(queue, module, step, &going, text);
+			status = issue_kernel(queue, module, step, &going, schedule->code, text);
 			break;
 		case INGOT_STEP_HOST:
-			status = ingot_backend_cuda.call(queue, step->host, step->call, step->code, text);
+			if (!*schedule->code)
+				status = ingot_backend_cuda.call(queue, step->host, schedule->call, schedule->code, text);
 			break;
 		case INGOT_STEP_COPY:
 			if (step->bytes && (step->to != step->from || step->to_offset != step->from_offset))
@@ -66,7 +67,7 @@ static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, con
 				status = ingot_backend_cuda.fill(queue, step->to, step->to_offset, 0, step->bytes, text);
 			break;
 		case INGOT_STEP_CHECK:
-			status = ingot_backend_cuda.copy_out(queue, step->byte, step->to, step->to_offset, 1, text);
+			status = ingot_backend_cuda.copy_out(queue, schedule->checks + step->check, step->to, step->to_offset, 1, text);
 			break;
 		case INGOT_STEP_LOOP:
 			going.rounds[going.depth++] = 0;
@@ -95,7 +96,7 @@ static enum ingot_status issue_steps(struct cuda_queue *queue, void *module, con
 
 /* The steps as a graph: of a stream that no queue knows, as other threads record events in those.  *graph NULL and INGOT_OK: the driver makes none
  * of these. */
-static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count, void **graph, char *text)
+static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_schedule *schedule, void **graph, char *text)
 {
 	struct cuda_device *device = queue->device;
 	const struct functions *call = &device->cuda->call;
@@ -104,7 +105,7 @@ static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_mod
 	*graph = NULL;
 	if (status || (status = CALL(device, text, cuStreamBeginCapture_v2, module->capturing, CUDA_CAPTURE_THREAD)))
 		return status;
-	status = issue_steps(&beside, module, steps, count, text);
+	status = issue_steps(&beside, module, schedule, text);
 	int code = call->cuStreamEndCapture(module->capturing, graph);
 	if (code >= CUDA_CAPTURE_FIRST && code <= CUDA_CAPTURE_LAST)
 		return INGOT_OK;
@@ -116,12 +117,12 @@ static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_mod
 }
 
 /* The oldest of the same shape takes the new addresses, where the driver can; else it is made anew. */
-static enum ingot_status make_graph(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count,
+static enum ingot_status make_graph(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_schedule *schedule,
                                     struct recorded *one, char *text)
 {
 	const struct functions *call = &queue->device->cuda->call;
 	void *graph, *why[4];
-	enum ingot_status status = capture(queue, module, steps, count, &graph, text);
+	enum ingot_status status = capture(queue, module, schedule, &graph, text);
 	if (status)
 		return status;
 	if (!graph) {
@@ -140,12 +141,11 @@ static enum ingot_status make_graph(const struct cuda_queue *queue, struct cuda_
 
 /* Seen for the first time the steps go one by one, as many are run once; from the second time on they are a graph.  Moved addresses update the
  * oldest of eight. */
-static enum ingot_status replay(struct cuda_queue *queue, struct cuda_module *module, const struct ingot_issue *steps, uint32_t count, bool *launched, char *text)
+static enum ingot_status recall(const struct cuda_queue *queue, struct cuda_module *module, const struct ingot_schedule *schedule, struct recorded **found, char *text)
 {
 	enum ingot_status status = INGOT_OK;
 	bool same;
-	*launched = false;
-	if (module->one_by_one || !records_read(&module->graphs, steps, count))
+	if (module->one_by_one || !records_read(&module->graphs, schedule->steps, schedule->count))
 		return status;
 	struct recorded *one = records_find(&module->graphs);
 	if (!one) {
@@ -159,28 +159,38 @@ static enum ingot_status replay(struct cuda_queue *queue, struct cuda_module *mo
 			return status;
 		}
 		if (one->made)
-			status = make_graph(queue, module, steps, count, one, text);
+			status = make_graph(queue, module, schedule, one, text);
 	} else if (!one->made)
-		status = make_graph(queue, module, steps, count, one, text);
+		status = make_graph(queue, module, schedule, one, text);
+	one->number = schedule->number;
 	if (status)
 		one->turn = 0;                            /* its graph, if it has one, is of other addresses */
-	if (status || !one->made)
+	*found = one;
+	return status;
+}
+
+/* One whose number is known is not even read. */
+static enum ingot_status replay(struct cuda_queue *queue, struct cuda_module *module, const struct ingot_schedule *schedule, bool *launched, char *text)
+{
+	struct recorded *one = records_numbered(&module->graphs, schedule->number);
+	enum ingot_status status = one && one->made ? INGOT_OK : recall(queue, module, schedule, &one, text);
+	if (status || !one || !one->made)
 		return status;
 	*launched = true;
 	return CALL(queue->device, text, cuGraphLaunch, one->made, queue->stream);
 }
 
-enum ingot_status cuda_schedule(void *raw, void *loaded, const struct ingot_issue *steps, uint32_t count, char *text)
+enum ingot_status cuda_schedule(void *raw, void *loaded, const struct ingot_schedule *schedule, char *text)
 {
 	struct cuda_module *module = loaded;
 	bool launched = false;
 	enum ingot_status status = INGOT_OK;
-	if (count > 1 && module) {
+	if (schedule->count > 1 && module) {
 		pthread_mutex_lock(&module->lock);
-		status = replay(raw, module, steps, count, &launched, text);
+		status = replay(raw, module, schedule, &launched, text);
 		pthread_mutex_unlock(&module->lock);
 	}
-	return status || launched ? status : issue_steps(raw, module, steps, count, text);
+	return status || launched ? status : issue_steps(raw, module, schedule, text);
 }
 
 void cuda_graphs_release(struct cuda_device *device, struct cuda_module *module)

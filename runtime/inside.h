@@ -339,12 +339,24 @@ struct argument {
 	uint64_t offset;
 };
 
+/* What a run touches, and where it lies: the same in each run, as places do not move, but for the merge buffer. */
+struct gathering {
+	struct access *accesses;
+	struct slab **slabs;
+	struct ingot_slot *slots;
+	void **pools;
+	uint32_t access_count, slab_count;
+	bool stays;
+};
+
 struct routine {
 	struct object object;
 	struct library *library;          /* NULL: a transfer */
 	const struct ingot_module_routine *descriptor;
 	struct context *context;
 	struct argument *arguments;
+	struct gathering gathering;
+	struct steps *steps;              /* of its schedule, as the backend takes them; NULL: it was not run yet, or they do not stay */
 	int64_t *symbols;
 	bool *symbol_set;
 	char *log;
@@ -396,6 +408,7 @@ struct ingot_runtime {
 	uint32_t trace_room;
 	uint64_t trace_count;
 	uint64_t hazards;                 /* entries in all hazard lists */
+	uint64_t schedules;               /* numbers given to steps that stay */
 	bool closing;
 	bool opening;                     /* a thread opens a backend or a device, without the lock; others wait */
 };
@@ -608,8 +621,10 @@ void  prepared_release(struct node *);
 /* ---- routine.c, transfer.c, schedule.c ---- */
 enum ingot_status transfer_run(struct node *, struct context *target, enum ingot_merge, struct context *source,
                                bool *moved, struct ingot_command **);
-enum ingot_status schedule_run(struct routine *, const struct request *whole, const struct ingot_slot *,
-                               void *const *pools, struct slab *const *slabs, struct ingot_command **);
+enum ingot_status schedule_run(struct routine *, const struct request *whole, struct ingot_command **);
+/* What a call of the routine's takes, behind its own payload: symbols as they are now, and where places do not stay copies of them. */
+size_t call_bytes(const struct routine *);
+void  call_fill(const struct routine *, struct ingot_call *, void *at);
 enum ingot_status host_download(struct context *, struct node *);     /* to its own array; ordered, not waited for */
 void  merge_empty(struct stream *);                                    /* but for its own storage */
 /* Before the stream writes a place that merge buffers are: each copies it, or is empty where its consumer is submitted. */

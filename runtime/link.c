@@ -262,6 +262,20 @@ static enum ingot_status arguments_bind(struct routine *made, struct context *co
 	return status;
 }
 
+/* Room for all that a run may touch. */
+static bool gathering_room(struct routine *made)
+{
+	const struct ingot_module_routine *routine = made->descriptor;
+	size_t most = (size_t)routine->argument_count + routine->input_count + routine->output_count + 1;
+	size_t at_slots = most * sizeof(struct access), at_slabs = at_slots + most * sizeof(struct ingot_slot);
+	size_t at_pools = at_slabs + most * sizeof(struct slab *);
+	char *at = memory_new(made->object.runtime, at_pools + most * sizeof(void *), 1);
+	if (at)
+		made->gathering = (struct gathering){ .accesses = (struct access *)at, .slots = (struct ingot_slot *)(at + at_slots),
+		                                      .slabs = (struct slab **)(at + at_slabs), .pools = (void **)(at + at_pools) };
+	return at;
+}
+
 static enum ingot_status routine_new(struct context *context, struct library *library,
                                      const struct ingot_module_routine *routine, struct routine **out)
 {
@@ -283,7 +297,7 @@ static enum ingot_status routine_new(struct context *context, struct library *li
 	made->arguments = memory_new(runtime, routine->argument_count, sizeof *made->arguments);
 	made->symbols = memory_new(runtime, routine->symbol_count, sizeof *made->symbols);
 	made->symbol_set = memory_new(runtime, routine->symbol_count, sizeof *made->symbol_set);
-	status = made->arguments && made->symbols && made->symbol_set
+	status = made->arguments && made->symbols && made->symbol_set && gathering_room(made)
 	                 ? arguments_bind(made, context)
 	                 : say(INGOT_MEMORY, "no memory for routine %s", routine->name);
 	if (status) {

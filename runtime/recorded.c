@@ -65,6 +65,16 @@ static bool same(const struct words *a, const struct words *b, bool shape)
 	return a->shape == b->shape && a->count == b->count && !memcmp(a->at, b->at, (shape ? a->shape : a->count) * sizeof *a->at);
 }
 
+struct recorded *records_numbered(struct records *records, uint64_t number)
+{
+	for (int i = 0; number && i < RECORDED_MOST; i++)
+		if (records->at[i].turn && records->at[i].number == number) {
+			records->at[i].turn = ++records->turn;
+			return &records->at[i];
+		}
+	return NULL;
+}
+
 struct recorded *records_find(struct records *records)
 {
 	for (int i = 0; i < RECORDED_MOST; i++)

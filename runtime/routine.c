@@ -8,6 +8,8 @@ void routine_release(struct object *object)
 	for (uint32_t i = 0; routine->arguments && routine->descriptor && i < routine->descriptor->argument_count; i++)
 		location_drop(routine->arguments[i].location);
 	memory_free(runtime, routine->arguments);
+	memory_free(runtime, routine->gathering.accesses);
+	memory_free(runtime, routine->steps);
 	memory_free(runtime, routine->symbols);
 	memory_free(runtime, routine->symbol_set);
 	memory_free(runtime, routine->log);
@@ -245,7 +247,7 @@ struct run {
 	void *queue;
 	int code;
 	struct ingot_call call;
-	/* then slots, pools, symbols, extents */
+	/* then what the call takes, extents */
 };
 
 static enum ingot_status run_call(struct ingot_command *command, char *text)
@@ -259,16 +261,6 @@ static enum ingot_status run_ended(struct ingot_command *command, char *text)
 	const struct run *run = command->payload;
 	return code_ended(run->routine->library->module, run->code, text);
 }
-
-#define FEW_ARGUMENTS 24          /* more than that take memory for each run */
-
-struct gathering {
-	struct access *accesses;
-	struct slab **slabs;
-	struct ingot_slot *slots;
-	void **pools;
-	uint32_t access_count, slab_count;
-};
 
 static uint32_t slab_index(struct gathering *gathering, struct slab *slab)
 {
@@ -292,14 +284,20 @@ static void access_add(struct gathering *gathering, struct hazard *hazard, bool 
 }
 
 /* What the run touches, and how. */
-static void gather(struct routine *routine, struct gathering *gathering)
+static void gather(struct routine *routine)
 {
 	const struct ingot_module_routine *descriptor = routine->descriptor;
 	struct merge *merge = &routine->context->stream->merge;
+	struct gathering *gathering = &routine->gathering;
 	uint64_t offset;
+	if (gathering->stays)
+		return;
+	gathering->access_count = gathering->slab_count = 0;
+	gathering->stays = true;
 	for (uint32_t i = 0; i < descriptor->argument_count; i++) {
 		const struct argument *argument = routine->arguments + i;
 		if (descriptor->arguments[i].source == INGOT_FROM_MERGE) {
+			gathering->stays = false;
 			struct slab *slab = merge->streaming ? merge->streaming->slab : merge->owned;
 			gathering->slots[i] = (struct ingot_slot){
 			        slab_index(gathering, slab),
@@ -321,6 +319,25 @@ static void gather(struct routine *routine, struct gathering *gathering)
 		access_add(gathering, &location_at(routine, descriptor->inputs[i], &offset)->hazard, true, false);
 	for (uint32_t i = 0; i < descriptor->output_count; i++)
 		access_add(gathering, &location_at(routine, descriptor->outputs[i], &offset)->hazard, false, true);
+}
+
+size_t call_bytes(const struct routine *routine)
+{
+	const struct gathering *gathering = &routine->gathering;
+	size_t symbols = routine->descriptor->symbol_count * sizeof(int64_t);
+	return gathering->stays ? symbols
+	                        : symbols + routine->descriptor->argument_count * sizeof(struct ingot_slot) + gathering->slab_count * sizeof(void *);
+}
+
+void call_fill(const struct routine *routine, struct ingot_call *call, void *at)
+{
+	const struct gathering *gathering = &routine->gathering;
+	size_t slots = routine->descriptor->argument_count * sizeof(struct ingot_slot), pools = gathering->slab_count * sizeof(void *);
+	size_t symbols = routine->descriptor->symbol_count * sizeof(int64_t);
+	call->symbols = memcpy(at, routine->symbols, symbols);
+	call->slots = gathering->stays ? gathering->slots : memcpy((char *)at + symbols, gathering->slots, slots);
+	call->pools = gathering->stays ? gathering->pools : memcpy((char *)at + symbols + slots, gathering->pools, pools);
+	call->log = routine->log;
 }
 
 static enum ingot_status outputs_claim(struct routine *routine)
@@ -377,13 +394,12 @@ static void inputs_settle(struct routine *routine)
 	}
 }
 
-static enum ingot_status code_run(struct routine *routine, struct gathering *gathering, struct ingot_command **out)
+static enum ingot_status code_run(struct routine *routine, struct ingot_command **out)
 {
+	const struct gathering *gathering = &routine->gathering;
 	const struct ingot_module_routine *descriptor = routine->descriptor;
 	struct stream *stream = routine->context->stream;
-	size_t slots = sizeof(struct run), pools = slots + descriptor->argument_count * sizeof(struct ingot_slot);
-	size_t symbols = pools + gathering->slab_count * sizeof(void *),
-	       extents = symbols + descriptor->symbol_count * sizeof(int64_t);
+	size_t extents = sizeof(struct run) + call_bytes(routine);
 	struct request request = {.stream = stream,
 	                          .name = descriptor->name,
 	                          .run = run_call,
@@ -395,21 +411,16 @@ static enum ingot_status code_run(struct routine *routine, struct gathering *gat
 	                          .keeps = &routine->object,
 	                          .payload_bytes = extents + descriptor->extent_count * sizeof(int64_t)};
 	if (!descriptor->run)
-		return schedule_run(routine, &request, gathering->slots, gathering->pools, gathering->slabs, out);
+		return schedule_run(routine, &request, out);
 	enum ingot_status status = submit(&request, out);
 	if (status)
 		return status;
 	struct run *run = (*out)->payload;
-	char *at = (*out)->payload;
 	run->routine = routine;
 	run->table = stream->device->backend->table;
 	run->queue = stream->raw;
-	run->call = (struct ingot_call){
-	        .slots = memcpy(at + slots, gathering->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
-	        .pools = memcpy(at + pools, gathering->pools, gathering->slab_count * sizeof(void *)),
-	        .symbols = memcpy(at + symbols, routine->symbols, descriptor->symbol_count * sizeof(int64_t)),
-	        .extents = (int64_t *)(at + extents),
-	        .log = routine->log};
+	call_fill(routine, &run->call, run + 1);
+	run->call.extents = (int64_t *)((char *)run + extents);
 	return INGOT_OK;
 }
 
@@ -423,41 +434,20 @@ static enum ingot_status routine_run_locked(struct routine *routine, struct ingo
 		        transfer_run(routine->node, routine->context, routine->merge, routine->source, &moved, out);
 		return status;
 	}
-	size_t most = (size_t)descriptor->argument_count + descriptor->input_count + descriptor->output_count + 1;
-	struct {
-		struct access accesses[FEW_ARGUMENTS];
-		struct slab *slabs[FEW_ARGUMENTS];
-		struct ingot_slot slots[FEW_ARGUMENTS];
-		void *pools[FEW_ARGUMENTS];
-	} few;
-	struct gathering gathering = { few.accesses, few.slabs, few.slots, few.pools, 0, 0 };
-	char *many = NULL;
 	enum ingot_status status = ready(routine);
-	if (!status && most > FEW_ARGUMENTS) {
-		size_t at_slots = most * sizeof(struct access), at_slabs = at_slots + most * sizeof(struct ingot_slot);
-		size_t at_pools = at_slabs + most * sizeof(struct slab *);
-		if ((many = memory_new(runtime, at_pools + most * sizeof(void *), 1)))
-			gathering = (struct gathering){.accesses = (struct access *)many,
-			                               .slots = (struct ingot_slot *)(many + at_slots),
-			                               .slabs = (struct slab **)(many + at_slabs),
-			                               .pools = (void **)(many + at_pools)};
-		else
-			status = say(INGOT_MEMORY, "no memory to run %s", descriptor->name);
-	}
 	if (!status && runtime->options.automatic_transfers)
 		status = inputs_upload(routine);
 	if (!status)
 		status = outputs_claim(routine);
 	if (!status) {
-		gather(routine, &gathering);
-		status = code_run(routine, &gathering, out);
+		gather(routine);
+		status = code_run(routine, out);
 	}
 	if (!status) {
 		outputs_written(routine);
 		if (descriptor->merge_input >= 0)
 			routine->context->stream->merge.taken = true;
 	}
-	memory_free(runtime, many);
 	return status;
 }
 

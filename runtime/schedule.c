@@ -15,7 +15,7 @@ struct step {
 	struct slab *to, *from;
 	uint64_t to_offset, from_offset;
 	uint32_t threads[3];
-	/* then: addresses of the arguments (KERNEL), or slots, pools and symbols (HOST) */
+	/* then: addresses of the arguments (KERNEL), what the call takes (HOST) */
 	void *arguments[];
 };
 
@@ -57,9 +57,7 @@ static enum ingot_status step_ended(struct ingot_command *command, char *text)
 struct scheduling {
 	struct routine *routine;
 	const struct request *whole;
-	const struct ingot_slot *slots;
-	void *const *pools;
-	struct slab *const *slabs;
+	const struct gathering *gathering;
 	struct ingot_command **commands;  /* of each step */
 	void *module;                     /* as the device loaded it */
 	struct ingot_command *gate;
@@ -85,8 +83,8 @@ static struct stream *lane_stream(struct device *device, struct stream *own, uin
 
 static bool range_fits(const struct scheduling *scheduling, uint32_t argument, uint64_t bytes)
 {
-	struct ingot_slot slot = scheduling->slots[argument];
-	uint64_t room = scheduling->slabs[slot.pool]->bytes;
+	struct ingot_slot slot = scheduling->gathering->slots[argument];
+	uint64_t room = scheduling->gathering->slabs[slot.pool]->bytes;
 	return slot.offset <= room && bytes <= room - slot.offset;
 }
 
@@ -107,88 +105,79 @@ static enum ingot_status step_check(const struct scheduling *scheduling, uint32_
 
 /* ---- whole ---- */
 
+/* What a backend is given of each step; runs share it. */
+struct steps {
+	uint64_t number;                  /* 0: they are of one run alone */
+	uint32_t checks;                  /* how many there are */
+	struct ingot_issue at[];
+	/* then the arguments of all steps and how they move, indices */
+};
+
 struct whole {
 	const struct routine *routine;
 	const struct ingot_backend *table;
 	void *queue, *module;
+	const struct steps *steps;
+	struct ingot_schedule schedule;
 	struct ingot_call call;
-	int *codes;
-	unsigned char *bytes;             /* of checks */
-	struct ingot_issue steps[];
-	/* then the arguments of all steps and how they move, slots, pools, symbols, the codes, indices, bytes */
+	int code;
+	/* then what the call takes, the steps where they do not stay, bytes of the checks */
 };
 
 static enum ingot_status whole_run(struct ingot_command *command, char *text)
 {
 	struct whole *whole = command->payload;
-	return whole->table->schedule(whole->queue, whole->module, whole->steps, whole->routine->descriptor->step_count, text);
+	return whole->table->schedule(whole->queue, whole->module, &whole->schedule, text);
 }
 
 static enum ingot_status whole_ended(struct ingot_command *command, char *text)
 {
 	const struct whole *whole = command->payload;
-	const struct ingot_module_routine *descriptor = whole->routine->descriptor;
+	const struct ingot_schedule *schedule = &whole->schedule;
+	const struct ingot_module_step *steps = whole->routine->descriptor->steps;
+	int code = whole->code;
+	for (uint32_t i = 0, check = 0; !code && check < whole->steps->checks; i++)
+		if (steps[i].kind == INGOT_STEP_CHECK && !schedule->checks[check++])
+			code = (int)steps[i].kernel;
+	return code_ended(whole->routine->library->module, code, text);
+}
+
+struct steps_room { size_t arguments, bytes; uint32_t checks; };
+
+/* INGOT_OK, and the room that the steps take. */
+static enum ingot_status steps_check(const struct scheduling *scheduling, struct steps_room *room)
+{
+	const struct ingot_module_routine *descriptor = scheduling->routine->descriptor;
+	size_t afters = 0;
+	uint32_t shape[3];
+	*room = (struct steps_room){ 0 };
 	for (uint32_t i = 0; i < descriptor->step_count; i++) {
-		bool fails = descriptor->steps[i].kind == INGOT_STEP_CHECK && !whole->bytes[i];
-		if (fails || whole->codes[i])
-			return code_ended(whole->routine->library->module, fails ? (int)descriptor->steps[i].kernel : whole->codes[i], text);
+		enum ingot_status status = step_check(scheduling, i, shape);
+		if (status)
+			return status;
+		room->arguments += descriptor->steps[i].argument_count;
+		afters += descriptor->steps[i].after_count + 1;
+		room->checks += descriptor->steps[i].kind == INGOT_STEP_CHECK;
 	}
+	room->bytes = sizeof(struct steps) + descriptor->step_count * sizeof(struct ingot_issue) + room->arguments * sizeof(void *) +
+	              (descriptor->moved ? room->arguments * sizeof(struct ingot_module_move *) : 0) + afters * sizeof(uint32_t);
 	return INGOT_OK;
 }
 
 /* A step comes behind those it names, and behind the one before it on its lane. */
-static enum ingot_status whole_submit(struct scheduling *scheduling, struct ingot_command **out)
+static void steps_fill(const struct scheduling *scheduling, const struct steps_room *room, struct steps *steps)
 {
-	const struct routine *routine = scheduling->routine;
-	const struct ingot_module_routine *descriptor = routine->descriptor;
-	const struct ingot_module *module = routine->library->module;
-	struct stream *stream = scheduling->whole->stream;
-	size_t arguments = 0, afters = 0, count = descriptor->step_count;
-	uint32_t last[64], shape[3];
-	for (uint32_t i = 0; i < count; i++) {
-		enum ingot_status status = step_check(scheduling, i, shape);
-		if (status)
-			return status;
-		arguments += descriptor->steps[i].argument_count;
-		afters += descriptor->steps[i].after_count + 1;
-	}
-	size_t at_arguments = sizeof(struct whole) + count * sizeof(struct ingot_issue);
-	size_t at_moves = at_arguments + arguments * sizeof(void *);
-	size_t at_slots = at_moves + (descriptor->moved ? arguments * sizeof(struct ingot_module_move *) : 0);
-	size_t at_pools = at_slots + descriptor->argument_count * sizeof(struct ingot_slot);
-	size_t at_symbols = at_pools + scheduling->whole->slab_count * sizeof(void *);
-	size_t at_codes = at_symbols + descriptor->symbol_count * sizeof(int64_t);
-	size_t at_afters = at_codes + count * sizeof(int);
-	struct request request = *scheduling->whole;
-	request.run = whole_run;
-	request.ended = whole_ended;
-	size_t at_bytes = at_afters + afters * sizeof(uint32_t);
-	request.payload_bytes = at_bytes + count;
-	enum ingot_status status = submit(&request, out);
-	if (status)
-		return status;
-	struct whole *whole = (*out)->payload;
-	char *at = (*out)->payload;
-	void **argument = (void **)(at + at_arguments);
-	const struct ingot_module_move **move = (const struct ingot_module_move **)(at + at_moves);
-	uint32_t *after = (uint32_t *)(at + at_afters);
-	whole->routine = routine;
-	whole->table = stream->device->backend->table;
-	whole->queue = stream->raw;
-	whole->module = scheduling->module;
-	whole->codes = (int *)(at + at_codes);
-	whole->bytes = (unsigned char *)at + at_bytes;
-	whole->call = (struct ingot_call){
-	        .slots = memcpy(at + at_slots, scheduling->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
-	        .pools = memcpy(at + at_pools, scheduling->pools, scheduling->whole->slab_count * sizeof(void *)),
-	        .symbols = memcpy(at + at_symbols, routine->symbols, descriptor->symbol_count * sizeof(int64_t)),
-	        .log = routine->log};
+	const struct ingot_module_routine *descriptor = scheduling->routine->descriptor;
+	const struct ingot_module *module = scheduling->routine->library->module;
+	uint32_t last[64];
+	void **argument = (void **)(steps->at + descriptor->step_count);
+	const struct ingot_module_move **move = (const struct ingot_module_move **)(argument + room->arguments);
+	uint32_t *after = descriptor->moved ? (uint32_t *)(move + room->arguments) : (uint32_t *)move;
 	memset(last, 0xff, sizeof last);
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < descriptor->step_count; i++) {
 		const struct ingot_module_step *step = descriptor->steps + i;
-		struct ingot_issue *issue = whole->steps + i;
-		*issue = (struct ingot_issue){ .kind = (enum ingot_step_kind)step->kind, .arguments = argument, .call = &whole->call,
-		                               .code = whole->codes + i, .byte = whole->bytes + i, .bytes = (size_t)step->bytes, .after = after,
+		struct ingot_issue *issue = steps->at + i;
+		*issue = (struct ingot_issue){ .kind = (enum ingot_step_kind)step->kind, .arguments = argument, .bytes = (size_t)step->bytes, .after = after,
 		                               .other = step->kernel, .moves = descriptor->moved ? move : NULL };
 		if (step->kind == INGOT_STEP_KERNEL) {
 			issue->kernel = module->kernels + step->kernel;
@@ -196,13 +185,15 @@ static enum ingot_status whole_submit(struct scheduling *scheduling, struct ingo
 			memcpy(issue->groups, step->groups, sizeof issue->groups);
 		} else if (step->kind == INGOT_STEP_HOST)
 			issue->host = module->hosts[step->kernel];
+		else if (step->kind == INGOT_STEP_CHECK)
+			issue->check = steps->checks++;
 		for (uint32_t k = 0; k < step->argument_count; k++) {
-			struct ingot_slot slot = scheduling->slots[step->first_argument + k];
-			*argument++ = (char *)scheduling->pools[slot.pool] + slot.offset;
+			struct ingot_slot slot = scheduling->gathering->slots[step->first_argument + k];
+			*argument++ = (char *)scheduling->gathering->pools[slot.pool] + slot.offset;
 			if (descriptor->moved)
 				*move++ = descriptor->moves + descriptor->moved[step->first_argument + k];
 			if (k < 2) {
-				*(k ? &issue->from : &issue->to) = scheduling->slabs[slot.pool]->raw;
+				*(k ? &issue->from : &issue->to) = scheduling->gathering->slabs[slot.pool]->raw;
 				*(k ? &issue->from_offset : &issue->to_offset) = (size_t)slot.offset;
 			}
 		}
@@ -213,6 +204,51 @@ static enum ingot_status whole_submit(struct scheduling *scheduling, struct ingo
 		after += issue->after_count;
 		last[step->lane] = i;
 	}
+}
+
+/* The routine's, made by its first run. */
+static enum ingot_status steps_keep(const struct scheduling *scheduling)
+{
+	struct routine *routine = scheduling->routine;
+	struct ingot_runtime *runtime = routine->object.runtime;
+	struct steps_room room;
+	enum ingot_status status = routine->steps ? INGOT_OK : steps_check(scheduling, &room);
+	if (routine->steps || status)
+		return status;
+	if (!(routine->steps = memory_new(runtime, room.bytes, 1)))
+		return say(INGOT_MEMORY, "no memory to run %s", routine->descriptor->name);
+	steps_fill(scheduling, &room, routine->steps);
+	routine->steps->number = ++runtime->schedules;
+	return INGOT_OK;
+}
+
+static enum ingot_status whole_submit(const struct scheduling *scheduling, struct ingot_command **out)
+{
+	struct routine *routine = scheduling->routine;
+	struct stream *stream = scheduling->whole->stream;
+	struct request request = *scheduling->whole;
+	struct steps_room room = { 0 };
+	bool stays = scheduling->gathering->stays;
+	enum ingot_status status = stays ? steps_keep(scheduling) : steps_check(scheduling, &room);
+	size_t at_steps = sizeof(struct whole) + call_bytes(routine), at_checks = at_steps + room.bytes;
+	request.run = whole_run;
+	request.ended = whole_ended;
+	request.payload_bytes = at_checks + (stays && !status ? routine->steps->checks : room.checks);
+	if (status || (status = submit(&request, out)))
+		return status;
+	char *at = (*out)->payload;
+	struct whole *whole = (*out)->payload;
+	struct steps *steps = stays ? routine->steps : (struct steps *)(at + at_steps);
+	if (!stays)
+		steps_fill(scheduling, &room, steps);
+	whole->routine = routine;
+	whole->table = stream->device->backend->table;
+	whole->queue = stream->raw;
+	whole->module = scheduling->module;
+	whole->steps = steps;
+	whole->schedule = (struct ingot_schedule){ .steps = steps->at, .count = routine->descriptor->step_count, .number = steps->number, .call = &whole->call,
+	                                           .code = &whole->code, .checks = (unsigned char *)at + at_checks };
+	call_fill(routine, &whole->call, whole + 1);
 	return INGOT_OK;
 }
 
@@ -239,10 +275,7 @@ static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t ind
 	scheduling->after[after++] = scheduling->gate;
 	for (uint32_t i = 0; i < step->after_count; i++)
 		scheduling->after[after++] = scheduling->commands[step->after[i]];
-	size_t arguments = step->argument_count * sizeof(void *);
-	size_t slots = offsetof(struct step, arguments) + arguments,
-	       pools = slots + descriptor->argument_count * sizeof(struct ingot_slot);
-	size_t symbols = pools + scheduling->whole->slab_count * sizeof(void *);
+	size_t at_call = offsetof(struct step, arguments) + step->argument_count * sizeof(void *);
 	struct request request = {.stream = stream,
 	                          .run = step_run,
 	                          .ended = step_ended,
@@ -254,12 +287,11 @@ static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t ind
 	                          .slabs = scheduling->whole->slabs,
 	                          .slab_count = scheduling->whole->slab_count,
 	                          .keeps = &scheduling->routine->object,
-	                          .payload_bytes = symbols + descriptor->symbol_count * sizeof(int64_t)};
+	                          .payload_bytes = at_call + call_bytes(scheduling->routine)};
 	struct ingot_command *command;
 	if ((status = submit(&request, &command)))
 		return status;
 	struct step *made = command->payload;
-	char *at = command->payload;
 	made->routine = scheduling->routine;
 	made->step = step;
 	made->table = own->device->backend->table;
@@ -267,35 +299,28 @@ static enum ingot_status step_submit(struct scheduling *scheduling, uint32_t ind
 	made->module = scheduling->module;
 	memcpy(made->threads, threads, sizeof threads);
 	for (uint32_t i = 0; i < step->argument_count; i++) {
-		struct ingot_slot slot = scheduling->slots[step->first_argument + i];
-		made->arguments[i] = (char *)scheduling->pools[slot.pool] + slot.offset;
+		struct ingot_slot slot = scheduling->gathering->slots[step->first_argument + i];
+		made->arguments[i] = (char *)scheduling->gathering->pools[slot.pool] + slot.offset;
 		if (i == 0) {
-			made->to = scheduling->slabs[slot.pool];
+			made->to = scheduling->gathering->slabs[slot.pool];
 			made->to_offset = slot.offset;
 		} else if (i == 1) {
-			made->from = scheduling->slabs[slot.pool];
+			made->from = scheduling->gathering->slabs[slot.pool];
 			made->from_offset = slot.offset;
 		}
 	}
-	made->call = (struct ingot_call){
-	        .slots = memcpy(at + slots, scheduling->slots, descriptor->argument_count * sizeof(struct ingot_slot)),
-	        .pools = memcpy(at + pools, scheduling->pools, scheduling->whole->slab_count * sizeof(void *)),
-	        .symbols =
-	                memcpy(at + symbols, scheduling->routine->symbols, descriptor->symbol_count * sizeof(int64_t)),
-	        .log = scheduling->routine->log};
+	call_fill(scheduling->routine, &made->call, (char *)command->payload + at_call);
 	scheduling->commands[index] = command;
 	scheduling->last[step->lane] = command;
 	command_keep(command);
 	return INGOT_OK;
 }
 
-enum ingot_status schedule_run(struct routine *routine, const struct request *whole, const struct ingot_slot *slots,
-                               void *const *pools, struct slab *const *slabs, struct ingot_command **out)
+enum ingot_status schedule_run(struct routine *routine, const struct request *whole, struct ingot_command **out)
 {
 	const struct ingot_module_routine *descriptor = routine->descriptor;
 	struct ingot_runtime *runtime = routine->object.runtime;
-	struct scheduling scheduling = {
-	        .routine = routine, .whole = whole, .slots = slots, .pools = pools, .slabs = slabs};
+	struct scheduling scheduling = { .routine = routine, .whole = whole, .gathering = &routine->gathering };
 	struct request edge = {.stream = whole->stream,
 	                       .name = descriptor->name,
 	                       .accesses = whole->accesses,

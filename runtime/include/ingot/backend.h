@@ -40,29 +40,37 @@ extern "C" {
 #endif
 
 #define INGOT_BACKEND_TEXT    160
-#define INGOT_BACKEND_VERSION 3    /* raised when the table changes; a backend of another is refused */
+#define INGOT_BACKEND_VERSION 4    /* raised when the table changes; a backend of another is refused */
 
 struct ingot_queue;                /* the runtime's */
 struct ingot_command;
 
 enum ingot_slab_mode { INGOT_SLAB_PRIVATE, INGOT_SLAB_SHARED, INGOT_SLAB_PINNED };    /* a hint, may be ignored */
 
-/* A step of a schedule, with its addresses. */
+/* A step of a schedule, with its addresses, which are the same in each run. */
 struct ingot_issue {
 	enum ingot_step_kind kind;
 	const struct ingot_module_kernel *kernel;                                    /* KERNEL */
 	uint32_t groups[3], threads[3];
 	void *const *arguments;
-	int (*host)(const struct ingot_call *);                                      /* HOST, with `call` */
-	struct ingot_call *call;
-	int *code;                                                                   /* KERNEL, HOST: what it returned */
-	unsigned char *byte;                                                         /* CHECK: takes what is at to, by the end of the command */
+	int (*host)(const struct ingot_call *);                                      /* HOST */
+	uint32_t check;                                                              /* CHECK: which one */
 	void *to, *from;                                                             /* COPY, CLEAR: slabs; CHECK, LOOP, ROUND: of a byte; NULL: none */
 	size_t to_offset, from_offset, bytes;
 	const uint32_t *after;                                                       /* indices of earlier steps */
 	uint32_t after_count;
 	uint32_t other;                                                              /* LOOP, ROUND: index; `bytes`: rounds */
 	const struct ingot_module_move *const *moves;                                /* of each argument; NULL: none moves */
+};
+
+/* A run of them. */
+struct ingot_schedule {
+	const struct ingot_issue *steps;
+	uint32_t count;
+	uint64_t number;               /* where it comes again for a module it is of the same steps with the same addresses; 0: nobody knows */
+	struct ingot_call *call;                                                     /* HOST: what it is called with */
+	int *code;                                                                   /* KERNEL, HOST: takes the first that is not 0 */
+	unsigned char *checks;                                                       /* each takes what is at its `to`, by the end of the command */
 };
 
 struct ingot_backend {
@@ -99,7 +107,7 @@ struct ingot_backend {
 	enum ingot_status (*copy_out)(void *queue, void *host, void *from, size_t from_offset, size_t bytes,
 	                              char *text);
 	enum ingot_status (*fill)(void *queue, void *to, size_t to_offset, int byte, size_t bytes, char *text);
-	/* A routine or a host step.  `code` takes what it returned. */
+	/* A routine or a host step.  `code`, which is 0, takes what it returned. */
 	enum ingot_status (*call)(void *queue, int (*run)(const struct ingot_call *), struct ingot_call *, int *code,
 	                          char *text);
 	/* module: what module_load made of the library that the kernel is in; NULL: of none. */
@@ -124,7 +132,7 @@ struct ingot_backend {
 	/* A whole static schedule at once; a step starts behind those in `after`.  NULL: its lanes are queues, step by step; so where there
 	 * are several of them, and one_lane says that it takes one. */
 	bool one_lane;
-	enum ingot_status (*schedule)(void *queue, void *module, const struct ingot_issue *, uint32_t count, char *text);
+	enum ingot_status (*schedule)(void *queue, void *module, const struct ingot_schedule *, char *text);
 
 	/* Host memory that the device may use directly, for copies that do not stop the host. */
 	enum ingot_status (*host_pin)(void *device, void *memory, size_t bytes, char *text);

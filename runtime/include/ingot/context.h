@@ -132,7 +132,7 @@ enum ingot_status ingot_writer_streams(struct ingot_context, struct ingot_node, 
                                        uint32_t *count);
 enum ingot_status ingot_reader_streams(struct ingot_context, struct ingot_node, struct ingot_stream *, uint32_t room,
                                        uint32_t *count);
-/* Events of that work, for the caller to close: of its last writer, and of its readers since. */
+/* Events of that work, for the caller to close: of its last writer, and of its readers since, in each stream the last. */
 enum ingot_status ingot_writer_events(struct ingot_context, struct ingot_node, struct ingot_event *, uint32_t room,
                                       uint32_t *count);
 enum ingot_status ingot_reader_events(struct ingot_context, struct ingot_node, struct ingot_event *, uint32_t room,

@@ -141,6 +141,7 @@ static enum ingot_status execute(struct mock_queue *queue, const struct operatio
 	enum ingot_status status;
 	struct mock_slab *to = one->to, *from = one->from;
 	char text[INGOT_BACKEND_TEXT];
+	int code = 0;
 	switch (one->kind) {
 	case DEVICE_COPY:
 	case PEER_COPY:
@@ -154,13 +155,15 @@ static enum ingot_status execute(struct mock_queue *queue, const struct operatio
 		return backend_lazy.fill(NULL, to->memory, one->to_offset, one->byte, one->bytes, text);
 	case CALL:
 		ingot_queue_inside(queue->ours);
-		status = backend_lazy.call(NULL, one->run, one->call, one->code, text);
+		status = backend_lazy.call(NULL, one->run, one->call, &code, text);
 		ingot_queue_inside(NULL);
+		*one->code = *one->code ? *one->code : code;         /* of a schedule the first */
 		return status;
 	case LAUNCH:
 		ingot_queue_inside(queue->ours);
-		status = backend_lazy.launch(NULL, NULL, one->kernel, one->groups, one->threads, one->arguments, one->code, text);
+		status = backend_lazy.launch(NULL, NULL, one->kernel, one->groups, one->threads, one->arguments, &code, text);
 		ingot_queue_inside(NULL);
+		*one->code = *one->code ? *one->code : code;
 		return status;
 	case WAIT:
 	case EVENT:
@@ -634,8 +637,10 @@ static enum ingot_status mock_event_wait(void *raw, void *from, char *text)
 }
 
 /* Any order that `after` allows, so a step whose edge is missing shows. */
-static enum ingot_status mock_schedule(void *raw, void *module, const struct ingot_issue *steps, uint32_t count, char *text)
+static enum ingot_status mock_schedule(void *raw, void *module, const struct ingot_schedule *schedule, char *text)
 {
+	const struct ingot_issue *steps = schedule->steps;
+	const uint32_t count = schedule->count;
 	if (fails(MOCK_CAPTURE)) {
 		snprintf(text, INGOT_BACKEND_TEXT, "the steps cannot be captured");
 		return INGOT_DEVICE;
@@ -656,9 +661,9 @@ static enum ingot_status mock_schedule(void *raw, void *module, const struct ing
 		left--;
 		if (step->kind == INGOT_STEP_KERNEL)
 			status = mock_launch(queue, module, step->kernel, step->groups, step->threads, step->arguments,
-			                     step->code, text);
+			                     schedule->code, text);
 		else if (step->kind == INGOT_STEP_HOST)
-			status = mock_call(queue, step->host, step->call, step->code, text);
+			status = mock_call(queue, step->host, schedule->call, schedule->code, text);
 		else if (step->kind == INGOT_STEP_COPY)
 			status = mock_copy(queue, step->to, step->to_offset, step->from, step->from_offset, step->bytes, text);
 		else if (step->kind == INGOT_STEP_CLEAR)

@@ -284,6 +284,8 @@ static void d7(struct trial *t)
 	struct ingot_device device;
 	struct ingot_context there = elsewhere(t, &device);
 	place(there, grad);
+	for (int i = 0; i < SMALL_COUNT; i++)
+		next[i] = 3000;                               /* another value at another place than the first run read */
 	write_f32(there, grad, next, SMALL_COUNT);
 	OK(ingot_device_to_device(grad, linked, INGOT_MERGE_STREAMING, there, &moved,
 	                          NULL)); /* across devices: a copy */
@@ -291,7 +293,7 @@ static void d7(struct trial *t)
 	CHECK(moved && !state.streaming && state.owned_bytes == sizeof next);
 	OK(ingot_routine_run(merge, NULL));
 	read_f32(linked, sum, got, SMALL_COUNT);
-	CHECK(got[1] == 1001);
+	CHECK(got[1] == 3001);
 }
 
 static void d8(struct trial *t)
