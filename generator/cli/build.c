@@ -113,6 +113,7 @@ struct making {
 	struct package package;
 	struct nvrtc *nvrtc;
 	struct image *images;
+	int judged;                       /* so many images are made to judge the kernels of a model; where it is the only one, that is all */
 };
 
 /* The kernels of the model, compiled. */
@@ -124,7 +125,7 @@ static bool make_images(struct model *model, void *user)
 	package.parts = &part;
 	package.part_count = 1;
 	package.name = making->emit.name = part.name;
-	return package_images(&making->emit, &package, making->nvrtc, making->images, package.image_count, &model->refused);
+	return package_images(&making->emit, &package, making->nvrtc, making->images, making->judged, &model->refused);
 }
 
 /* What images are made for: of the lowest architecture also PTX, which has no "a". */
@@ -141,6 +142,7 @@ static void add_images(struct cli *cli, struct making *making)
 	making->images[count] = (struct image){ .arch = arena_copy(build->arena, archs[0], 3 + strspn(archs[0] + 3, "0123456789")), .ptx = true };
 	package->images = making->images;
 	package->image_count = count + 1;
+	making->judged = cli->argument_count > 1 ? count : count + 1;
 	if (cli->no_compile)
 		return;
 	making->nvrtc = nvrtc_find(build, cli->nvrtc);
@@ -162,8 +164,6 @@ static void run(struct cli *cli)
 	if (!cli->large && !cli->options.pool_cap)
 		cli->options.pool_cap = (int64_t)INGOT_PLAN_CAP_32;
 	bool cuda = cli_takes_cuda(cli), managed = cli->profile && !strcmp(cli->profile, "managed");
-	if (cuda && cli->argument_count > 1)
-		fail(build, EXIT_USAGE, NULL, "--target cuda goes with one model");
 	if (cuda && cli->schedule && strcmp(cli->schedule, "steps"))
 		fail(build, EXIT_USAGE, NULL, "--target cuda: routines are schedules of kernels (--schedule steps, the default there)");
 	if (!managed && (cli->schedule || cli->no_hosted || cli->merges.count))
@@ -197,6 +197,8 @@ static void run(struct cli *cli)
 	package->part_count = part_count;
 	package->name = making.emit.name = name;
 	package->weights_bytes = &weights_bytes;
+	if (cuda && !cli->no_compile && part_count > 1)       /* judged one by one, made for all */
+		package_images(&making.emit, package, making.nvrtc, making.images, package->image_count, NULL);
 	if (!cli->no_compile)
 		package->cc = cc_for_target(build, cli->options.target, cli->cc);
 	package_write(&making.emit, package, directory);

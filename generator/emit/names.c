@@ -93,7 +93,7 @@ const char *emit_part_prefix(struct arena *arena, int number) { return arena_pri
 /* Files and symbols of one graph, NAME_log.c and the like, may not be those of another that is called so. */
 static bool is_file_of(const char *name, const char *other)
 {
-	static const char *const ends[] = { "log", "profile", "kernels" };
+	static const char *const ends[] = { "log", "profile", "kernels", "launches" };
 	size_t length = strlen(other);
 	if (strncasecmp(name, other, length) || name[length] != '_')
 		return false;

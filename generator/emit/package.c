@@ -559,6 +559,8 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "cpus", value_bool(package->cpus));
 	value_dict_set(w->globals, "NAME", value_string(package_upper(arena, name)));
 	value_dict_set(w->globals, "OK", value_string(emit_ok(arena, package_upper(arena, name))));
+	value_dict_set(w->globals, "LIBRARY", value_string(package_upper(arena, package->name)));
+	value_dict_set(w->globals, "LIBRARY_OK", value_string(emit_ok(arena, package_upper(arena, package->name))));
 	value_dict_set(w->globals, "cmake_target", value_string(emit_cmake_target(arena, package->name)));
 	value_dict_set(w->globals, "model", value_string(package_quiet(arena, part->model)));
 	value_dict_set(w->globals, "version", value_string(INGOT_VERSION));

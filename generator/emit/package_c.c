@@ -244,7 +244,6 @@ static void add_umbrella(struct writing *w)
 	for (size_t i = 0; i < w->headers.count; i++)
 		value_list_add(headers, value_string(w->headers.at[i]));
 	value_dict_set(w->globals, "headers", headers);
-	value_dict_set(w->globals, "LIBRARY", value_string(package_upper(arena, w->package->name)));
 	package_render(w, "package/umbrella.jinja", file);
 	push(arena, &w->headers, file);
 	package_render(w, "package/umbrella_hpp.jinja", arena_printf(arena, "%s.hpp", w->package->name));

@@ -1,4 +1,4 @@
-/* package_cuda.c: kernels -> one .cu text, its images by NVRTC, and what runs them: the host's side in C, through NVIDIA's driver. */
+/* package_cuda.c: kernels -> one .cu text, of all graphs, its images by NVRTC, and what runs them: the host's side in C, through NVIDIA's driver. */
 #include "emit/package.h"
 #include "backends/backends.h"
 #include "base/embedded.h"
@@ -18,7 +18,7 @@ static int64_t symbol_number(symbol_list *symbols, struct arena *arena, const ch
 	return (int64_t)symbols->count - 1;
 }
 
-/* `launches`, `symbols` and, of loops, `moves`, `depth` and `captured` of the templates. */
+/* Of the current part: `launches`, `symbols` and, of loops, `moves`, `depth` and `captured` of the templates. */
 static void add_launches(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
@@ -58,7 +58,7 @@ static void add_launches(struct writing *w)
 	value_dict_set(w->globals, "moves", launch_moves(w, &launches));
 	value_dict_set(w->globals, "depth", value_int(launches.depth));
 	value_dict_set(w->globals, "captured", value_bool(launches.captured));
-	package_render(w, "cuda/launches.jinja", arena_printf(arena, "%s_launches.h", w->package->name));
+	package_render(w, "cuda/launches.jinja", arena_printf(arena, "%s_launches.h", w->of->name));
 }
 
 static void add_blocks(struct writing *w, json_t *manifest)
@@ -72,31 +72,59 @@ static void add_blocks(struct writing *w, json_t *manifest)
 	}
 }
 
-static const char *unit_text(struct writing *w)
+static void add_code(struct writing *w, struct text *kernels)
 {
-	struct text kernels, prelude, unit;
-	text_init(&kernels, w->emit->build);
-	text_init(&prelude, w->emit->build);
 	for (size_t k = 0; k < w->lowered->kernels.count; k++) {
-		emit_kernel(w->emit, w->lowered->kernels.at[k], &kernels);
-		text_addc(&kernels, '\n');
+		emit_kernel(w->emit, w->lowered->kernels.at[k], kernels);
+		text_addc(kernels, '\n');
 	}
 	const struct launch_list launches = package_launches(w);
 	for (size_t i = 0; i < launches.copies.count; i++) {
 		struct value values = value_dict(w->emit->arena);
 		value_dict_set(values, "name", value_string(w->emit->name));
 		value_dict_set(values, "bytes", value_int(launches.copies.at[i]));
-		template_render(w->emit->templates, "cuda/copy.jinja", values, &kernels);
+		template_render(w->emit->templates, "cuda/copy.jinja", values, kernels);
 	}
+}
+
+/* The models, for comments. */
+static void add_title(struct writing *w)
+{
+	const struct package *package = w->package;
+	const char *title = package->parts->model;
+	for (int p = 1; p < package->part_count; p++)
+		title = arena_printf(w->emit->arena, "%s, %s", title, package->parts[p].model);
+	value_dict_set(w->globals, "title", value_string(package_quiet(w->emit->arena, title)));
+}
+
+static const char *rendered(struct writing *w, const char *template)
+{
+	struct text text;
+	text_init(&text, w->emit->build);
+	template_render(w->emit->templates, template, w->globals, &text);
+	const char *made = arena_copy(w->emit->arena, text.at, text.count);
+	text_release(&text);
+	return made;
+}
+
+/* Part 0 is the current one behind it. */
+static const char *unit_text(struct writing *w)
+{
+	struct text kernels, prelude;
+	text_init(&kernels, w->emit->build);
+	text_init(&prelude, w->emit->build);
+	for (int p = 0; p < w->package->part_count; p++) {
+		package_part(w, p);
+		add_code(w, &kernels);
+	}
+	package_part(w, 0);
+	add_title(w);
 	emit_prelude(w->emit, kernels.at, kernels.count, &prelude);
 	value_dict_set(w->globals, "prelude", value_string_of(prelude.at, prelude.count));
 	value_dict_set(w->globals, "kernels", value_string_of(kernels.at, kernels.count));
-	text_init(&unit, w->emit->build);
-	template_render(w->emit->templates, "cuda/unit.jinja", w->globals, &unit);
-	const char *text = arena_copy(w->emit->arena, unit.at, unit.count);
+	const char *text = rendered(w, "cuda/unit.jinja");
 	text_release(&kernels);
 	text_release(&prelude);
-	text_release(&unit);
 	return text;
 }
 
@@ -220,7 +248,7 @@ bool package_images(struct emit *emit, const struct package *package, const stru
 		package->progress(package->user, "images", 0, count);
 	nvrtc_compile(emit->build, nvrtc, unit_text(&w), arena_printf(emit->arena, "%s.cu", package->name), images, count, package->jobs);
 	for (int i = 0; i < count; i++)
-		any |= refuse(emit, w.lowered, &images[i], refused);
+		any |= refused && refuse(emit, w.lowered, &images[i], refused);
 	return any;
 }
 
@@ -268,21 +296,60 @@ static struct value driver_value(struct arena *arena)
 	return list;
 }
 
+/* Of the current part; kernels of it stand behind `first` others.  How much memory of the device it wants is added to `memory` where that is less. */
+static struct value graph_value(struct writing *w, int64_t first, int64_t *memory)
+{
+	struct arena *arena = w->emit->arena;
+	bool alone = w->package->part_count == 1;
+	const char *name = w->of->name, *header = arena_printf(arena, "%s.h", name);
+	int64_t end = 0, at = (w->lowered->workspace_bytes + DEVICE_ALIGN - 1) / DEVICE_ALIGN * DEVICE_ALIGN;
+	struct value graph = value_dict(arena);
+	add_launches(w);
+	value_dict_set(w->globals, "number", value_int(w->part));
+	value_dict_set(w->globals, "first", value_int(first));
+	value_dict_set(w->globals, "alone", value_bool(alone));
+	value_dict_set(w->globals, "host_inputs", host_arrays(w, true, &end));
+	value_dict_set(w->globals, "host_outputs", host_arrays(w, false, &end));
+	value_dict_set(w->globals, "host_at", value_int(at));
+	*memory = at + end + DEVICE_ALIGN > *memory ? at + end + DEVICE_ALIGN : *memory;
+	value_dict_set(graph, "name", value_string(name));
+	value_dict_set(graph, "NAME", value_string(package_upper(arena, name)));
+	value_dict_set(graph, "first", value_int(first));
+	value_dict_set(graph, "count", value_int((int64_t)value_count(value_dict_get(w->globals, "symbols"))));
+	value_dict_set(graph, "inputs", value_dict_get(w->globals, "inputs"));
+	value_dict_set(graph, "outputs", value_dict_get(w->globals, "outputs"));
+	value_dict_set(graph, "header", alone ? value_string(rendered(w, "cuda/header_graph.jinja")) : value_none());
+	value_dict_set(graph, "text", value_string(rendered(w, "cuda/host_graph.jinja")));
+	if (!alone) {
+		package_render(w, "cuda/header_graph.jinja", header);
+		push(arena, &w->headers, header);
+	}
+	push(arena, &w->headers, arena_printf(arena, "%s_launches.h", name));
+	return graph;
+}
+
 static void add_host(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
-	value_dict_set(w->globals, "driver", driver_value(arena));
 	const char *name = w->package->name, *host = arena_printf(arena, "%s.c", name), *images = arena_printf(arena, "%s_images.S", name);
-	int64_t end = 0;
-	value_dict_set(w->globals, "host_inputs", host_arrays(w, true, &end));
-	value_dict_set(w->globals, "host_outputs", host_arrays(w, false, &end));
-	value_dict_set(w->globals, "host_bytes", value_int(end + DEVICE_ALIGN));
-	value_dict_set(w->globals, "host_at", value_int((w->lowered->workspace_bytes + DEVICE_ALIGN - 1) / DEVICE_ALIGN * DEVICE_ALIGN));
+	struct value graphs = value_list(arena);
+	int64_t kernels = 0, memory = 0;
+	for (int p = 0; p < w->package->part_count; p++) {
+		package_part(w, p);
+		struct value graph = graph_value(w, kernels, &memory);
+		kernels += value_dict_get(graph, "count").integer;
+		value_list_add(graphs, graph);
+	}
+	package_part(w, 0);
+	add_title(w);
+	value_dict_set(w->globals, "graphs", graphs);
+	value_dict_set(w->globals, "kernel_count", value_int(kernels));
+	value_dict_set(w->globals, "memory_bytes", value_int(memory));
+	value_dict_set(w->globals, "driver", driver_value(arena));
 	package_render(w, "cuda/header.jinja", arena_printf(arena, "%s.h", name));
 	package_render(w, "cuda/host.jinja", host);
 	package_render(w, "cuda/images.jinja", images);
 	push(arena, &w->headers, arena_printf(arena, "%s.h", name));
-	push(arena, &w->headers, arena_printf(arena, "%s_launches.h", name));
 	package_source(w, host);
 	package_source(w, images);
 }
@@ -292,8 +359,8 @@ void package_cuda(struct writing *w)
 	const struct package *package = w->package;
 	const char *text = unit_text(w);
 	file_set_add(w->files, arena_printf(w->emit->arena, "%s.cu", package->name), text, strlen(text));
-	add_launches(w);
 	if (package->shared) {                                /* for ingot itself, on the CPU */
+		add_launches(w);
 		package_add_blob(w);
 		add_emulator(w);
 		return;
@@ -305,10 +372,14 @@ void package_cuda(struct writing *w)
 		package_module(w);
 	if (package->cc)
 		package_compile(w);
+	package_part(w, 0);
 	package_add_build_files(w);
 	json_t *manifest = package_manifest(w);
 	json_array_append_new(json_object_get(manifest, "sources"), json_string(arena_printf(w->emit->arena, "%s.cu", package->name)));
-	add_blocks(w, manifest);
+	for (int p = 0; p < package->part_count; p++) {
+		package_part(w, p);
+		add_blocks(w, package->part_count > 1 ? json_array_get(json_object_get(manifest, "graphs"), (size_t)p) : manifest);
+	}
 	json_object_set_new(manifest, "flags", json_string("-fmad=false"));
 	json_object_set_new(manifest, "images", images_json(w, package->images, package->image_count));
 	package_add_manifest(w, manifest);

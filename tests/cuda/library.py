@@ -48,6 +48,17 @@ def build_driver(folder, *flags):
          *[os.path.join(HERE, "driver", part + ".c") for part in ("driver", "execute", "memory", "modules", "streams")], "-ldl", "-pthread")
 
 
+def emulated(folder, name):
+    """The kernels of a library, compiled for the emulator."""
+    kernels = os.path.join(folder, "kernels.so")
+    symbols = [symbol for file in sorted(os.listdir(folder)) if file.endswith("_launches.h")
+               for symbol in re.findall(r'^\t"(\w+)",$', open(os.path.join(folder, file)).read(), re.M)]
+    call("g++", "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", *(["-mfma"] if "fma" in open("/proc/cpuinfo").read() else []),
+         "-I", EMULATOR, "-I", folder, '-DTEXT="%s.cu"' % name, "-DKERNELS=%s" % " ".join("X(%s)" % s for s in symbols),
+         os.path.join(HERE, "driver", "kernels.cpp"), os.path.join(EMULATOR, "emulator.cpp"), "-o", kernels)
+    return kernels
+
+
 class Library:
     """A model's library, its kernels on the emulator and the program, in a folder."""
 
@@ -58,11 +69,7 @@ class Library:
         for language in (["gcc", "-std=c99"], ["g++", "-std=c++11", "-x", "c++"], ["clang", "-std=c99"] if shutil.which("clang") else None):
             if language:
                 call(*language, *STRICT, "-fsyntax-only", name + ".c", cwd=self.folder)
-        self.kernels = os.path.join(self.folder, "kernels.so")
-        symbols = re.findall(r'^\t"(\w+)",$', open(os.path.join(self.folder, name + "_launches.h")).read(), re.M)
-        call("g++", "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", *(["-mfma"] if "fma" in open("/proc/cpuinfo").read() else []),
-             "-I", EMULATOR, "-I", self.folder, '-DTEXT="%s.cu"' % name, "-DKERNELS=%s" % " ".join("X(%s)" % s for s in symbols),
-             os.path.join(HERE, "driver", "kernels.cpp"), os.path.join(EMULATOR, "emulator.cpp"), "-o", self.kernels)
+        self.kernels = emulated(self.folder, name)
         self.link("program")
 
     def link(self, program, *before):
@@ -225,7 +232,7 @@ def loops(ingot, driver, folder):
             json.dump({"inputs": [{"name": one, "file": one + ".npy"} for one in shapes], "outputs": [{"name": one} for one in re.findall(r"\w+", re.sub(r"\S*\[[^]]*\]", "", signature.split("=>")[1]))]}, file)
         library = Library(ingot, model, data, name, folder)
         manifest(library)
-        expect(name + ": a graph", ("int capture(" in open(os.path.join(library.folder, name + ".c")).read()) == (name == "rounds"))
+        expect(name + ": a graph", ("int capture_0(" in open(os.path.join(library.folder, name + ".c")).read()) == (name == "rounds"))
         same_bits(ingot, library, model, data, name, driver, folder, ("host", "device") if name == "rounds" else ("host",))       # what waits cannot be captured
         managed(ingot, model, data, name, driver, folder, library.kernels, False)
 
