@@ -33,6 +33,14 @@ static const char *wrap(struct printer *printer, struct printed printed, int lea
 	return printed.level >= least ? printed.text : arena_printf(printer->arena, "(%s)", printed.text);
 }
 
+/* min(max(…, low), high) says it already. */
+static bool is_kept_inside(const struct atom *atom)
+{
+	const struct expr *most = atom->value, *least = most->kind == EXPR_SCALAR && most->row == SCALAR_min && most->type == DTYPE_I64 ? most->arg[0] : NULL;
+	return least && least->kind == EXPR_SCALAR && least->row == SCALAR_max && most->arg[1]->kind == EXPR_NUMBER && least->arg[1]->kind == EXPR_NUMBER
+		&& least->arg[1]->integer >= atom->low && most->arg[1]->integer >= least->arg[1]->integer && most->arg[1]->integer <= atom->high;
+}
+
 static struct printed print_atom(struct printer *printer, const struct atom *atom)
 {
 	struct arena *arena = printer->arena;
@@ -48,6 +56,8 @@ static struct printed print_atom(struct printer *printer, const struct atom *ato
 		printer->lets.count = inner.lets.count;
 		printer->lets.room = inner.lets.room;
 		printer->fresh = inner.fresh;
+		if (is_kept_inside(atom))
+			return (struct printed){ arena_printf(arena, "(long)(%s)", text), LEVEL_CAST };
 		return (struct printed){ arena_printf(arena, "(long)i_clamp(%s, %" PRId64 "ll, %" PRId64 "ll)", text, atom->low, atom->high),
 			LEVEL_CAST };
 	}

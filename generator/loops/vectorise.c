@@ -230,8 +230,56 @@ static const struct expr *part_of_array(struct loops *loops, enum reduce reduce,
 		part_of_array(loops, reduce, array, from + step, count / 2, 2 * step));
 }
 
+static void join_parts(struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], struct block *out)
+{
+	for (int s = 0; s < loop->sum_count; s++)
+		for (int half = GROUP / 2; half; half /= 2)
+			for (int k = 0; k < half; k++)
+				block_add(loops, out, set_new(loops, part[k][s], reduce_join(loops, loop->reduce[s],
+					cell_load(loops, part[k][s], NULL), cell_load(loops, part[k + half][s], NULL)), false));
+}
+
+static void begin_parts(struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], struct block *out)
+{
+	for (int k = 0; k < GROUP; k++)
+		for (int s = 0; s < loop->sum_count; s++) {
+			enum dtype type = loop->sums[s]->of.type;
+			part[k][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, type, 1);
+			block_add(loops, out, set_new(loops, part[k][s], reduce_start(loops, loop->reduce[s], type), true));
+		}
+}
+
+/* Integers are exact in any order: terms as they lie, eight at a time. */
+static void as_they_lie(struct loops *loops, const struct stmt *loop, struct block *out)
+{
+	struct cell *part[GROUP][SUMS_MAX];
+	int64_t main = loop->extent / GROUP * GROUP;
+	begin_parts(loops, loop, part, out);
+	struct stmt *terms = count_new(loops, "t", main, GROUP);
+	for (int k = 0; k < GROUP; k++)
+		group_term(loops, loop, part[k], index_plus(loops->arena, count_index(loops, terms), k), &terms->body);
+	block_add(loops, out, terms);
+	for (int64_t k = main; k < loop->extent; k++)
+		group_term(loops, loop, part[k - main], index_constant(loops->arena, k), out);
+	join_parts(loops, loop, part, out);
+	for (int s = 0; s < loop->sum_count; s++)
+		block_add(loops, out, set_new(loops, loop->sums[s], cell_load(loops, part[0][s], NULL), true));
+}
+
+static bool is_exact(const struct stmt *loop)
+{
+	for (int s = 0; s < loop->sum_count; s++)
+		if (dtypes[loop->sums[s]->of.type].class == CLASS_FLOAT)
+			return false;
+	return loop->extent >= GROUP;
+}
+
 static void in_groups(struct loops *loops, const struct stmt *loop, struct block *out)
 {
+	if (is_exact(loop)) {
+		as_they_lie(loops, loop, out);
+		return;
+	}
 	struct cell *array[SUMS_MAX], *part[GROUP][SUMS_MAX];
 	int64_t main = loop->extent / SUMS * SUMS, rest = loop->extent - main;
 	struct stmt *each = count_new(loops, "z", GROUPS, 1);
@@ -243,12 +291,7 @@ static void in_groups(struct loops *loops, const struct stmt *loop, struct block
 		block_add(loops, out, begin);
 	}
 	block_add(loops, out, each);
-	for (int k = 0; k < GROUP; k++)
-		for (int s = 0; s < loop->sum_count; s++) {
-			enum dtype type = loop->sums[s]->of.type;
-			part[k][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, type, 1);
-			block_add(loops, body, set_new(loops, part[k][s], reduce_start(loops, loop->reduce[s], type), true));
-		}
+	begin_parts(loops, loop, part, body);
 	if (main) {
 		struct stmt *terms = count_new(loops, "t", main, SUMS);
 		for (int k = 0; k < GROUP; k++)
@@ -268,11 +311,8 @@ static void in_groups(struct loops *loops, const struct stmt *loop, struct block
 		if (some->kind == STMT_IF)
 			block_add(loops, body, some);
 	}
+	join_parts(loops, loop, part, body);
 	for (int s = 0; s < loop->sum_count; s++) {
-		for (int half = GROUP / 2; half; half /= 2)
-			for (int k = 0; k < half; k++)
-				block_add(loops, body, set_new(loops, part[k][s], reduce_join(loops, loop->reduce[s],
-					cell_load(loops, part[k][s], NULL), cell_load(loops, part[k + half][s], NULL)), false));
 		struct stmt *store = stmt_new(loops, STMT_STORE);
 		store->cell = array[s];
 		store->at = z;

@@ -98,6 +98,15 @@ static const struct expr *padded(struct definer *definer, enum padding padding, 
 	return expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, i, expr_integer(arena, DTYPE_I64, 0)), expr_integer(arena, DTYPE_I64, n - 1));
 }
 
+/* How far each tap lies from the place, rounded down: 0 and 1, -1 to 2. */
+static struct definition *steps_of(struct definer *definer, int d, enum mode mode, int64_t count)
+{
+	float *steps = new_array(definer->arena, float, (size_t)count);
+	for (int64_t t = 0; t < count; t++)
+		steps[t] = (float)(mode == CUBIC ? t - 1 : t);
+	return define_constant(definer->program, definer_name(definer, arena_printf(definer->arena, "steps_%d", d)), DTYPE_F32, 1, &count, steps);
+}
+
 struct taps { struct definition *places, *weights, *outside; };
 
 /* Of one dimension, over [batch, taps, places of the grid...]: those lie side by side. */
@@ -123,8 +132,7 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 	else
 		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, expr2(definer, SCALAR_mul, place, expr_number(arena, grid->type, (double)n)), one), half);
 	const struct expr *tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place);
-	const struct expr *t = expr_cast(arena, grid->type, expr_index(arena, at[1]));
-	tap = expr2(definer, SCALAR_add, tap, mode == CUBIC ? expr2(definer, SCALAR_sub, t, one) : t);
+	tap = expr2(definer, SCALAR_add, tap, expr_cast(arena, grid->type, expr_load(arena, steps_of(definer, d, mode, count), &at[1])));
 	const struct expr *far = expr2(definer, SCALAR_sub, place, tap);
 	const struct expr *beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, expr_number(arena, grid->type, 0)),
 		expr2(definer, SCALAR_less, expr_number(arena, grid->type, (double)(n - 1)), tap));

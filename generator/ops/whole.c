@@ -27,6 +27,11 @@ const struct expr *whole_is(struct definer *definer, const struct expr *a, int64
 
 const struct expr *whole_between(struct definer *definer, const struct expr *a, int64_t low, int64_t high)
 {
+	uint64_t reach = (uint64_t)high - (uint64_t)low;
+	if (a->kind != EXPR_NUMBER && low < high && reach < INT64_MAX) {      /* the distance from `low`, which wraps around, is one comparison */
+		const struct expr *far = expr_cast(definer->arena, DTYPE_U64, expr2(definer, SCALAR_sub, a, integer(definer, low)));
+		return expr_cast(definer->arena, DTYPE_I64, expr2(definer, SCALAR_less, far, expr_integer(definer->arena, DTYPE_U64, (int64_t)reach + 1)));
+	}
 	return whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_greater_equal, a, integer(definer, low)), whole_of(definer, SCALAR_less_equal, a, integer(definer, high)));
 }
 
