@@ -268,8 +268,8 @@ void jit_texts(struct jit_program *program, struct build *build, struct jit_part
 		parts[p].scratch_bytes = w.scratch * 4;
 		program->scratch_bytes = parts[p].scratch_bytes > program->scratch_bytes ? parts[p].scratch_bytes : program->scratch_bytes;
 	}
-	/* Indices that are values are clamped by a word, in kernels of either kind. */
-	bool clamps = w.kernels.count && strstr(w.kernels.at, "i_clamp(");
+	/* Indices that are values are clamped by a word, or say in words that they lie inside, in kernels of either kind. */
+	bool clamps = w.kernels.count && (strstr(w.kernels.at, "i_clamp(") || strstr(w.kernels.at, "(long)(i_min("));
 	if (w.words.count || clamps) {
 		struct emit emit = { .build = build, .arena = build->arena, .target = &w.plain, .templates = templates, .name = w.name };
 		emit_prelude(&emit, clamps ? w.kernels.at : w.words.at, clamps ? w.kernels.count : w.words.count, &prelude);
