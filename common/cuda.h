@@ -51,12 +51,15 @@
 	X(cuMemsetD8Async, (unsigned long long, unsigned char, size_t, void *)) \
 	X(cuMemHostRegister_v2, (void *, size_t, unsigned)) \
 	X(cuMemHostUnregister, (void *)) \
+	X(cuMemHostAlloc, (void **, size_t, unsigned)) \
+	X(cuMemFreeHost, (void *)) \
 	X(cuStreamWaitEvent, (void *, void *, unsigned)) \
 	X(cuEventQuery, (void *))
 
 /* By the runtime, where the driver has it. */
 #define CUDA_DRIVER_UPDATES(X) \
-	X(cuGraphExecUpdate_v2, (void *, void *, void *))
+	X(cuGraphExecUpdate_v2, (void *, void *, void *)) \
+	X(cuPointerGetAttribute, (void *, int, unsigned long long))
 
 /* What they answer, and what they are asked for. */
 enum {
@@ -64,6 +67,6 @@ enum {
 	CUDA_NO_BINARY = 209, CUDA_INVALID_PTX = 218, CUDA_UNSUPPORTED_PTX = 222, CUDA_NOT_FOUND = 500, CUDA_NOT_READY = 600, CUDA_CAPTURE_FIRST = 900, CUDA_CAPTURE_LAST = 908,
 	CUDA_BLOCK_THREADS = 1, CUDA_BLOCK_X = 2, CUDA_BLOCK_Y = 3, CUDA_BLOCK_Z = 4, CUDA_SHARED_BYTES = 8, CUDA_PROCESSORS = 16, CUDA_COPY_ENGINES = 40,
 	CUDA_CAPABILITY_MAJOR = 75, CUDA_CAPABILITY_MINOR = 76,
-	CUDA_UNTIMED = 2, CUDA_PORTABLE = 1, CUDA_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD = 1,
+	CUDA_UNTIMED = 2, CUDA_PORTABLE = 1, CUDA_MEMORY_KIND = 2, CUDA_MEMORY_HOST = 1, CUDA_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD = 1,
 };
 #endif

@@ -104,6 +104,8 @@ static int tell(struct issued *const *at, int count)
 			enum ingot_status ended = cuda_answer(at[i]->queue->device, at[i]->code, "cuEventQuery", text);
 			if (ended && !at[i]->status)
 				ingot_command_failed(at[i]->command, ended, text);
+			if (!ended && !at[i]->status)
+				cuda_land(at[i]->landings);
 			ingot_command_finish(at[i]->command, at[i]->status ? at[i]->status : ended);
 			told++;
 		}
@@ -122,6 +124,9 @@ static void drop_told(struct cuda *cuda, int count)
 		}
 		if (!(*link = one->next))
 			cuda->last = link;
+		if (one->landings)
+			atomic_fetch_sub(&cuda->landing, 1);
+		atomic_store_explicit(&one->queue->ring.done, one->ring_end, memory_order_release);         /* who looks for landings has the lock */
 		one->next = one->queue->spare;
 		one->queue->spare = one;
 		one->queue->flying--;
@@ -399,6 +404,7 @@ static void finish_here(struct cuda_queue *queue, struct ingot_command *command,
 	pthread_mutex_unlock(&cuda->lock);
 	if (!status)
 		ingot_command_failed(command, ended ? ended : INGOT_MEMORY, ended ? text : "no event of the driver");
+	atomic_store_explicit(&queue->ring.done, queue->ring.head, memory_order_release);
 	ingot_command_finish(command, status ? status : ended ? ended : INGOT_MEMORY);
 }
 
@@ -413,10 +419,14 @@ static void remember(struct cuda_queue *queue, struct ingot_command *command, en
 		if (recorded) {
 			one->command = command;
 			one->status = status;
+			one->landings = queue->ring.landings;
+			one->ring_end = queue->ring.head;
 			one->number = ++cuda->number;
 			*cuda->last = one;
 			cuda->last = &one->next;
 			queue->flying++;
+			if (one->landings)
+				atomic_fetch_add(&cuda->landing, 1);
 		} else {
 			one->next = queue->spare;
 			queue->spare = one;
@@ -424,6 +434,7 @@ static void remember(struct cuda_queue *queue, struct ingot_command *command, en
 		pthread_cond_broadcast(&cuda->change);
 		pthread_mutex_unlock(&cuda->lock);
 	}
+	queue->ring.landings = NULL;
 	if (!recorded)
 		finish_here(queue, command, status);
 }
@@ -488,6 +499,8 @@ static void queue_release(struct cuda_queue *queue)
 	}
 	if (inside && queue->stream)
 		call->cuStreamDestroy_v2(queue->stream);
+	if (inside && queue->ring.at)
+		call->cuMemFreeHost(queue->ring.at);
 	if (inside)
 		out(queue->device);
 	pthread_cond_destroy(&queue->begin);
@@ -552,20 +565,6 @@ static enum ingot_status cuda_copy(void *raw, void *to, size_t to_offset, void *
 		return CALL(queue->device, text, cuMemcpyPeerAsync, target->at + to_offset, target->device->context,
 		            source->at + from_offset, source->device->context, bytes, queue->stream);
 	return CALL(queue->device, text, cuMemcpyDtoDAsync_v2, target->at + to_offset, source->at + from_offset, bytes,
-	            queue->stream);
-}
-
-static enum ingot_status cuda_copy_in(void *raw, void *to, size_t to_offset, const void *host, size_t bytes, char *text)
-{
-	const struct cuda_queue *queue = raw;
-	return CALL(queue->device, text, cuMemcpyHtoDAsync_v2, ((struct cuda_slab *)to)->at + to_offset, host, bytes,
-	            queue->stream);
-}
-
-static enum ingot_status cuda_copy_out(void *raw, void *host, void *from, size_t from_offset, size_t bytes, char *text)
-{
-	const struct cuda_queue *queue = raw;
-	return CALL(queue->device, text, cuMemcpyDtoHAsync_v2, host, ((struct cuda_slab *)from)->at + from_offset, bytes,
 	            queue->stream);
 }
 

@@ -1,11 +1,13 @@
 /* cuda_inside.h: what the parts of the backend of NVIDIA's GPUs share.
  *
  * cuda.c             the driver, devices, memory, queues and their ends, modules, events
+ * cuda_ring.c        copies between the host and a device
  * cuda_schedule.c    schedules, step by step or as graphs of the driver */
 #ifndef RUNTIME_CUDA_INSIDE_H
 #define RUNTIME_CUDA_INSIDE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 #include "common/cuda.h"
 #include "ingot/backend.h"
@@ -28,6 +30,7 @@ struct cuda {
 	pthread_cond_t change;
 	struct issued *first, **last;     /* of all queues, in the order of issue */
 	uint64_t number;
+	_Atomic uint32_t landing;         /* commands of those with something to land */
 	bool closing;
 };
 
@@ -56,8 +59,26 @@ struct cuda_module {
 	void *kernels[];                  /* NULL: a kernel without a device_name */
 };
 
+/* What has come down into the ring, in front of its bytes; it goes to the host's memory when its command has ended. */
+struct landing {
+	struct landing *next;
+	void *to;
+	size_t bytes;
+};
+
+/* Of a queue: bytes are counted from its beginning, so those from `done` to `head` are in use. */
+struct cuda_ring {
+	void *at;                         /* pinned; NULL: not wanted yet */
+	bool absent;                      /* the driver gives none */
+	uint64_t head;                    /* the issuing thread's */
+	_Atomic uint64_t done;            /* who tells of ends moves it on */
+	struct landing *landings;         /* of the command that is being issued */
+};
+
 /* A command that is issued, and what comes behind it. */
 struct issued {
+	struct landing *landings;
+	uint64_t ring_end;                /* the ring is free up to there when it has ended */
 	struct ingot_command *command;
 	enum ingot_status status;
 	void *event;
@@ -74,6 +95,7 @@ struct cuda_queue {
 	pthread_t issuing;
 	pthread_cond_t begin;             /* woken or closing */
 	struct issued *spare;
+	struct cuda_ring ring;
 	uint64_t looked;                  /* the last round in which one of it had ended well: so have those before */
 	uint32_t flying;                  /* issued, not told of */
 	bool woken, closing, begun;
@@ -85,6 +107,11 @@ struct cuda_queue {
 /* Of a code of the driver's: what it says, and of one that it does not recover from, the first such, which loses the device. */
 enum ingot_status cuda_answer(struct cuda_device *, int code, const char *name, char *text);
 #define CALL(device, text, name, ...) cuda_answer(device, (device)->cuda->call.name(__VA_ARGS__), #name, text)
+
+/* ---- cuda_ring.c: on the issuing thread, which is in the context ---- */
+enum ingot_status cuda_copy_in(void *queue, void *to, size_t to_offset, const void *host, size_t bytes, char *text);
+enum ingot_status cuda_copy_out(void *queue, void *host, void *from, size_t from_offset, size_t bytes, char *text);
+void cuda_land(const struct landing *);                                      /* of a command that has ended well */
 
 /* ---- cuda_schedule.c: on the issuing thread, which is in the context ---- */
 enum ingot_status cuda_schedule(void *queue, void *module, const struct ingot_schedule *, char *text);

@@ -9,6 +9,7 @@ Spaces and line ends of the text do not count.  `program` is a key of PROGRAMS, 
 # What answers for a row: what has to be built, and the command, in the build folder.  It must fail with the fault.
 # What the generator's rows are shown by is made anew from what ingot has become: ingot, its libraries of tests/managed, their tests.
 PROGRAMS = {"runtime": ("runtime-rows", ["./runtime-rows", "--row", "{row}"]),
+            "cuda": ("runtime-rows", ["env", "LD_LIBRARY_PATH=tests/cuda-driver", "STANDIN_DEVICES=2", "./runtime-rows", "--device", "cuda", "--row", "{row}"]),
             "generator": ("generator-rows", ["./generator-rows", "--row", "{row}"])}
 
 FAULTS = [
@@ -207,12 +208,15 @@ FAULTS = [
     ("H11", "runtime/library.c", "enum ingot_status status = INGOT_MISSING;\n\tfor (uint32_t i = 0; i < module->kernel_count && status; i++)\n\t\tif (!strcmp(module->kernels[i].name, name)) {", "enum ingot_status status = INGOT_MISSING;\n\tfor (uint32_t i = 0; i < module->kernel_count && status; i++)\n\t\tif (!strncmp(module->kernels[i].name, name, 5)) {"),
     ("H12", "runtime/host.c", "(uint32_t)(at / grid->groups[0] % grid->groups[1])", "0"),
     ("H13", "runtime/device.c", "enum ingot_status one = ingot_stream_await(stream);", "enum ingot_status one = INGOT_OK;\n\t\t(void)stream;"),
+    ("C16", "runtime/cuda_ring.c", "if (bytes > RING_MOST || ring->absent)", "if (1)", "cuda"),
+    ("C16", "runtime/cuda_ring.c", "if (!landing)\n\t\twait_for_landings(queue->device->cuda, host, bytes);", ";", "cuda"),
+    ("C16", "runtime/cuda_ring.c", "wait_for_landings(queue->device->cuda, host, bytes);\n\tvoid *room", "void *room", "cuda"),
     ("C16", "runtime/command.c", "if (OVERLAPS(stream) && status)\n\t\twaits_end(command);", ";"),
     ("H14", "runtime/values.c", "|| base->host_hazard.taint))", "|| 0))"),
     ("H14", "runtime/library.c", "return library_loaded(library, device, loaded);\n\t}", "return library_loaded(library, device, loaded), INGOT_OK;\n\t}"),
     ("H14", "runtime/submission.c", "event_unreserve(submission->event);", ";"),
     ("H14", "runtime/status.c", 'S(INGOT_CYCLE, "it would wait for itself")', ""),
-    ("H16", "runtime/schedule.c", "routine->steps->number = ++runtime->schedules;", "routine->steps->number = 1;"),
+    ("H16", "runtime/schedule.c", "routine->steps->number = ++runtime->schedules;", "routine->steps->number = 1;", "cuda"),
     ("H16", "runtime/schedule.c", "scheduling->after[after++] = scheduling->commands[step->after[i]];", "scheduling->after[after] = scheduling->commands[step->after[i]];"),
     ("H18", "runtime/library.c", "module->symbols[i].least > module->symbols[i].most", "0"),
     ("H19", "common/mode.c", '{ INGOT_BOOL, "bool", 8,', '{ INGOT_BOOL, "bool", 1,'),

@@ -12,7 +12,7 @@ enum {
 	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ALREADY_PINNED = 712, NOT_PINNED = 713, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
 	CAPTURE_UNMATCHED = 903, UPDATE_FAILURE = 910, UNKNOWN = 999
 };
-enum { PAGE = 4096, PARAMETERS_MOST = 512, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 256, DEVICES_MOST = 8 };
+enum { PAGE = 4096, PARAMETERS_MOST = 512, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 1024, DEVICES_MOST = 8 };
 #define ARENA ((size_t)1 << 36)
 
 /* ---- what there is ---- */
@@ -39,7 +39,7 @@ struct event { int magic; long issued, executed, waited; bool timed; double at; 
 struct graph { int magic; struct operation *first, **last; };
 struct stream { int magic, device; bool capturing, broken; struct graph *graph; struct operation *first, **last; };
 struct allocation { uint64_t at; size_t bytes; int device; };
-struct pinned { const char *at; size_t bytes; };
+struct pinned { const char *at; size_t bytes; bool ours; };     /* ours: made by cuMemHostAlloc */
 struct device { int retained; };
 
 /* For tests that look into it. */

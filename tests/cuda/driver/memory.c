@@ -81,7 +81,45 @@ EXPORT int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
 			return end(ALREADY_PINNED);
 	if (!bytes || flags > 1 || empty < 0)
 		return end(empty < 0 ? OUT_OF_MEMORY : INVALID_VALUE);
-	pinned[empty] = (struct pinned){ at, bytes };
+	pinned[empty] = (struct pinned){ at, bytes, false };
+	return end(OK);
+}
+
+EXPORT int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
+{
+	BEGIN(true);
+	int i = 0;
+	while (i < PINNED_MOST && pinned[i].bytes)
+		i++;
+	if (!bytes || flags > 7)
+		return end(INVALID_VALUE);
+	if (i == PINNED_MOST || !(*memory = malloc(bytes)))
+		return end(OUT_OF_MEMORY);
+	memset(*memory, 0xa5, bytes);
+	pinned[i] = (struct pinned){ *memory, bytes, true };
+	return end(OK);
+}
+
+EXPORT int cuMemFreeHost(void *memory)
+{
+	BEGIN(true);
+	for (int i = 0; i < PINNED_MOST; i++)
+		if (pinned[i].ours && pinned[i].bytes && pinned[i].at == memory) {
+			pinned[i].bytes = 0;
+			free(memory);
+			return end(OK);
+		}
+	complain("cuMemFreeHost: %p is no memory of cuMemHostAlloc", memory);
+	return end(INVALID_VALUE);
+}
+
+/* Of memory of the host's alone; what is not pinned is unknown to the driver. */
+EXPORT int cuPointerGetAttribute(void *to, int attribute, unsigned long long at)
+{
+	BEGIN(true);
+	if (attribute != 2 || !is_pinned((const void *)(uintptr_t)at, 1))
+		return end(INVALID_VALUE);
+	*(unsigned *)to = 1;
 	return end(OK);
 }
 
@@ -89,7 +127,7 @@ EXPORT int cuMemHostUnregister(void *memory)
 {
 	BEGIN(true);
 	for (int i = 0; i < PINNED_MOST; i++)
-		if (pinned[i].bytes && pinned[i].at == memory) {
+		if (pinned[i].bytes && !pinned[i].ours && pinned[i].at == memory) {
 			pinned[i].bytes = 0;
 			return end(OK);
 		}

@@ -64,6 +64,9 @@ NOTHING(cuMemcpyPeerAsync, unsigned long long to, void *there, unsigned long lon
 NOTHING(cuMemsetD8Async, unsigned long long at, unsigned char byte, size_t bytes, void *stream) { return !at || !bytes || !stream || (byte & 0); }
 NOTHING(cuMemHostRegister_v2, void *at, size_t bytes, unsigned flags) { return !at || !bytes || flags > 1; }
 NOTHING(cuMemHostUnregister, void *at) { return !at; }
+NOTHING(cuMemHostAlloc, void **at, size_t bytes, unsigned flags) { return !(*at = malloc(bytes)) || flags > 1; }
+NOTHING(cuMemFreeHost, void *at) { free(at); return 0; }
+NOTHING(cuPointerGetAttribute, void *to, int attribute, unsigned long long at) { return !to || !at || attribute; }
 NOTHING(cuStreamCreate, void **stream, unsigned flags) { return give(stream) + (flags > 1); }
 NOTHING(cuStreamDestroy_v2, void *stream) { return !stream; }
 NOTHING(cuStreamSynchronize, void *stream) { return !stream; }

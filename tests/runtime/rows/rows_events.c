@@ -604,6 +604,71 @@ static void c16(struct trial *t)
 	CHECK(!device_counts(t, &after) || (after.waits - before.waits >= 2 && after.in_flight == 0));
 }
 
+static bool all_of(const unsigned char *at, size_t bytes, int byte)
+{
+	size_t i = 0;
+	while (i < bytes && at[i] == (unsigned char)byte)
+		i++;
+	return i == bytes;
+}
+
+/* Copies of memory that nobody pinned are in flight as others are; what comes down is there for those that read it next. */
+static void c16_pageable(struct trial *t)
+{
+	enum { BYTES = 4096, LARGE = 300000, MIDDLE = 200000, TIMES = 8, ROUNDS = 30 };
+	static unsigned char got[TIMES][BYTES], from[TIMES][BYTES], chain[LARGE], last[BYTES], many[ROUNDS][MIDDLE];
+	struct ingot_stream other = other_stream(t);
+	struct ingot_event event;
+	struct mock_counts before = { 0 }, now = { 0 };
+	uint32_t pool, second, large;
+	OK(ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
+	OK(ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &second));
+	OK(ingot_pool_open(t->device, LARGE, 0, INGOT_SLAB_PRIVATE, &large));
+	OK(ingot_device_sync(t->device));
+	bool counted = device_counts(t, &before);
+	device_hold(true);
+	for (int i = 0; i < TIMES; i++) {
+		memset(from[i], i + 1, BYTES);
+		OK(ingot_pool_write(t->stream, pool, 0, from[i], BYTES, NULL));
+		OK(ingot_pool_read(t->stream, pool, 0, got[i], BYTES, NULL));
+	}
+	for (int i = 0; i < 20000 && device_counts(t, &now) && now.in_flight - before.in_flight < 2 * TIMES; i++)
+		usleep(500);
+	CHECK(!counted || now.in_flight - before.in_flight == 2 * TIMES);
+	device_hold(false);
+	OK(ingot_stream_await(t->stream));
+	for (int i = 0; i < TIMES; i++)
+		CHECK(all_of(got[i], BYTES, i + 1));
+	for (int round = 0; round < ROUNDS; round++) {
+		struct ingot_stream stream = round % 2 ? other : t->stream;
+		OK(ingot_pool_fill(t->stream, pool, 0, BYTES, round, NULL));
+		OK(ingot_pool_read(t->stream, pool, 0, chain, BYTES, NULL));
+		if (round % 2) {
+			OK(ingot_event_record(t->stream, &event));
+			OK(ingot_stream_wait(other, event));
+			OK(ingot_event_close(event));
+		}
+		OK(ingot_pool_write(stream, second, 0, chain, BYTES, NULL));     /* goes up again at once */
+		OK(ingot_pool_read(stream, second, 0, last, BYTES, NULL));
+		OK(ingot_stream_await(stream));
+		CHECK(all_of(last, BYTES, round));
+		/* A part of an array, then all of it, which takes another way. */
+		OK(ingot_pool_fill(t->stream, large, 0, LARGE, round + 100, NULL));
+		OK(ingot_pool_read(t->stream, pool, 0, chain, BYTES, NULL));
+		OK(ingot_pool_read(t->stream, large, 0, chain, LARGE, NULL));
+		OK(ingot_stream_await(t->stream));
+		CHECK(all_of(chain, LARGE, round + 100));
+	}
+	/* More than there is room for at once. */
+	for (int round = 0; round < ROUNDS; round++) {
+		OK(ingot_pool_fill(t->stream, large, 0, LARGE, round, NULL));
+		OK(ingot_pool_read(t->stream, large, 0, many[round], MIDDLE, NULL));
+	}
+	OK(ingot_stream_await(t->stream));
+	for (int round = 0; round < ROUNDS; round++)
+		CHECK(all_of(many[round], MIDDLE, round));
+}
+
 static void c17(struct trial *t)
 {
 	struct ingot_device device;
@@ -682,6 +747,7 @@ const struct row rows_events[] = {
 	{ "C14", "ingot_device_sync", "sync_device", c14, NULL, NULL },
 	{ "C15", "ingot_task_submit", "any_thread_submits", c15, NULL, NULL },
 	{ "C16", "ingot_command_finish", "cuda_events", c16, NULL, "mock cuda" },
+	{ "C16", "ingot_pool_read", "pageable_in_flight", c16_pageable, NULL, "mock cuda" },
 	{ "C17", "ingot_backend_sync", "no_scheduler", c17, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -1,0 +1,91 @@
+/* cuda_ring.c: copies between the host and a GPU.
+ *
+ * The driver stops the thread that asks it for a copy of pageable memory: from the GPU until it is done, to the GPU until what was issued before is.  So such copies
+ * go by way of a ring of pinned memory, one for each queue: what goes up is put there first, what comes down lands there, and is taken out when the device says
+ * that the command has ended.  What is pinned, too much for the ring, or finds no room there now, is left to the driver, behind what still has to land in the
+ * same memory of the host's. */
+#include "common/alone.h"
+#if INGOT_THREADS
+#include <string.h>
+#include "cuda_inside.h"
+
+enum { RING_BYTES = 1 << 20, RING_MOST = RING_BYTES / 4, RING_ALIGN = 64 };
+
+/* Room that is used until the command has ended; NULL: there is none. */
+static void *take(struct cuda_queue *queue, size_t bytes)
+{
+	struct cuda_ring *ring = &queue->ring;
+	uint64_t from = ring->head, whole = (bytes + RING_ALIGN - 1) / RING_ALIGN * RING_ALIGN;
+	if (bytes > RING_MOST || ring->absent)
+		return NULL;
+	if (!ring->at && queue->device->cuda->call.cuMemHostAlloc(&ring->at, RING_BYTES, CUDA_PORTABLE)) {
+		ring->at = NULL;
+		ring->absent = true;
+		return NULL;
+	}
+	if (from % RING_BYTES + whole > RING_BYTES)           /* in one piece */
+		from += RING_BYTES - from % RING_BYTES;
+	if (from + whole - atomic_load_explicit(&ring->done, memory_order_acquire) > RING_BYTES)
+		return NULL;
+	ring->head = from + whole;
+	return (char *)ring->at + from % RING_BYTES;
+}
+
+static bool is_pinned(const struct cuda_queue *queue, const void *host)
+{
+	const struct functions *call = &queue->device->cuda->call;
+	unsigned kind = 0;
+	return call->cuPointerGetAttribute && !call->cuPointerGetAttribute(&kind, CUDA_MEMORY_KIND, (uintptr_t)host) && kind == CUDA_MEMORY_HOST;
+}
+
+static bool lands_in(const struct issued *one, const char *host, size_t bytes)
+{
+	for (const struct landing *landing = one->landings; landing; landing = landing->next)
+		if ((const char *)landing->to < host + bytes && host < (const char *)landing->to + landing->bytes)
+			return true;
+	return false;
+}
+
+/* The device has ordered the copies, but what came down by another command may still have to land there. */
+static void wait_for_landings(struct cuda *cuda, const void *host, size_t bytes)
+{
+	if (!atomic_load_explicit(&cuda->landing, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&cuda->lock);
+	for (const struct issued *one = cuda->first; one;)
+		if (lands_in(one, host, bytes)) {
+			pthread_cond_wait(&cuda->change, &cuda->lock);
+			one = cuda->first;
+		} else
+			one = one->next;
+	pthread_mutex_unlock(&cuda->lock);
+}
+
+enum ingot_status cuda_copy_in(void *raw, void *to, size_t to_offset, const void *host, size_t bytes, char *text)
+{
+	struct cuda_queue *queue = raw;
+	wait_for_landings(queue->device->cuda, host, bytes);
+	void *room = is_pinned(queue, host) ? NULL : take(queue, bytes);
+	return CALL(queue->device, text, cuMemcpyHtoDAsync_v2, ((struct cuda_slab *)to)->at + to_offset, room ? memcpy(room, host, bytes) : host, bytes, queue->stream);
+}
+
+enum ingot_status cuda_copy_out(void *raw, void *host, void *from, size_t from_offset, size_t bytes, char *text)
+{
+	struct cuda_queue *queue = raw;
+	struct landing *landing = is_pinned(queue, host) ? NULL : take(queue, sizeof *landing + bytes);
+	if (!landing)
+		wait_for_landings(queue->device->cuda, host, bytes);
+	enum ingot_status status = CALL(queue->device, text, cuMemcpyDtoHAsync_v2, landing ? landing + 1 : host, ((struct cuda_slab *)from)->at + from_offset, bytes, queue->stream);
+	if (status || !landing)
+		return status;
+	*landing = (struct landing){ queue->ring.landings, host, bytes };
+	queue->ring.landings = landing;
+	return INGOT_OK;
+}
+
+void cuda_land(const struct landing *landing)
+{
+	for (; landing; landing = landing->next)
+		memcpy(landing->to, landing + 1, landing->bytes);
+}
+#endif
