@@ -388,14 +388,19 @@ enum ingot_status context_upload(struct context *context, struct node *node, str
                                  uint64_t bytes, bool from_host, struct ingot_command **out)
 {
 	struct location *location = entry->location;
+	struct ingot_command *command;
 	struct node *base;
 	node_host(node, &base);
 	struct access accesses[2] = { { &location->hazard, false, true }, { &base->host_hazard, true, false } };
 	enum ingot_status status =
 	        submit_write(context->stream, "from_host", location->slab, location->offset + entry->offset, data,
-	                     bytes, accesses, from_host ? 2 : 1, &node->object, out);
+	                     bytes, accesses, from_host ? 2 : 1, &node->object, &command);
 	if (status)
 		return status;
+	if (from_host)
+		move_pins(command, base);
+	if (out)
+		*out = command;
 	/* A part of the host array makes no copy of it that is as new. */
 	if (!from_host)
 		location->version = ++base->newest;

@@ -305,6 +305,8 @@ struct node {
 	uint32_t align;
 	void *host;                       /* of what is no view: a view's is a part of it */
 	bool host_owned;
+	bool pinning;                     /* somebody has tried to pin it, or does */
+	struct device *pinned;            /* by this device's backend; kept; NULL: it is not */
 	bool host_busy;                   /* a thread copies values, without the lock */
 	uint32_t libraries;               /* that have it: its handle ends with the last */
 	const void *initial;
@@ -548,6 +550,8 @@ enum ingot_status submit_write(struct stream *, const char *name, struct slab *,
                                struct ingot_command **);
 enum ingot_status submit_read(struct stream *, const char *name, struct slab *, uint64_t offset, void *, uint64_t bytes,
 			      const struct access *, uint32_t, struct object *keeps, struct ingot_command **);
+/* Of a command of the last two, before it can run: an array of the node's own is pinned first, where it is large and that was not tried yet. */
+void move_pins(struct ingot_command *, struct node *base);
 enum ingot_status submit_copy(struct stream *, const char *name, struct slab *to, uint64_t to_offset, struct slab *from,
                               uint64_t from_offset, uint64_t bytes, const struct access *, uint32_t,
                               struct ingot_command **);

@@ -11,6 +11,10 @@ void node_release(struct object *object)
 		memory_free(runtime, node->labels[i]);
 	memory_free(runtime, node->labels);
 	hazard_release(runtime, &node->host_hazard);
+	if (node->pinned) {
+		node->pinned->backend->table->host_unpin(node->pinned->raw, node->host);
+		object_drop(&node->pinned->object);
+	}
 	if (node->host_owned)
 		memory_free(runtime, node->host);
 	memory_free(runtime, node->code_name);

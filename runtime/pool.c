@@ -323,17 +323,50 @@ struct move {
 	void *to_host;
 	const void *from_host;
 	int byte;
+	struct node *pins;                /* whose own array the host's is, of so many bytes; NULL: it stays as it is */
+	uint64_t pin_bytes;
 	void *queue; /* of the stream; asked when it is submitted, as the command outlives nothing */
 	const struct ingot_backend *table;
 };
 
 static const void *address(const struct slab *slab, uint64_t offset) { return (const char *)slab->base + offset; }
 
+#define PINNED_LEAST 65536        /* what is smaller is copied sooner than pinned */
+
+/* Without the lock: that takes long.  Where it cannot be pinned copies go the way of any memory. */
+static void array_pin(const struct move *move, struct device *device)
+{
+	struct ingot_runtime *runtime = device->object.runtime;
+	struct node *node = move->pins;
+	char text[INGOT_BACKEND_TEXT];
+	enter(runtime);
+	bool mine = !node->pinning;
+	node->pinning = true;
+	leave(runtime);
+	if (!mine || move->table->host_pin(device->raw, node->host, (size_t)move->pin_bytes, text))
+		return;
+	enter(runtime);
+	node->pinned = device;
+	object_keep(&device->object);
+	leave(runtime);
+}
+
+void move_pins(struct ingot_command *command, struct node *base)
+{
+	struct move *move = command->payload;
+	if (!OPTIONAL(move->table, host_pin) || !OPTIONAL(move->table, host_unpin) || !base->host_owned || base->pinning || node_bytes(base) < PINNED_LEAST)
+		return;
+	move->pins = base;
+	move->pin_bytes = node_bytes(base);
+}
+
 static enum ingot_status move_run(struct ingot_command *command, char *text)
 {
 	const struct move *move = command->payload;
 	if (!move->bytes)
 		return INGOT_OK;
+	if (INGOT_THREADS && move->pins)
+		array_pin(move, (move->to ? move->to : move->from)->device);
 	if (move->to_host)
 		return move->table->copy_out(move->queue, move->to_host, move->from->raw, move->from_offset,
 		                             move->bytes, text);

@@ -41,6 +41,7 @@ static enum ingot_status host_move(struct context *context, struct node *node, e
 	status = submit_read(context->stream, "to_host", location->slab, location->offset + entry.offset, host, needed,
 	                     accesses, own ? 2 : 1, &node->object, out);
 	if (!status && own) {
+		move_pins(*out, base);
 		node->downloads++;
 		if (base == node)                         /* a part makes no whole that is as new */
 			node->host_version = location->version;

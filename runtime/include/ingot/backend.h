@@ -25,7 +25,7 @@
  * before is issued, and lets queues of one backend wait for each other by events; only a task of the host's waits until
  * what is before it is done.  `code` of call and launch is read when the command is finished, and stays until then.
  *
- * wake, the events, module_load, module_unload, peer, used and close may be called with the runtime's lock held: they call
+ * wake, the events, module_load, module_unload, host_unpin, peer, used and close may be called with the runtime's lock held: they call
  * nothing of the runtime, `wake` does not wait, and no lock that they take is held while the runtime is called.  The
  * others are called without it, by any thread.  Functions return INGOT_OK or a status; `text` (room of INGOT_BACKEND_TEXT
  * bytes) takes the device's own words.  INGOT_LOST from any of them, or to ingot_command_finish, says that the device is
@@ -134,7 +134,7 @@ struct ingot_backend {
 	bool one_lane;
 	enum ingot_status (*schedule)(void *queue, void *module, const struct ingot_schedule *, char *text);
 
-	/* Host memory that the device may use directly, for copies that do not stop the host. */
+	/* Host memory that the device may use directly, for copies that do not stop the host: what programs pin, and large arrays of nodes' own. */
 	enum ingot_status (*host_pin)(void *device, void *memory, size_t bytes, char *text);
 	void              (*host_unpin)(void *device, void *memory);
 

@@ -489,6 +489,50 @@ static void d12(struct trial *t)
 }
 
 /* CUDA: on one device a device copy, else a peer copy, each on the destination's stream. */
+/* Large arrays of nodes' own are pinned by their first transfer, as long as the node lives; where they cannot be they are copied all the same. */
+static void d13_arrays(struct trial *t)
+{
+	enum { LARGE = 20000, SMALL = 100 };
+	static double values[LARGE];
+	struct ingot_context context;
+	struct mock_counts before = { 0 }, now = { 0 };
+	bool counted = !strcmp(t->device_name, "mock");
+	for (int i = 0; i < LARGE; i++)
+		values[i] = i;
+	OK(ingot_device_sync(t->device));
+	for (int round = 0; round < 3; round++) {
+		struct ingot_node large = node_f32(t, "large", LARGE), small = node_f32(t, "small", SMALL);
+		double got = 0;
+		if (counted)
+			before = mock_counts();
+		if (round == 2)
+			mock_fault(MOCK_PIN, 0);
+		OK(ingot_context_new(round ? other_stream(t) : t->stream, &context));
+		place(context, large);
+		place(context, small);
+		values[7] = 70 + round;
+		OK(ingot_node_set_all(small, values, SMALL));
+		OK(ingot_from_host(context, small, NULL, NULL));
+		OK(ingot_device_sync(t->device));
+		CHECK(!counted || mock_counts().pinned == before.pinned);
+		for (int again = 0; again < 2; again++) {
+			OK(ingot_node_set_all(large, values, LARGE));
+			OK(ingot_from_host(context, large, NULL, NULL));
+			OK(ingot_to_host(context, large, NULL, NULL));
+			OK(ingot_device_sync(t->device));
+			now = mock_counts();
+			CHECK(!counted || now.pinned - before.pinned == (round < 2));
+		}
+		OK(ingot_node_get(large, (const int64_t[]){ 7 }, 1, &got));
+		CHECK(got == 70 + round);
+		OK(ingot_context_close(context));
+		OK(ingot_node_close(large));
+		OK(ingot_node_close(small));
+		CHECK(!counted || mock_counts().pinned == before.pinned);
+	}
+	mock_fault(MOCK_NO_FAULT, 0);
+}
+
 static void d13(struct trial *t)
 {
 	struct ingot_node a = node_f32(t, "a", 64);
@@ -639,6 +683,7 @@ const struct row rows_transfer[] = {
 	{ "D11", "ingot_library_load", "one_merge_node", d11, NULL, NULL },
 	{ "D12", "struct ingot_merge_state", "merge_capacity", d12, NULL, NULL },
 	{ "D13", "struct ingot_backend.copy", "cuda_copies", d13, NULL, "mock cuda" },
+	{ "D13", "struct ingot_backend.host_pin", "own_arrays_are_pinned", d13_arrays, NULL, "mock cuda" },
 	{ "D14", "ingot_context_adopt", "no_copy_onto_itself", d14, NULL, NULL },
 	{ "D15", "ingot_transfer_routine", "transfer_as_a_routine", d15, NULL, NULL },
 	{ "D16", "ingot_device_to_device", "between_backends", d16, NULL, NULL },
