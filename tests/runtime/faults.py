@@ -122,7 +122,6 @@ FAULTS = [
     ("D8", "runtime/transfer.c", "enum ingot_status status = updating ? event_new(stream->device, handle.runtime, merge->update, update) : INGOT_OK;", "enum ingot_status status = INGOT_OK;"),
     ("D8", "runtime/transfer.c", "merge_set(stream, node, from.location, from.offset, NULL);", "merge_set(stream, node, from.location, from.offset, stream->merge.update);"),
     ("D13", "runtime/pool.c", "node->pinned = device;", ";"),
-    ("D13", "runtime/pool.c", "bool mine = !node->pinning;", "bool mine = true;"),
     ("D9", "runtime/routine.c", "if (stream->merge.node == node)", "if (stream->merge.node)"),
     ("D10", "runtime/link.c", "parent->merge_node == library->nodes[routine->merge_input])", "1)"),
     ("D11", "runtime/library.c", "(routine->merge_input < 0 || argument->index != (uint32_t)routine->merge_input)", "0"),
