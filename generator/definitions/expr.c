@@ -269,8 +269,8 @@ int expr_compare(const struct expr *a, const struct expr *b)
 	BY(range_count);
 	if ((order = memcmp(&a->number, &b->number, sizeof a->number)))
 		return order;
-	if (a->kind == EXPR_LOAD && (order = strcmp(a->of->name, b->of->name)))
-		return order;
+	if (a->kind == EXPR_LOAD && a->of != b->of)           /* any order will do; of tensors of one name, in two programs, that of their addresses */
+		return (order = strcmp(a->of->name, b->of->name)) ? order : a->of < b->of ? -1 : 1;
 	for (int d = 0; a->kind == EXPR_LOAD && d < a->of->rank && d < b->of->rank; d++)
 		if ((order = index_compare(a->at[d], b->at[d])))
 			return order;

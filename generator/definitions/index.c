@@ -34,11 +34,8 @@ static int compare_atom(const struct atom *a, const struct atom *b)
 			return a->symbol < b->symbol ? -1 : 1;
 		return index_compare(a->of, b->of);
 	case ATOM_VALUE:
-		if (expr_equal(a->value, b->value))
-			return 0;
-		order = (a->low > b->low) - (a->low < b->low);            /* any order will do that does not depend on addresses */
-		order = order ? order : expr_compare(a->value, b->value);
-		return order ? order : a->value < b->value ? -1 : 1;      /* of tensors of one name, in two programs */
+		order = expr_compare(a->value, b->value);                 /* once: values of values would be compared twice at each level */
+		return !order || a->low == b->low ? order : a->low < b->low ? -1 : 1;
 	}
 	return 0;
 }
