@@ -28,10 +28,7 @@ struct opened { struct build build; struct options options; struct model *model;
 static void open_model(struct opened *o, const char *path, const struct engine_kind *kind)
 {
 	struct build *build = &o->build;
-	o->options.model = path;
-	o->options.target = target_native();
-	o->options.threads = 1;
-	o->options.some = true;
+	o->options = (struct options){ .model = path, .target = target_native(), .threads = 1, .some = true };
 	for (int i = 0; i < said.dim_count; i++)
 		push(build->arena, &o->options.dims, binding_parse(build, said.dims[i]));
 	for (int i = 0; i < said.value_count; i++)
@@ -48,6 +45,9 @@ static void open_model(struct opened *o, const char *path, const struct engine_k
 		const struct definition *d = program->inputs.at[i];
 		size_t n = (size_t)definition_elements(d);
 		o->inputs[i] = arena_alloc(build->arena, dtype_bytes(d->type, n) + 64);
+		for (size_t v = 0; v < o->options.values.count; v++)       /* no other is right */
+			for (size_t k = 0; d->type == DTYPE_I64 && !strcmp(o->options.values.at[v].name, d->name) && k < n; k++)
+				((int64_t *)o->inputs[i])[k] = o->options.values.at[v].values[k];
 		for (size_t k = 0; d->type == DTYPE_F32 && k < n; k++)
 			((float *)o->inputs[i])[k] = (float)((seed = seed * 1664525u + 1013904223u) >> 8) / 8388608.f - 1.f;
 	}

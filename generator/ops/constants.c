@@ -261,6 +261,26 @@ void infer_one_hot(struct node *node, const struct op *op)
 	infer_output(node, 0, type, indices->rank + 1, dims);
 }
 
+/* Where each index puts its one, as a float, outside where nowhere: so that the output compares floats, which lie in lanes, and each index is looked at once. */
+enum { EXACT_MOST = 1 << 24 };
+static const struct expr *hit_in_floats(struct definer *definer, struct definition *indices, int64_t depth, const struct index *const *own, const struct index *const *at)
+{
+	struct arena *arena = definer->arena;
+	const struct index *each[MAX_RANK];
+	float *steps = new_array(arena, float, (size_t)depth);
+	for (int64_t i = 0; i < depth; i++)
+		steps[i] = (float)i;
+	for (int d = 0; d < indices->rank; d++)
+		each[d] = index_var(arena, d, indices->extents[d]);
+	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, each));
+	index = expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)),
+		expr_integer(arena, DTYPE_I64, depth)));
+	index = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, expr_integer(arena, DTYPE_I64, -1)), expr_integer(arena, DTYPE_I64, depth));
+	struct definition *places = definer_map(definer, definer_name(definer, "places"), indices->rank, indices->extents, expr_cast(arena, DTYPE_F32, index));
+	struct definition *all = define_constant(definer->program, definer_name(definer, "steps"), DTYPE_F32, 1, &depth, steps);
+	return expr2(definer, SCALAR_equal, expr_load(arena, places, own), expr_load(arena, all, at));
+}
+
 void define_one_hot(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
@@ -281,7 +301,8 @@ void define_one_hot(struct definer *definer, const struct op *op)
 			own[d - (d > axis)] = at[d];
 	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)), *here = expr_index(arena, at[axis]);
 	const struct expr *below = expr2(definer, SCALAR_add, index, expr_integer(arena, DTYPE_I64, depth));      /* what an index below 0 means */
-	const struct expr *hit = expr2(definer, SCALAR_max, expr2(definer, SCALAR_equal, index, here), expr2(definer, SCALAR_equal, below, here));
+	const struct expr *hit = values->type == DTYPE_F32 && depth > 0 && depth < EXACT_MOST ? hit_in_floats(definer, indices, depth, own, &at[axis])
+		: expr2(definer, SCALAR_max, expr2(definer, SCALAR_equal, index, here), expr2(definer, SCALAR_equal, below, here));
 	definer_out_map(definer, 0, expr3(definer, SCALAR_where, expr_cast(arena, values->type, hit), expr_load(arena, values, &which[1]),
 		expr_load(arena, values, &which[0])));
 }
