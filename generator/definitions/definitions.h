@@ -116,6 +116,8 @@ bool expr_uses(const struct expr *, int var);
 bool expr_can_vector(const struct expr *, int lane);
 /* The same where a load may take each lane from a place of its own (index_picks), and float16 is loaded and stored. */
 bool expr_can_pick(const struct expr *, int lane);
+/* A load where the lane lies between bounds, and +0 elsewhere: of neighbours a masked load.  The lanes that are there, less the lane's variable: [from, to). */
+bool expr_is_between(const struct expr *, int lane, int64_t *from, int64_t *to);
 /* A select whose range one value moves along a variable: how many of a row are there. */
 bool expr_selects_by_value(const struct expr *);
 int  expr_cost(const struct expr *);                               /* vector instructions for one vector of elements, loads 1 each */

@@ -1,5 +1,6 @@
 /* expr.c: scalar expressions over loads: made, simplified on the way, substituted, compared. */
 #include "definitions/definitions.h"
+#include <math.h>
 
 static struct expr *expr_new(struct arena *arena, enum expr_kind kind, enum dtype type)
 {
@@ -370,6 +371,24 @@ bool expr_selects_by_value(const struct expr *expr)
 		if (expr->arg[i] && expr_selects_by_value(expr->arg[i]))
 			return true;
 	return false;
+}
+
+bool expr_is_between(const struct expr *expr, int lane, int64_t *from, int64_t *to)
+{
+	if (expr->kind != EXPR_SELECT || expr->type != DTYPE_F32 || lane < 0 || expr->arg[0]->kind != EXPR_LOAD || expr->arg[1]->kind != EXPR_NUMBER
+		|| expr->arg[1]->number != 0 || signbit(expr->arg[1]->number))
+		return false;
+	*from = INT64_MIN;
+	*to = INT64_MAX;
+	for (int i = 0; i < expr->range_count; i++) {
+		const struct range *range = &expr->ranges[i];
+		const struct index *at = range->at;
+		if (at->count != 1 || at->terms[0].atom->kind != ATOM_VAR || at->terms[0].atom->var != lane || at->terms[0].factor != 1)
+			return false;
+		*from = range->from - at->constant > *from ? range->from - at->constant : *from;
+		*to = range->to - at->constant < *to ? range->to - at->constant : *to;
+	}
+	return expr->range_count > 0;
 }
 
 static bool can_lie_in_lanes(const struct expr *expr, int lane, bool picks)

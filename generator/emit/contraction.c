@@ -483,7 +483,11 @@ static struct value patch_value(struct printing *p)
 	int lanes = p->emit->target->lanes;
 	bool wide = lanes > 1 && !p->emit->target->lanes_are_threads && last && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
 	value_dict_set(patch, "wide", value_bool(wide));
-	value_dict_set(patch, "floats", value_int(stage->floats + (wide ? lanes - 1 : 0)));
+	int64_t floats = stage->floats + (wide ? lanes - 1 : 0);
+	floats = c->patches > 1 ? (floats + lanes - 1) / lanes * lanes : floats;
+	value_dict_set(patch, "floats", value_int(floats));
+	value_dict_set(patch, "blocks", value_int(c->patches > 1 ? c->patches : 1));
+	value_dict_set(patch, "place", value_printf(arena, " + %" PRId64 " * (block - first)", floats));
 	value_dict_set(patch, "strides", strides);
 	value_dict_set(patch, "dims", dims);
 	value_dict_set(patch, "pads", pads);
@@ -602,13 +606,45 @@ static struct value gathered_square(struct printing *p, struct printer *printer,
 	return square;
 }
 
+/* Where all terms of a column lie side by side, in another order than theirs (the weights of a convolution): so many of the outermost as there are lanes are
+ * whole squares, whose rows go each to its place. */
+static struct value gathered_runs(struct printing *p, struct printer *printer, const struct index *element, const int *order)
+{
+	const struct contraction *c = p->c;
+	int lanes = p->emit->target->lanes;
+	int64_t inner = 1;
+	struct value runs = value_dict(p->arena), lets = value_list(p->arena);
+	if (c->root->type != DTYPE_F32 || contraction_extent(c, order[0]) < lanes || c->extents[c->column] < lanes)
+		return value_none();
+	for (int i = c->terms - 1; i >= 0; i--) {
+		int v = c->column + 1 + order[i];
+		if (p->ends[v] || index_factor(c->b_at, v) != inner)
+			return value_none();
+		struct value let = value_dict(p->arena);
+		value_dict_set(let, "name", value_string(p->names[v]));
+		value_dict_set(let, "value", value_string(!i ? arena_printf(p->arena, "some + at / %" PRId64, inner) : inner == 1
+			? arena_printf(p->arena, "at %% %" PRId64, contraction_extent(c, order[i]))
+			: arena_printf(p->arena, "at / %" PRId64 " %% %" PRId64, inner, contraction_extent(c, order[i]))));
+		value_list_add(lets, let);
+		inner *= i ? contraction_extent(c, order[i]) : 1;
+	}
+	const struct index *first[MAX_VARS] = { 0 };
+	for (int t = 0; t < c->terms; t++)
+		first[c->column + 1 + t] = index_constant(p->arena, 0);
+	value_dict_set(runs, "lets", lets);
+	value_dict_set(runs, "inner", value_int(inner));
+	value_dict_set(runs, "squares", value_int(contraction_extent(c, order[0]) / lanes * lanes));
+	value_dict_set(runs, "from", value_string(printer_address(printer, c->b->of, index_substitute(p->arena, element, first))));
+	value_dict_set(runs, "from_row", value_int(index_factor(c->b_at, c->column)));
+	return runs;
+}
+
 /* Where nothing lies side by side: column by column some terms, in the order in which they lie, so that lines and pages are read once. */
 enum { GATHERED_AT_ONCE = 32 };
-static struct value gathered_blocks(struct printing *p)
+static struct value gathered_blocks(struct printing *p, struct printer *printer, const struct index *element)
 {
 	const struct contraction *c = p->c;
 	int order[MAX_VARS];
-	int64_t inner = 1;
 	if (p->emit->target->lanes == 1 || !c->terms || !index_is_affine(c->b_at))
 		return value_none();
 	for (int t = 0; t < c->terms; t++) {
@@ -623,7 +659,6 @@ static struct value gathered_blocks(struct printing *p)
 		int v = c->column + 1 + order[i];
 		value_dict_set(term, "name", value_string(p->names[v]));
 		value_dict_set(term, "extent", p->ends[v] ? value_string(p->ends[v]) : value_int(contraction_extent(c, order[i])));
-		inner *= i ? contraction_extent(c, order[i]) : 1;
 		value_list_add(terms, term);
 	}
 	const char *place = p->names[c->column + 1];
@@ -632,6 +667,7 @@ static struct value gathered_blocks(struct printing *p)
 	value_dict_set(blocks, "terms", terms);
 	value_dict_set(blocks, "step", value_int(GATHERED_AT_ONCE));
 	value_dict_set(blocks, "place", value_string(place));
+	value_dict_set(blocks, "runs", gathered_runs(p, printer, element, order));
 	return blocks;
 }
 
@@ -655,7 +691,10 @@ static struct value gathered_value(struct printing *p, int64_t terms)
 	}
 	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
 	value_dict_set(gathered, "floats", value_int(terms * c->tile_vecs * p->emit->target->lanes));
-	value_dict_set(gathered, "line", index_factor(b_at, c->column) == 1 ? value_string(printer_address(&printer, c->b->of, b_at)) : value_none());
+	int64_t apart = index_factor(b_at, c->column);
+	bool line = apart == 1 || (apart == 2 && p->emit->target->lanes > 1 && c->root->type == DTYPE_F32);
+	value_dict_set(gathered, "line", line ? value_string(printer_address(&printer, c->b->of, b_at)) : value_none());
+	value_dict_set(gathered, "apart", value_int(apart));
 	value_dict_set(gathered, "width", value_int(c->tile_vecs));
 	value_dict_set(gathered, "terms", extents_of(p, c->column + 1, c->terms));
 	value_dict_set(gathered, "columns", value_int(c->extents[c->column]));
@@ -671,7 +710,7 @@ static struct value gathered_value(struct printing *p, int64_t terms)
 	value_dict_set(gathered, "lane", value_int(index_factor(c->b_at, c->column)));
 	struct value square = gathered_square(p, &printer, element);
 	value_dict_set(gathered, "square", square);
-	value_dict_set(gathered, "blocks", index_factor(b_at, c->column) == 1 || square.kind == VALUE_DICT ? value_none() : gathered_blocks(p));
+	value_dict_set(gathered, "blocks", line || square.kind == VALUE_DICT ? value_none() : gathered_blocks(p, &printer, element));
 	p->names[SPARE_VEC] = "v";
 	return gathered;
 }
@@ -930,6 +969,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "batches", extents_of(p, 0, c->batches));
 	value_dict_set(globals, "outer", outer);
 	value_dict_set(globals, "blocks", value_int(c->warps ? c->row_blocks : step));
+	value_dict_set(globals, "panel_blocks", value_int(step));
 	value_dict_set(globals, "row", row_value);
 	value_dict_set(globals, "panels_uneven", value_bool(vecs % c->panels != 0));
 	value_dict_set(globals, "pool", pool_value(p));

@@ -534,6 +534,22 @@ static const char *print_choice(struct printer *printer, int number)
 	return wrap(printer, one, LEVEL_AND);
 }
 
+/* Of a vector the lanes between bounds of its own variable. */
+static const char *print_between(struct printer *printer, const struct expr *expr)
+{
+	const char *name = printer->lane >= 0 ? printer->names[printer->lane] : NULL, *left = printer->left;
+	int64_t from, to;
+	if (!expr_is_between(expr, printer->lane, &from, &to))
+		return NULL;
+	const struct expr *load = expr->arg[0];
+	const char *at = printer_address(printer, load->of, placed_address(printer->arena, load->of, load->at));
+	const char *low = from == INT64_MIN ? "0" : arena_printf(printer->arena, "%" PRId64 " - %s", from, name);
+	const char *high = to == INT64_MAX ? left ? left : "LANES" : arena_printf(printer->arena, "%" PRId64 " - %s", to, name);
+	if (left && to != INT64_MAX)
+		high = arena_printf(printer->arena, "(%s < %s ? %s : %s)", high, left, high, left);
+	return arena_printf(printer->arena, "vec_load_between(%s, %s, %s)", at, low, high);
+}
+
 static struct printed print_fresh(struct printer *printer, int number, bool branch)
 {
 	const struct numbered it = printer->numbering->all.at[number];
@@ -551,7 +567,9 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	case EXPR_SCALAR:
 		return print_row(printer, &it, branch);
 	case EXPR_SELECT: {
-		const char *condition = NULL;
+		const char *condition = print_between(printer, expr);
+		if (condition)
+			return (struct printed){ condition, LEVEL_PRIMARY };
 		for (int i = 0; i < expr->range_count; i++) {
 			const char *range = printer_range(printer, &expr->ranges[i]);
 			condition = condition ? arena_printf(arena, "%s && %s", condition, range) : range;

@@ -51,8 +51,32 @@ static struct value call_result(struct template_call *call)
 	}
 	const char *to = printer_address(&printer, c->result, c->out_at);
 	value_dict_set(result, "lets", emit_lets(p->arena, &printer));
-	value_dict_set(result, "store", value_string(emit_vec_store(p->arena, "vec", to, c->root->extents[1] == 1 ? 1 : index_factor(c->out_at, 1), value, printer.left)));
+	if (*call_string(call, 6, ""))
+		value_dict_set(result, "store", value_printf(p->arena, "vec_store(%s, %s)", call_string(call, 6, ""), value));
+	else
+		value_dict_set(result, "store", value_string(emit_vec_store(p->arena, "vec", to, c->root->extents[1] == 1 ? 1 : index_factor(c->out_at, 1), value, printer.left)));
 	return result;
+}
+
+static struct value call_place(struct template_call *call)
+{
+	struct printing *p = call->user;
+	static const int of[] = { 0, 2, 3, 1 };
+	for (size_t i = 0; i < COUNT(of); i++)
+		p->names[of[i]] = arena_printf(p->arena, "(%s)", call_string(call, i, "0"));
+	struct printer printer = printer_of(p, 0);
+	printer.lane = -1;
+	return value_string(printer_address(&printer, p->c->result, p->c->out_at));
+}
+
+/* Tiles side by side whose pixels are turned together: about two squares of AVX-512's, and no more than a part of L2. */
+static int64_t run_of(const struct target *target, const struct contraction *c, int64_t channels, int64_t side)
+{
+	enum { PIXELS = 30, STRIP_MOST = 1 << 15 };
+	int64_t m = c->rewrite->m, run = PIXELS / m < side ? PIXELS / m : side;
+	while (run > 1 && (m + 2) * (run * m + 2 + target->lanes) * channels > STRIP_MOST)
+		run--;
+	return run;
 }
 
 struct value winograd_values(struct emit *emit, const struct kernel *kernel)
@@ -60,7 +84,7 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	const struct contraction *c = kernel->detail;
 	const struct definition *x = c->rewrite->x, *y = c->root;
 	struct arena *arena = emit->arena;
-	struct value values = value_dict(arena), from = value_dict(arena), tile = value_dict(arena);
+	struct value values = value_dict(arena), from = value_dict(arena), to = value_dict(arena), tile = value_dict(arena);
 	const char *name = emit_buffer((void *)(uintptr_t)kernel, c->x);
 	const struct { const char *key; int64_t value; } sizes[] = {
 		{ "m", c->rewrite->m }, { "batch", y->extents[0] }, { "height", x->extents[2] }, { "width", x->extents[3] },
@@ -75,6 +99,13 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	value_dict_set(from, "row", value_int(c->x_row));
 	value_dict_set(from, "pixel", value_int(c->x_pixel));
 	value_dict_set(from, "channel", value_int(c->x_channel));
+	int lanes = emit->target->lanes;
+	int64_t ci = c->rewrite->w->extents[1], side = (y->extents[3] + c->rewrite->m - 1) / c->rewrite->m;
+	bool turns = lanes >= 4 && !emit->target->lanes_are_threads && !emit->target->small;
+	value_dict_set(from, "run", value_int(turns && c->x_pixel == 1 && c->x_channel != 1 && ci >= lanes ? run_of(emit->target, c, (ci + lanes - 1) / lanes * lanes, side) : 0));
+	value_dict_set(to, "run", value_int(turns && index_factor(c->out_at, 3) == 1 && index_factor(c->out_at, 1) > 1 ? run_of(emit->target, c, lanes, side) : 0));
+	value_dict_set(to, "channel", value_int(index_factor(c->out_at, 1)));
+	value_dict_set(values, "y", to);
 	value_dict_set(tile, "rows", value_int(c->tile_rows));
 	value_dict_set(tile, "vecs", value_int(c->tile_vecs));
 	value_dict_set(values, "x", from);
@@ -92,7 +123,8 @@ void winograd_emit(struct emit *emit, const struct kernel *kernel, struct text *
 		p->names[v] = "0";
 	struct value values = winograd_values(emit, kernel);
 	value_dict_set(values, "kernel", emit_kernel_value(emit, kernel));
+	value_dict_set(value_dict_get(values, "y"), "place", value_function(p->arena, "place", "image row column channel", call_place, p));
 	value_dict_set(values, "start", value_function(p->arena, "start", "channel left", call_start, p));
-	value_dict_set(values, "result", value_function(p->arena, "result", "value image row column channel left", call_result, p));
+	value_dict_set(values, "result", value_function(p->arena, "result", "value image row column channel left at", call_result, p));
 	template_render(emit->templates, kernel->template_name, values, out);
 }

@@ -171,6 +171,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	kernel->detail = c;
 	c->pass = 0;
 	c->next_lines = 0;
+	c->patches = 0;
 	struct value globals = contraction_values(emit, kernel, &p), entries = value_list(arena), result = value_list(arena);
 	int lanes = emit->target->lanes, row = contraction_row(c);
 	int64_t width = (int64_t)c->tile_vecs * lanes;

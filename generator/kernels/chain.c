@@ -601,7 +601,7 @@ static bool runs_over_rows(const struct chain *chain, const struct kernel *step)
 	const struct contraction *c = step->detail;
 	int64_t rows = 1;
 	if (step->shape == SHAPE_CONTRACTION)
-		return c->rows == 1 && !c->split_panels && !c->pool.d && !c->warps && c->extents[contraction_row(c)] == chain->rows;
+		return c->rows == 1 && !c->exchanged && !c->split_panels && !c->pool.d && !c->warps && c->extents[contraction_row(c)] == chain->rows;
 	for (int v = 0; v < step->outer; v++)
 		rows *= step->members.at[0]->extents[v];
 	return step->shape == SHAPE_LOOPS && step->members.count > 1 && rows == chain->rows && rows % step->blocks == 0;

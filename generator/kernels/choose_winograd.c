@@ -116,7 +116,7 @@ static void choose_block(const struct target *target, struct contraction *c, int
 static void choose_group(const struct target *target, struct contraction *c, int64_t tiles, int64_t vecs, bool far)
 {
 	int64_t ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], points = (c->rewrite->m + 2) * (c->rewrite->m + 2);
-	tile_choose(target, target->registers, tiles < 24 ? tiles : 24, co, ci, &c->tile_rows, &c->tile_vecs);
+	tile_choose(target, target->registers, tiles < 24 ? tiles : 24, co, ci, VECS_MOST, &c->tile_rows, &c->tile_vecs);
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	double a_tile = 4. * (double)points * (double)(ceil_div(ci, target->lanes) + c->tile_vecs) * target->lanes;

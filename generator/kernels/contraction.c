@@ -81,6 +81,16 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	return c;
 }
 
+bool contraction_in_lanes(const struct contraction *c, const struct expr *epilogue)
+{
+	if (expr_selects_by_value(epilogue))
+		return false;
+	for (int v = 0; v < c->root->rank; v++)
+		if ((!c->a || !expr_uses(c->a, v)) && !expr_can_vector(epilogue, v))
+			return false;
+	return true;
+}
+
 const struct index *placed_address(struct arena *arena, const struct definition *of, const struct index *const *at)
 {
 	const struct index *address = index_constant(arena, 0);
@@ -276,4 +286,39 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 		pads[i] = (struct range){ index_substitute(arena, c->pads[i].at, r->with), c->pads[i].from, c->pads[i].to };
 	c->arranged_pads = pads;
 	return c->column >= 0;
+}
+
+/* The other roles for the same sum. */
+static bool exchange(struct arena *arena, struct contraction *c)
+{
+	const struct expr *a = c->a;
+	c->a = c->b;
+	c->b = a;
+	c->swapped = !c->swapped;
+	c->exchanged = !c->exchanged;
+	return contraction_arrange(arena, c);
+}
+
+/* Do a and the result lie side by side along the rows, and the result's columns apart?  Lanes along rows store whole vectors then.  Of a every second will do. */
+static bool lies_across(const struct contraction *c)
+{
+	int row = contraction_row(c);
+	return row >= 0 && index_is_affine(c->out_at) && (index_factor(c->a_at, row) == 1 || index_factor(c->a_at, row) == 2) && index_factor(c->out_at, row) == 1
+		&& index_factor(c->out_at, c->column) != 1;
+}
+
+bool contraction_exchange(struct arena *arena, struct contraction *c)
+{
+	if (c->exchanged)
+		return exchange(arena, c);
+	for (int v = 0; v < MAX_VARS; v++)
+		if (c->counts[v])
+			return false;
+	if (c->pad_count || c->pool.d || c->root->type != DTYPE_F32 || !lies_across(c))
+		return false;
+	if (exchange(arena, c) && index_is_affine(c->b_at) && index_factor(c->b_at, c->column) <= 2 && index_factor(c->out_at, c->column) == 1
+		&& (!c->epilogue || contraction_in_lanes(c, c->epilogue)))
+		return true;
+	exchange(arena, c);
+	return false;
 }

@@ -84,17 +84,6 @@ static void see_root(void *user, const struct expr *load)
 		s->root = root;
 }
 
-/* Sums of neighbouring columns lie in a vector, and so does what is made of them: nothing in it depends on which lane it is. */
-static bool lies_in_lanes(const struct contraction *c, const struct expr *epilogue)
-{
-	if (expr_selects_by_value(epilogue))
-		return false;
-	for (int v = 0; v < c->root->rank; v++)
-		if ((!c->a || !expr_uses(c->a, v)) && !expr_can_vector(epilogue, v))
-			return false;
-	return true;
-}
-
 static void fuse_epilogues(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
@@ -116,7 +105,7 @@ static void fuse_epilogues(struct lowered *lowered)
 			if (!uses.count || !uses.same || !relate(lowered->arena, map, root, uses.first, with))
 				continue;
 			const struct expr *epilogue = expr_substitute(lowered->arena, map->body, with);
-			if (!lies_in_lanes(c, epilogue))
+			if (!contraction_in_lanes(c, epilogue))
 				continue;
 			c->result = map;
 			c->epilogue = epilogue;

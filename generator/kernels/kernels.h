@@ -231,6 +231,7 @@ struct contraction {
 	const struct range *pads;
 	int pad_count;
 	bool swapped;                         /* a is the second factor of the definition */
+	bool exchanged;                       /* a and b changed places over the layouts chosen: lanes run where the result lies side by side */
 	/* set by contraction_arrange, over the kernel's own variables */
 	int batches, rows, terms, column;     /* counts; variables 0 … batches-1, then rows, then `column`, then terms */
 	int64_t extents[CONTRACTION_VARS];
@@ -244,12 +245,13 @@ struct contraction {
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
 	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
+	int64_t patches;                      /* blocks of a group whose patches stand side by side, copied once for all panels; 0: each tile copies its own */
 	int64_t pass;                         /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all at once */
 	int next_lines;                       /* cache lines of b's next part to fetch in each step; 0: b stays in L2 */
 	/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and is turned by squares: rows of it
 	 * at most, 0: stored as it comes; the blocks over which rows go on side by side, and the elements from there to the next ones (0: that is all). */
 	int64_t turned, span, around;
-	bool split_panels;                    /* threads share panels, not rows */
+	bool split_panels;                    /* threads share panels, not rows: all row blocks run over each */
 	/* A block of so many warps, each a tile, below each other: all rows in one, a and b staged in chunks of `depth` terms, `stages` of
 	 * them on hand or on their way.  0: each warp for itself */
 	int warps, depth, stages;
@@ -352,10 +354,18 @@ int repeat_input(const struct rounds *, const struct definition *);
 int repeat_output(const struct rounds *, const struct definition *);
 bool repeat_same(const struct kernel *, const struct kernel *);
 
+/* Sums of neighbouring columns lie in a vector, and so does what is made of them, where nothing in it depends on which lane it is. */
+bool contraction_in_lanes(const struct contraction *, const struct expr *epilogue);
+/* Exchanges a and b where the result lies side by side along rows: those become the columns, along which lanes run.  No sum changes.  False: it cannot be.  Again:
+ * back to where they were. */
+bool contraction_exchange(struct arena *, struct contraction *);
+
 /* block.c: a block of warps where that pays; false: each warp for itself. */
 bool block_choose(const struct target *, struct contraction *, int sums);             /* sums: the most of a warp's tile */
 int64_t block_stage_floats(const struct contraction *, int lanes);    /* of shared memory, at most */
 /* tile.c */
-void tile_choose(const struct target *, int registers, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs);
+enum { VECS_MOST = 4 };               /* of a tile */
+double tile_choose(const struct target *, int registers, int64_t rows, int64_t columns, int64_t terms, int most_vecs,
+	int *tile_rows, int *tile_vecs);      /* cycles */
 void contraction_choose(struct lowered *, struct kernel *);
 #endif

@@ -39,7 +39,7 @@ static double cost_of(const struct target *target, int64_t rows, int64_t vecs, i
 static bool tile_fits(int registers, int64_t rows, int64_t vecs, int r, int v)
 {
 	int needed = r == 1 ? v + 2 : r * v + v + 1;
-	return needed <= registers && !(r > 8 && v > 2) && v <= 4 && r <= rows && v <= vecs;
+	return needed <= registers && !(r > 8 && v > 2) && v <= VECS_MOST && r <= rows && v <= vecs;
 }
 
 /* Lines of the tiles' code: one tile for each height and width that balanced blocks and panels have. */
@@ -65,7 +65,7 @@ static void tile_small(int registers, int64_t rows, int64_t vecs, int *tile_rows
 {
 	double most = 1.25 * instructions_of(rows, vecs, *tile_rows, *tile_vecs), least = text_of(rows, vecs, *tile_rows, *tile_vecs);
 	int64_t panels = ceil_div(vecs, *tile_vecs);
-	for (int v = 4; v >= 1; v--)
+	for (int v = VECS_MOST; v >= 1; v--)
 		for (int r = 14; r >= 1; r--)
 			if (tile_fits(registers, rows, vecs, r, v) && ceil_div(vecs, v) == panels && instructions_of(rows, vecs, r, v) <= most && text_of(rows, vecs, r, v) < least) {
 				least = text_of(rows, vecs, r, v);
@@ -74,13 +74,13 @@ static void tile_small(int registers, int64_t rows, int64_t vecs, int *tile_rows
 			}
 }
 
-void tile_choose(const struct target *target, int registers, int64_t rows, int64_t columns, int64_t terms, int *tile_rows, int *tile_vecs)
+double tile_choose(const struct target *target, int registers, int64_t rows, int64_t columns, int64_t terms, int most_vecs, int *tile_rows, int *tile_vecs)
 {
 	int64_t vecs = ceil_div(columns, target->lanes);
 	double least = -1;
 	/* Large tiles first: they win ties.  6 x 4 vectors fits 32 registers, 6 x 2 fits 16.  One row of 4 vectors waits for its sums, but
 	 * streams b from L2 as fast as more would. */
-	for (int v = 4; v >= 1; v--)
+	for (int v = most_vecs; v >= 1; v--)
 		for (int r = 14; r >= 1; r--) {
 			if (!tile_fits(registers, rows, vecs, r, v))
 				continue;
@@ -95,6 +95,7 @@ void tile_choose(const struct target *target, int registers, int64_t rows, int64
 		}
 	if (target->small)
 		tile_small(registers, rows, vecs, tile_rows, tile_vecs);
+	return least;
 }
 
 /* ---- packing: [batch][panel][terms in order][width], width a whole number of vectors; of words, whatever they hold ---- */
@@ -245,17 +246,17 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 /* Where the part of a for a group of rows, or a panel of b, leaves L2, the terms are taken in passes: all row blocks of a group go over part of
  * a panel before the next part.  The sums wait where the result will be, so each keeps its order; a pass has to be long enough to hide that.
  * Measured (docs/performance.md): groups of 8 blocks are as good as larger ones; passes of 512 terms and groups of 16 where there have to be passes. */
-enum { PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
+enum { PANEL_OF_L2_8 = 3, PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
 static int64_t group_of(const struct target *target, double a_bytes) { return (int64_t)((double)target->l2_bytes / 4 / (a_bytes > 1 ? a_bytes : 1)); }
 
 static int64_t pass_of(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks, double a_bytes)
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
 	double panel = (double)terms * c->tile_vecs * target->lanes * 4, l2 = (double)target->l2_bytes;
-	if (c->b_mode == B_DIRECT || c->pool.d || c->split_panels || target->hides_latency || target->small || target->lanes == 1 || blocks < 4
+	if (c->b_mode == B_DIRECT || c->pool.d || target->hides_latency || target->small || target->lanes == 1 || blocks < 4
 		|| (index_factor(c->out_at, c->column) != 1 && !c->turned))
 		return 0;
-	if (panel <= l2 * 3 / 8 && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
+	if (panel <= l2 * PANEL_OF_L2_8 / 8 && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
 		return 0;
 	for (int64_t pass = extent - 1; pass * inner >= PASS_STEPS; pass--)
 		if (extent % pass == 0) {
@@ -314,7 +315,7 @@ static bool find_span(struct contraction *c)
 }
 
 /* b that comes at run time is packed where its columns are apart, or where rows of it that are far apart (each in a page of its own, many in the same place of
- * the cache) are read by many blocks. */
+ * the cache), or of an image and not aligned, are read by many blocks; or by two, of a panel that leaves L2. */
 enum { FAR = 2048, BLOCKS_PACKED = 6 };
 static bool gathers(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks)
 {
@@ -322,8 +323,9 @@ static bool gathers(const struct target *target, const struct contraction *c, in
 		return false;                                         /* too long for scratch: lanes read b where it is */
 	if (index_factor(c->b_at, c->column) != 1)
 		return true;
-	return c->terms && target->lanes > 1 && !target->hides_latency && !target->small && blocks >= BLOCKS_PACKED
-		&& index_factor(c->b_at, c->column + c->terms) * 4 >= FAR;
+	int64_t step = c->terms ? index_factor(c->b_at, c->column + c->terms) : 0, panel = terms * c->tile_vecs * target->lanes * 4;
+	return c->terms && target->lanes > 1 && !target->hides_latency && !target->small && blocks >= (panel > target->l2_bytes / 4 ? 2 : BLOCKS_PACKED)
+		&& (step * 4 >= FAR || (c->exchanged && step % target->lanes));
 }
 
 /* Single floats that are stored so far apart take a line each, and often the same place in the cache: the rows of a group are turned together, as many as
@@ -358,22 +360,83 @@ static void keep_counts(struct contraction *c)
 		memset(c->counts, 0, sizeof c->counts);
 }
 
+/* With several panels the patches of a group's blocks are copied once, in front of all of them: where as many as are worth a pass over b fit a part of L2. */
+enum { PATCHES_OF_L2 = 8, PATCHES_ENOUGH = 4 };
+static void choose_patches(const struct target *target, struct contraction *c)
+{
+	struct stage stage;
+	if (!c->pad_count || c->pool.d || c->pass || c->split_panels || c->panels == 1 || target->lanes == 1 || target->hides_latency || target->small)
+		return;
+	stage_padded(c, c->tile_rows, &stage);
+	int64_t room = target->l2_bytes / PATCHES_OF_L2 / 4 / (stage.floats + 2 * target->lanes);
+	if (room < c->group && (room < PATCHES_ENOUGH || c->b_mode == B_GATHERED))       /* each group would pack b again */
+		return;
+	c->patches = c->group = room < c->group ? room : c->group;
+}
+
+/* Extents of the tiles' nest. */
+struct nest { int64_t rows, columns, terms, batches, outer; };
+static struct nest nest_of(const struct contraction *c)
+{
+	struct nest n = { c->rows ? c->extents[c->batches + c->rows - 1] : 1, c->extents[c->column], 1, 1, 1 };
+	for (int b = 0; b < c->batches; b++)
+		n.batches *= c->extents[b];
+	for (int r = 0; r + 1 < c->rows; r++)
+		n.outer *= c->pool.d && r + 2 == c->rows ? pooled_rows(c) : c->extents[c->batches + r];
+	for (int t = 0; t < c->terms; t++)
+		n.terms *= c->extents[c->column + 1 + t];
+	return n;
+}
+
+/* What is packed in another order than it lies in would be read again in each pass: panels that need none, where two vectors are enough for that. */
+static int most_vecs(const struct target *target, const struct contraction *c, int64_t terms)
+{
+	int most = VECS_MOST;
+	if (target->lanes == 1 || target->hides_latency || target->small || c->b->of->source == SOURCE_CONSTANT || index_factor(c->b_at, c->column) == 1)
+		return most;
+	while (most >= 2 && terms * most * target->lanes * 4 > target->l2_bytes * PANEL_OF_L2_8 / 8)
+		most--;
+	return most < 2 ? VECS_MOST : most;
+}
+
+/* With a where it is, each term of a row of pixels is a line of its own, and each result has to be turned; with a as b its lines are packed.  Measured
+ * (docs/performance.md): half a cycle a result, four a vector, and a tenth where planes are far apart. */
+enum { PACKED_CYCLES = 4 };
+static double nest_cycles(const struct target *target, const struct contraction *c)
+{
+	int rows, vecs;
+	struct nest n = nest_of(c);
+	double nests = (double)(n.batches * n.outer), cycles = nests * tile_choose(target, target->registers, n.rows, n.columns, n.terms, most_vecs(target, c, n.terms), &rows, &vecs);
+	if (!c->exchanged)
+		return cycles * (c->terms && index_factor(c->a_at, c->column + c->terms) * 4 >= FAR ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
+	return cycles + (gathers(target, c, n.terms, ceil_div(n.rows, rows)) ? PACKED_CYCLES * nests * (double)(n.terms * ceil_div(n.columns, target->lanes)) : 0);
+}
+
+/* Where rows lie side by side in a and in the result (n c h w), lanes run along them where that takes less. */
+static void choose_lanes(const struct lowered *lowered, struct contraction *c)
+{
+	const struct target *target = lowered->target;
+	if (target->lanes < 4 || target->hides_latency || target->small)
+		return;
+	double before = nest_cycles(target, c);
+	if (!contraction_exchange(lowered->arena, c))
+		return;
+	bool short_rows = index_factor(c->b_at, c->column) != 1 && c->extents[c->column] <= target->lanes;      /* one vector of b for so many of a */
+	if (short_rows || nest_cycles(target, c) > before)
+		contraction_exchange(lowered->arena, c);
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
 	const struct target *target = lowered->target;
-	int64_t columns = c->extents[c->column], terms = 1, batches = 1, outer = 1;
-	int64_t rows = c->rows ? c->extents[c->batches + c->rows - 1] : 1;
-	for (int b = 0; b < c->batches; b++)
-		batches *= c->extents[b];
-	for (int r = 0; r + 1 < c->rows; r++)
-		outer *= c->pool.d && r + 2 == c->rows ? pooled_rows(c) : c->extents[c->batches + r];
-	for (int t = 0; t < c->terms; t++)
-		terms *= c->extents[c->column + 1 + t];
+	choose_lanes(lowered, c);
+	struct nest n = nest_of(c);
+	int64_t columns = n.columns, terms = n.terms, batches = n.batches, outer = n.outer, rows = n.rows;
 	int registers = (target->word_registers && c->root->type != DTYPE_F32 ? target->word_registers : target->registers) - c->product->temporaries;
 	int sums = sums_most(lowered, kernel);
 	registers = registers - 2 > sums ? sums + 2 : registers;                /* beside the sums a tile takes two at least */
-	tile_choose(target, registers, rows, columns, terms, &c->tile_rows, &c->tile_vecs);
+	tile_choose(target, registers, rows, columns, terms, most_vecs(target, c, terms), &c->tile_rows, &c->tile_vecs);
 	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
 	if (target->scratch_bytes)
 		fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
@@ -392,7 +455,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	double a_bytes = (double)placed(c->a->of)->bytes / (double)batches / (double)(outer * c->row_blocks), tile_bytes = (double)c->tile_rows * (double)terms * 4;
 	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes;        /* strides skip part of a */
 	int64_t blocks = outer * c->row_blocks;
-	c->split_panels = blocks < 2 && !c->pool.d && !c->warps;
+	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1)) && !c->pool.d && !c->warps;      /* exchanged: each panel of b is packed once */
 	c->b_mode = c->b->of->source == SOURCE_CONSTANT ? B_PACKED : gathers(target, c, terms, blocks) ? B_GATHERED : B_DIRECT;
 	choose_turned(lowered, c);
 	c->pass = pass_of(target, c, terms, blocks, a_bytes);
@@ -400,6 +463,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	c->group = c->panels == 1 || groups >= blocks ? blocks : groups < 1 ? 1 : ceil_div(blocks, ceil_div(blocks, groups));
 	if (c->turned && c->group > c->turned / c->tile_rows)
 		c->group = c->turned / c->tile_rows;
+	choose_patches(target, c);
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
 	kernel->blocks_of = c->split_panels ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
 		: arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows * (c->warps ? c->warps : 1));

@@ -305,6 +305,9 @@ void loops_check(const struct loops *loops)
 /* ---- selects that are left ---- */
 static bool selects_on(const struct expr *expr, int var)
 {
+	int64_t from, to;
+	if (expr_is_between(expr, var, &from, &to))
+		return false;
 	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
 		if (index_uses(expr->ranges[i].at, var))
 			return true;

@@ -11,7 +11,7 @@
  * build.c says the definitions as scalar loops in their own order; the passes after it keep every value, bit for bit:
  *
  *     unroll.c      small windows become straight lines; later, neighbouring rounds share registers (tiles)
- *     split.c       loops are cut where a select on indices changes its mind, so none is left inside
+ *     split.c       loops are cut where a select on indices changes its mind, so none is left inside, but in short rows masked loads
  *     collapse.c    neighbouring loops whose addresses allow become one
  *     fuse.c        what a loop stores, the next may take from a register
  *     vectorise.c   one variable of each nest is taken by lanes; sums in 64 lanes become registers
@@ -167,6 +167,8 @@ bool block_bends(const struct block *, int var);               /* is any index n
 /* Every SET, STORE and JOIN, with how often it runs in one round of the block. */
 void block_leaves(const struct block *, void (*visit)(void *user, struct stmt *, double rounds), void *user);
 
+/* expr_can_vector, or expr_can_pick, and loads between bounds of the lane, of neighbours along it. */
+bool loops_can_vector(const struct expr *, int lane, bool picks);
 bool cell_is_loaded(const struct block *, const struct cell *);        /* fuse.c */
 bool cell_is_stored(const struct block *, const struct cell *);        /* SET counts too */
 

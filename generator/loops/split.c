@@ -183,6 +183,37 @@ static void cut_by_if(struct loops *loops, struct block *block, size_t from, con
 	}
 }
 
+/* Short rows stay whole where all that changes along them are masked loads: cut, each border would be a vector of its own.  With four lanes a masked load goes
+ * through memory. */
+enum { WHOLE_VECTORS = 2, MASKED_LANES = 8 };
+static bool is_masked(const struct expr *expr, int var)
+{
+	if (loops_can_vector(expr, var, false))
+		return true;
+	for (int i = 0; i < expr->range_count; i++)
+		if (index_uses(expr->ranges[i].at, var))
+			return false;
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && !is_masked(expr->arg[i], var))
+			return false;
+	return expr->kind == EXPR_SCALAR;
+}
+static bool all_masked(const struct block *block, int var)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		const struct stmt *stmt = block->at[i];
+		if ((stmt->kind != STMT_SET && stmt->kind != STMT_STORE) || !is_masked(stmt->value, var)
+			|| (stmt->kind == STMT_STORE && (stmt->cell->kind != CELL_BUFFER || index_factor(stmt->at, var) != 1)))
+			return false;
+	}
+	return block->count > 0;
+}
+static bool stays_whole(const struct loops *loops, const struct stmt *loop)
+{
+	int lanes = loops->target->lanes;
+	return lanes >= MASKED_LANES && !loops->target->lanes_are_threads && loop->role == ROLE_MAP && loop->extent <= WHOLE_VECTORS * lanes && all_masked(&loop->body, loop->var);
+}
+
 static void split_block(struct loops *loops, struct block *block)
 {
 	struct block old = *block;
@@ -190,7 +221,7 @@ static void split_block(struct loops *loops, struct block *block)
 	for (size_t i = 0; i < old.count; i++) {
 		struct stmt *stmt = old.at[i];
 		struct cutting c = { .loops = loops, .var = stmt->var, .extent = loops->vars.at[stmt->var].extent };
-		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && find_cuts(&c, &stmt->body, 0)) {
+		if (stmt->kind == STMT_FOR && stmt->role == ROLE_MAP && !stays_whole(loops, stmt) && find_cuts(&c, &stmt->body, 0)) {
 			for (int p = 0; p <= c.count; p++)
 				add_part(loops, stmt, p ? c.at[p - 1] : 0, p < c.count ? c.at[p] : c.extent, block);
 			continue;

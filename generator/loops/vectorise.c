@@ -59,7 +59,7 @@ static void judge_leaf(void *user, struct stmt *stmt, double rounds)
 	j->rounds = rounds;
 	bool halves = stmt->kind == STMT_STORE && stmt->cell->of.type == DTYPE_F16 && stmt->cell->kind == CELL_BUFFER && index_factor(stmt->at, j->var) == 1;
 	if (stmt->kind == STMT_JOIN || (stmt->cell->of.type != DTYPE_F32 && !halves)
-		|| !(j->loops->target->lanes_are_threads ? expr_can_vector : expr_can_pick)(stmt->value, j->var)) {
+		|| !loops_can_vector(stmt->value, j->var, !j->loops->target->lanes_are_threads)) {
 		j->possible = false;
 		return;
 	}

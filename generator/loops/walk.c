@@ -262,3 +262,22 @@ const struct expr *reduce_join(struct loops *loops, enum reduce reduce, const st
 	bool upper_first = reduce == REDUCE_MAX || reduce == REDUCE_MIN;
 	return expr_scalar(loops->arena, row, upper_first ? upper : lower, upper_first ? lower : upper, NULL);
 }
+
+static bool is_masked_load(const struct expr *expr, int lane)
+{
+	int64_t from, to;
+	return expr_is_between(expr, lane, &from, &to) && expr->arg[0]->of->rank && index_factor(expr->arg[0]->at[0], lane) == 1
+		&& !index_bends(expr->arg[0]->at[0], lane);
+}
+
+bool loops_can_vector(const struct expr *expr, int lane, bool picks)
+{
+	if (is_masked_load(expr, lane))
+		return true;
+	if (expr->type != DTYPE_F32 || expr->kind != EXPR_SCALAR)
+		return (picks ? expr_can_pick : expr_can_vector)(expr, lane);
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && !loops_can_vector(expr->arg[i], lane, picks))
+			return false;
+	return true;
+}

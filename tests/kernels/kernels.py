@@ -102,6 +102,9 @@ PASSES = {
 }
 WINOGRADS = {
     "channels_apart": (graph("float[1,48,18,3] x", "float[1,32,17,2] y", "y = Conv <kernel_shape = [3, 3], pads = [0, 1, 1, 0]> (x, w)", external("w", 32, 48, 3, 3)), 1),
+    "planes": (graph("float[2,41,18,37] x, float[2,35,18,37] more", "float[2,35,18,37] y", "c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w) d = Add (c, more) y = Relu (d)",
+                     external("w", 35, 41, 3, 3)), 1),
+    "planes_small": (graph("float[1,20,13,12] x", "float[1,32,13,12] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w)", external("w", 32, 20, 3, 3)), 1),
 }
 def convolution(x, channels, terms, y, ending="y = Identity (c)", more="", window="kernel_shape = [1, 1]", size=(1, 1)):
     return graph(f"float[{x}] x{more}", f"float[{y}] y", f"c = Conv <{window}> (x, w, b) {ending}",
@@ -109,17 +112,34 @@ def convolution(x, channels, terms, y, ending="y = Identity (c)", more="", windo
 
 
 STRIDED = dict(window="kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]", size=(3, 3))
+THIRD = dict(window="kernel_shape = [1, 1], strides = [3, 3]")
+HEAVY = "d = Div (c, sqrt_two) e = Erf (d) f = Add (e, one) g = Mul (c, f) y = Mul (g, half)"
 TURNED = {                                # n c h w: rows side by side, columns apart
     "image": (convolution("1,3,37,41", 20, 3, "1,20,19,21", **STRIDED), 1),
-    "images": (convolution("3,8,13,11", 70, 8, "3,70,13,11"), 1),
+    "images": (convolution("3,8,37,31", 70, 8, "3,70,13,11", **THIRD), 1),
     "images_strided": (convolution("2,24,9,33", 33, 24, "2,33,5,17", **STRIDED), 1),
-    "volume": (convolution("2,4,5,6,7", 16, 4, "2,16,5,6,7", window="kernel_shape = [1, 1, 1]", size=(1, 1, 1)), 1),
-    "groups": (convolution("1,16,9,10", 64, 8, "1,64,9,10", window="kernel_shape = [1, 1], group = 2"), 1),
-    "ending": (convolution("1,30,12,12", 40, 30, "1,40,12,12", "t = Add (c, more) y = Relu (t)", ", float[1,40,12,12] more"), 1),
-    "heavy": (convolution("1,30,12,12", 40, 30, "1,40,12,12", "d = Div (c, sqrt_two) e = Erf (d) f = Add (e, one) g = Mul (c, f) y = Mul (g, half)"), 1),
-    "passes": (convolution("1,2304,8,9", 48, 2304, "1,48,8,9"), 1),
-    "channels_few": (convolution("1,30,12,12", 6, 30, "1,6,12,12"), 0),
+    "volume": (convolution("2,4,13,16,19", 16, 4, "2,16,5,6,7", window="kernel_shape = [1, 1, 1], strides = [3, 3, 3]", size=(1, 1, 1)), 1),
+    "groups": (convolution("1,16,25,28", 64, 8, "1,64,9,10", window="kernel_shape = [1, 1], strides = [3, 3], group = 2"), 1),
+    "ending": (convolution("1,30,34,34", 40, 30, "1,40,12,12", "t = Add (c, more) y = Relu (t)", ", float[1,40,12,12] more", **THIRD), 1),
+    "heavy": (convolution("1,30,34,34", 40, 30, "1,40,12,12", HEAVY, **THIRD), 1),
+    "passes": (convolution("1,2304,22,25", 48, 2304, "1,48,8,9", **THIRD), 1),
+    "channels_few": (convolution("1,30,34,34", 6, 30, "1,6,12,12", **THIRD), 0),
     "pixels_few": (convolution("1,30,2,2", 64, 30, "1,64,2,2"), 0),
+}
+ACROSS = {                                # n c h w, all of an image's pixels side by side or every second of a row: lanes run along them, threads share panels
+    "across_images": (convolution("3,8,13,11", 70, 8, "3,70,13,11"), 1),
+    "across_volume": (convolution("2,4,5,6,7", 16, 4, "2,16,5,6,7", window="kernel_shape = [1, 1, 1]", size=(1, 1, 1)), 1),
+    "across_groups": (convolution("1,16,9,10", 64, 8, "1,64,9,10", window="kernel_shape = [1, 1], group = 2"), 1),
+    "across_ending": (convolution("1,30,12,12", 40, 30, "1,40,12,12", "t = Add (c, more) y = Relu (t)", ", float[1,40,12,12] more"), 1),
+    "across_heavy": (convolution("1,30,12,12", 40, 30, "1,40,12,12", HEAVY), 1),
+    "across_strided": (convolution("2,32,19,61", 48, 32, "2,48,10,31", window="kernel_shape = [1, 1], strides = [2, 2]"), 1),
+    "across_weights": (graph("float[2,40,26,27] x, float[50,40,1,1] k", "float[2,50,26,27] y", "y = Conv (x, k)"), 1),
+    "across_few": (convolution("1,30,3,3", 64, 30, "1,64,3,3"), 0),          # half of the vectors would be empty
+}
+PATCHED = {                               # of several panels: patches are copied in front of all
+    "patches": (convolution("2,48,20,20", 200, 48, "2,200,10,10", **STRIDED), 1),
+    "patches_last": (convolution("1,20,39,27", 50, 20, "1,50,20,14", **STRIDED), 1),
+    "one_panel": (convolution("1,20,39,27", 20, 20, "1,20,20,14", **STRIDED), 0),
 }
 PACKED = {                                # b comes at run time, in rows that are far apart
     "rows_far": (graph("float[64,100] x, float[100,640] k", "float[64,640] y", "y = MatMul (x, k)"), 1),
@@ -127,6 +147,7 @@ PACKED = {                                # b comes at run time, in rows that ar
     "rows_far_passes": (graph("float[48,2304] x, float[2304,520] k", "float[48,520] y", "y = MatMul (x, k)"), 1),
     "columns_apart_passes": (graph("float[48,2304] x, float[72,2304] k", "float[48,72] y", "t = Transpose <perm = [1, 0]> (k) y = MatMul (x, t)"), 1),
     "weights": (graph("float[1,24,11,12] x, float[40,24,3,3] k", "float[1,40,11,12] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, k)"), 1),
+    "weights_left": (graph("float[2,37,9,9] x, float[45,37,3,3] k", "float[2,45,9,9] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, k)"), 1),
     "rows_near": (graph("float[64,100] x, float[100,64] k", "float[64,64] y", "y = MatMul (x, k)"), 0),
     "once": (graph("float[5,100] x, float[100,640] k", "float[5,640] y", "y = MatMul (x, k)"), 0),
 }
@@ -167,10 +188,22 @@ WINDOWS = {                               # a window over what a kernel makes is
                             external("w", 24, 1, 5, 5)), 2),
     "window_mean": (graph("float[1,24,12,12] x", "float[1,24,1,1] y", f"a = {DEPTHWISE} (x, w) y = GlobalAveragePool (a)", external("w", 24, 1, 5, 5)), 1),
 }
+def depthwise(n, c, h, w, window="kernel_shape = [3, 3], pads = [1, 1, 1, 1]", size=3):
+    return graph(f"float[{n},{c},{h},{w}] x", f"float[{n},{c},{h},{w}] y", f"a = Conv <group = {c}, {window}> (x, w) y = Relu (a)", external("w", c, 1, size, size))
+
+
+MASKED = {                                # short rows of n c h w stay whole
+    "short_rows": (depthwise(1, 20, 7, 7), 1),
+    "short_rows_left": (depthwise(2, 5, 9, 13), 1),
+    "short_rows_dilated": (depthwise(1, 5, 9, 11, "kernel_shape = [3, 3], pads = [2, 2, 2, 2], dilations = [2, 2]"), 1),
+    "long_rows": (depthwise(1, 5, 6, 40), 0),
+}
 # kind: what `ingot show` prints once for each such kernel, and at which stage
 KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "pass": (PASSES, "source", r"for \(long pass = 0"),
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  chain "),
+         "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "patched": (PATCHED, "source", r"float \*p = patch \+ "),
+         "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\[")}
 GLUE = {"turned": r"^\t+m_turn\("}             # the same in what the JIT runs
 TARGETS = [t for t in sweep.TARGETS if "size" not in t]
