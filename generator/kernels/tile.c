@@ -399,17 +399,17 @@ static int most_vecs(const struct target *target, const struct contraction *c, i
 	return most < 2 ? VECS_MOST : most;
 }
 
-/* With a where it is, each term of a row of pixels is a line of its own, and each result has to be turned; with a as b its lines are packed.  Measured
- * (docs/performance.md): half a cycle a result, four a vector, and a tenth where planes are far apart. */
+/* With a where it is, each term of a row of pixels is a line of its own, and each result has to be turned; what comes at run time is packed as b.  Measured
+ * (docs/performance.md): half a cycle a result, four a vector that is packed, twice that where its columns are apart, and a tenth where planes are far apart. */
 enum { PACKED_CYCLES = 4 };
 static double nest_cycles(const struct target *target, const struct contraction *c)
 {
 	int rows, vecs;
 	struct nest n = nest_of(c);
 	double nests = (double)(n.batches * n.outer), cycles = nests * tile_choose(target, target->registers, n.rows, n.columns, n.terms, most_vecs(target, c, n.terms), &rows, &vecs);
-	if (!c->exchanged)
-		return cycles * (c->terms && index_factor(c->a_at, c->column + c->terms) * 4 >= FAR ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
-	return cycles + (gathers(target, c, n.terms, ceil_div(n.rows, rows)) ? PACKED_CYCLES * nests * (double)(n.terms * ceil_div(n.columns, target->lanes)) : 0);
+	bool packs = c->b->of->source != SOURCE_CONSTANT && gathers(target, c, n.terms, ceil_div(n.rows, rows));
+	cycles += packs ? (index_factor(c->b_at, c->column) == 1 ? PACKED_CYCLES : 2 * PACKED_CYCLES) * nests * (double)(n.terms * ceil_div(n.columns, target->lanes)) : 0;
+	return c->exchanged ? cycles : cycles * (c->terms && index_factor(c->a_at, c->column + c->terms) * 4 >= FAR ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
 }
 
 /* Where rows lie side by side in a and in the result (n c h w), lanes run along them where that takes less. */
