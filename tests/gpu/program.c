@@ -1,4 +1,4 @@
-/* program.c: a network's CUDA library on a GPU, for tests/gpu/run.  NAME, HEADER, LAUNCHES, and from the manifest INPUTS, OUTPUTS: X(field, bytes) of each.
+/* program.c: a network's CUDA library on a GPU, for tests/gpu/run.  NAME, HEADER, LAUNCHES, and from the manifest ARRAYS_IN, ARRAYS_OUT: X(field, bytes) of each.
  *
  *     program facts                       the first GPU, a line for each fact
  *     program bits in_0 … out_0 …         three calls by host arrays, the third one as a graph; "open", "first" and "again" in us
@@ -140,10 +140,10 @@ static void time_all(struct OF(_device) *device, const struct OF(_inputs) *in)
 	NEED(cu.create(&stream, 1));
 	NEED(cu.allocate(&workspace, CONSTANT(_WORKSPACE_BYTES) + 256));
 #define X(field, bytes) NEED(cu.allocate(&inputs[count], bytes + 16)); NEED(cu.up(inputs[count], in->field, bytes)); memcpy(&from.field, &inputs[count++], 8);
-	INPUTS
+	ARRAYS_IN
 #undef X
 #define X(field, bytes) NEED(cu.allocate(&outputs[made], bytes + 16)); memcpy(&to.field, &outputs[made++], 8);
-	OUTPUTS
+	ARRAYS_OUT
 #undef X
 	struct OF(_context) context = { .device = device, .stream = stream, .workspace = (void *)(uintptr_t)workspace };
 	NEED(cu.begin(stream, 0));
@@ -192,17 +192,17 @@ int main(int count, char **words)
 		return puts(OF(_message)(&device)), 1;
 	printf("open %.0f\n", now_us() - from);
 #define X(field, bytes) in.field = read_file(words[next++], bytes);
-	INPUTS
+	ARRAYS_IN
 #undef X
 #define X(field, bytes) out.field = calloc(1, bytes + 1);
-	OUTPUTS
+	ARRAYS_OUT
 #undef X
 	if (!strcmp(words[1], "time")) {
 		time_all(&device, &in);
 	} else {
 		for (int i = 0; i < 3; i++) {
 #define X(field, bytes) memset((void *)(uintptr_t)out.field, 0xee, bytes);
-			OUTPUTS
+			ARRAYS_OUT
 #undef X
 			from = now_us();
 			if (OF(_run_host)(&in, &out, &context))
@@ -210,7 +210,7 @@ int main(int count, char **words)
 			printf("%s %.0f\n", i == 0 ? "first" : i == 1 ? "second" : "again", now_us() - from);
 		}
 #define X(field, bytes) write_file(words[next++], out.field, bytes);
-		OUTPUTS
+		ARRAYS_OUT
 #undef X
 	}
 	OF(_close)(&device);
