@@ -132,7 +132,7 @@ ACROSS = {                                # n c h w, all of an image's pixels si
     "across_groups": (convolution("1,16,9,10", 64, 8, "1,64,9,10", window="kernel_shape = [1, 1], group = 2"), 1),
     "across_ending": (convolution("1,30,12,12", 40, 30, "1,40,12,12", "t = Add (c, more) y = Relu (t)", ", float[1,40,12,12] more"), 1),
     "across_heavy": (convolution("1,30,12,12", 40, 30, "1,40,12,12", HEAVY), 1),
-    "across_strided": (convolution("2,32,19,61", 48, 32, "2,48,10,31", window="kernel_shape = [1, 1], strides = [2, 2]"), 1),
+    "across_strided": (convolution("2,32,19,253", 96, 32, "2,96,10,127", window="kernel_shape = [1, 1], strides = [2, 2]"), 1),
     "across_weights": (graph("float[2,40,26,27] x, float[50,40,1,1] k", "float[2,50,26,27] y", "y = Conv (x, k)"), 1),
     "across_few": (convolution("1,30,3,3", 64, 30, "1,64,3,3"), 0),          # half of the vectors would be empty
 }

@@ -30,18 +30,20 @@ def kernel(target, m, height, width, ci, co, tile, groups, panels=None, pads=(1,
     panels = panels or -(-vecs // tile[1])
     tiles = -(-out_height // m) * -(-out_width // m)
     load = lambda p, left: "vec_load_n(%s, %s, 0.f)" % (p, left) if left else "vec_load(%s)" % p
-    def result(value, image, row, column, channel, left):
+    def result(value, image, row, column, channel, left, at=None):
+        assert not at                                          # nothing is turned here: the result's channels are neighbours
         at = "((%s * %d + %s) * %d + %s) * %d + %s" % (image, out_height, row, out_width, column, co, channel)
         text = epilogue(value, at, load) if epilogue else "k_relu(%s + v0)" % value
         store = "vec_store_n(y + %s, %s, %d)" % (at, text, left) if left else "vec_store(y + %s, %s)" % (at, text)
         return dict(lets=[] if epilogue else [dict(type="vec", name="v0", value=load("x1 + " + at, left))], store=store)
 
-    strides = dict(image=height * width * ci, row=width * ci, pixel=ci, channel=1)
+    strides, run = dict(image=height * width * ci, row=width * ci, pixel=ci, channel=1), 0
     if planes and height * width > 1:
         strides = dict(image=height * width * ci, row=width, pixel=1, channel=height * width)
+        run = min(30 // m, -(-out_width // m)) if 4 <= lanes <= ci else 0          # through strips
     values = dict(
         target=target, lanes=lanes, m=m, batch=batch, height=height, width=width, channels_in=ci, channels_out=co,
-        out_height=out_height, out_width=out_width, pad_top=top, pad_left=left, x=dict(strides, name="x0"),
+        out_height=out_height, out_width=out_width, pad_top=top, pad_left=left, x=dict(strides, name="x0", run=run), y=dict(run=0),
         weights="w0", tile=dict(rows=tile[0], vecs=tile[1]), prefetch=prefetch, panels=panels, groups=min(groups, tiles),
         start=lambda channel, left: load("w1 + " + channel, left), result=result,
         kernel=dict(name=name, inner=False, comment="/* F(%dx%d,3x3), tile %d x %d */" % (m, m, *tile), params="const float *restrict x0, "

@@ -263,12 +263,10 @@ int main(void)
 #if LANES > 1
 	places();
 	halves();
-#else
-	const int first = 7;
-	int there;
-	ivec_store(&there, ivec_load(&first));
-	bad |= there != first;
 #endif
+	int there[LANES], first[LANES] = { 7 };
+	ivec_store(there, ivec_load(first));
+	bad |= there[0] != 7;
 	for (uint32_t code = 0; code < 65536; code++)           /* exact, so it comes back; a NaN as the one code */
 		bad |= n_narrow(n_wide(code, 5, 10, 15, 0x7bffu, 0x7e00u, 0), 5, 10, 15, 0x7bffu, 0x7c00u, 0x7e00u, 0) != ((code & 0x7fffu) > 0x7c00u ? 0x7e00u : code);
 	return bad;
