@@ -1,5 +1,7 @@
 """What is known of the judges: where one of them is wrong, or ONNX says nothing, each with its reason.  A reason is for all cases that its condition holds for;
 what has none is a fault."""
+import math
+
 import numpy
 
 from drawing import DTYPES, info, is_float
@@ -66,6 +68,14 @@ def overflows(case, *_):
     return False
 
 
+def gelu_to_the_digit(case, can, ours):
+    """x/2 * erfc(-x/sqrt 2), which does not cancel."""
+    x, y = case.arrays["x0"].astype("f8"), ours[0]
+    right = numpy.array([0.5 * v * math.erfc(-v / math.sqrt(2)) if v > -numpy.inf else -0.0 for v in x.reshape(-1)]).reshape(x.shape)
+    return case.attributes.get("approximate", "none") != "tanh" and numpy.allclose(y.astype("f8"), right, rtol=1e-5 if y.dtype in ("f4", "f8") else 0.02,
+                                                                                    atol=1e-7 if y.dtype == numpy.float16 else 0, equal_nan=True)
+
+
 def typed(*kinds):
     return lambda case, *_: any(a.dtype in [DTYPES[k] for k in kinds] for a in case.arrays.values())
 
@@ -76,6 +86,8 @@ known(BOTH, "QuantizeLinear Shrink", "a number that is not finite or overflows: 
 known(BOTH, "ReduceMean ReduceLogSum ReduceLogSumExp ReduceL2", "integers of nothing, or a logarithm of 0 as integer: ONNX leaves it open, judges cut a NaN or infinity",
       lambda case, *_: not is_float(case.arrays["x0"].dtype))
 known(BOTH, "HannWindow HammingWindow BlackmanWindow", "one element, not periodic: a quotient by 0, which an integer type cuts", lambda case, *_: case.arrays["x0"] == 1)
+known(BOTH, "Gelu", "below -4 their 1 + erf cancels, and of -inf it is a NaN: ingot has the digits, and the limit", gelu_to_the_digit)
+known(BOTH, "Mish SwiGLU", "of -inf they have a NaN, ingot the limit", lambda case, can, ours: overflows(case) and not numpy.isnan(ours[0].astype("f8")).all())
 known(BOTH, "Pad", "float8e8m0 has no 0 to pad with", typed("float8e8m0"))
 # ---- the reference evaluator ----
 known(REFERENCE, "Softmax LogSoftmax Hardmax", "up to opset 12 it does not take all dimensions from `axis` on", before(13))
@@ -106,6 +118,10 @@ known(REFERENCE, "GridSample", "cubic with a border or reflection takes elements
 known(REFERENCE, "GridSample", "of integers its weights are integers, too", lambda case, *_: not is_float(case.arrays["x0"].dtype))
 known(BOTH, "Resize Upsample", "integers that lie between two, where rounding falls to either side",
       lambda case, can, ours: not is_float(ours[0].dtype) and all(a[0].shape == ours[0].shape and (numpy.abs(a[0].astype("f8") - ours[0].astype("f8")) <= 1).all() for a in can.values()))
+known(REFERENCE, "Resize", "pytorch_half_pixel to one element is at -0.5 there, at 0 in the standard",
+      lambda case, can, ours: case.attributes.get("coordinate_transformation_mode") == "pytorch_half_pixel" and 1 in ours[0].shape)
+known(REFERENCE, "OneHot", "it multiplies by on less off and adds off, which rounds", lambda case, can, ours: is_float(ours[0].dtype)
+      and all(numpy.allclose(a[0].astype("f8"), ours[0].astype("f8"), rtol=1e-2) for a in can.values()))
 known(REFERENCE, "Clip", "what has no default in opset 1 is asked of opset 7", before(6))
 # ---- onnxruntime ----
 known(RUNTIME, "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare ArgMax ArgMin", "of nothing it has other shapes or 0", empty)
@@ -116,6 +132,7 @@ known(RUNTIME, "InstanceNormalization", "of one element x less its mean is not 0
 known(RUNTIME, "Shrink", "x less bias is cut in another order", overflows)
 known(RUNTIME, "MeanVarianceNormalization", "a variance of 0 divides by 0, the standard adds 1e-9")
 known(RUNTIME, "LpPool MaxPool AveragePool", "with SAME and strides above the window it takes elements away ahead", lambda case, *_: case.attributes.get("auto_pad", "").startswith("SAME"))
+known(RUNTIME, "LpPool MaxPool AveragePool", "with VALID and ceil_mode it has a window that hangs over", lambda case, *_: case.attributes.get("auto_pad") == "VALID" and case.attributes.get("ceil_mode"))
 known(REFERENCE, "QuantizeLinear", "it divides in float32, whatever the type of the scale", typed("float16", "bfloat16"))
 known(RUNTIME, "ConvTranspose", "with SAME and strides above the kernel its output is smaller than input times stride", lambda case, *_: case.attributes.get("auto_pad", "").startswith("SAME"))
 known(RUNTIME, "Cast CastLike", "out of range of 4 bits ONNX says nothing", lambda case, *_: case.types[0] in ("int4", "uint4", "int2", "uint2"))
