@@ -168,8 +168,8 @@ struct package {
 	void (*progress)(void *user, const char *step, int done, int count);
 	void *user;
 };
-/* package_cuda.c: fills the images, of all parts at once, IMAGES_MOST at most.  refused: of one part; NULL: nobody asks.  True: in some a kernel spills, or waits for every product (ptxas C7504 and others), that
- * could have a smaller tile; that is refused, and the images are of no use. */
+/* package_cuda.c: fills the images, of all parts at once, IMAGES_MOST at most.  refused: of one part; NULL: nobody asks.  True: in some a kernel spills, or waits
+ * for every product (ptxas C7504 and others), that could have a smaller tile; that is refused, and the images are of no use. */
 bool package_images(struct emit *, const struct package *, const struct nvrtc *, struct image *, int count, refused_tiles *);
 
 /* Writes the folder; all files or none. */

@@ -261,8 +261,9 @@ void infer_one_hot(struct node *node, const struct op *op)
 	infer_output(node, 0, type, indices->rank + 1, dims);
 }
 
-/* Where each index puts its one, as a float, outside where nowhere: so that the output compares floats, which lie in lanes, and each index is looked at once. */
-enum { EXACT_MOST = 1 << 24 };
+/* Where each index puts its one, as a float, outside where nowhere: so that the output compares floats, which lie in lanes, and each index is looked at once.  The numbers to
+ * compare with are a table among the weights, so it stays small. */
+enum { STEPS_MOST = 1 << 12 };
 static const struct expr *hit_in_floats(struct definer *definer, struct definition *indices, int64_t depth, const struct index *const *own, const struct index *const *at)
 {
 	struct arena *arena = definer->arena;
@@ -301,7 +302,7 @@ void define_one_hot(struct definer *definer, const struct op *op)
 			own[d - (d > axis)] = at[d];
 	const struct expr *index = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)), *here = expr_index(arena, at[axis]);
 	const struct expr *below = expr2(definer, SCALAR_add, index, expr_integer(arena, DTYPE_I64, depth));      /* what an index below 0 means */
-	const struct expr *hit = values->type == DTYPE_F32 && depth > 0 && depth < EXACT_MOST ? hit_in_floats(definer, indices, depth, own, &at[axis])
+	const struct expr *hit = values->type == DTYPE_F32 && depth > 0 && depth <= STEPS_MOST ? hit_in_floats(definer, indices, depth, own, &at[axis])
 		: expr2(definer, SCALAR_max, expr2(definer, SCALAR_equal, index, here), expr2(definer, SCALAR_equal, below, here));
 	definer_out_map(definer, 0, expr3(definer, SCALAR_where, expr_cast(arena, values->type, hit), expr_load(arena, values, &which[1]),
 		expr_load(arena, values, &which[0])));

@@ -418,43 +418,46 @@ def faults(library, driver, folder):
         expect("a planted fault, %s, is seen" % what, words in said, said)
 
 
-def main():
-    ingot = sys.argv[1]
-    if not shutil.which("g++"):
-        print("skipped: no g++")
-        return 77
-    if not nvrtc.library():
-        print("skipped: no NVRTC")
-        return 77
+def main(body):
+    """body(ingot, folder, driver), where what it needs is here; the exit status."""
+    for lacks, what in ((not shutil.which("g++"), "g++"), (not nvrtc.library(), "NVRTC")):
+        if lacks:
+            print("skipped: no " + what)
+            return 77
     os.environ.setdefault("VIRTUAL_ENV", sys.prefix)
     with tempfile.TemporaryDirectory(prefix="cuda.") as folder:
         os.environ["INGOT_CACHE"] = os.path.join(folder, "cache")
-        driver, lacking = os.path.join(folder, "driver"), os.path.join(folder, "lacking")
+        driver = os.path.join(folder, "driver")
         build_driver(driver)
-        build_driver(lacking, "-DcuGetErrorString=gone")
-        digits = os.path.join(ROOT, "examples", "digits")
-        data = os.path.join(folder, "digits_case")
-        first = Library(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", folder)
-        same_bits(ingot, first, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder)
-        manifest(first)
-        checks(ingot, driver, folder)
-        loops(ingot, driver, folder)
-        refused_tiles(ingot, folder)
-        managed(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder, first.kernels)
-        by_cmake(first)
-        cached(ingot, os.path.join(digits, "digits.onnx"), folder)
-        engine(ingot, first, os.path.join(digits, "digits.onnx"), folder)
-        refusals(ingot, os.path.join(digits, "digits.onnx"), folder)
-        places(first, driver, lacking, folder)
-        failing(first, driver, folder)
-        faults(first, driver, folder)
-        for name, data in networks.cases(folder):
-            if LONG or name in ("mlperf_ad_f32", "transformer"):
-                model = os.path.join(data, "model.onnx")
-                same_bits(ingot, Library(ingot, model, data, name, folder), model, data, name, driver, folder)
+        body(sys.argv[1], folder, driver)
     print("%d wrong" % wrong)
     return 1 if wrong else 0
 
 
+def all_of(ingot, folder, driver):
+    lacking = os.path.join(folder, "lacking")
+    build_driver(lacking, "-DcuGetErrorString=gone")
+    digits = os.path.join(ROOT, "examples", "digits")
+    data = os.path.join(folder, "digits_case")
+    first = Library(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", folder)
+    same_bits(ingot, first, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder)
+    manifest(first)
+    checks(ingot, driver, folder)
+    loops(ingot, driver, folder)
+    refused_tiles(ingot, folder)
+    managed(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder, first.kernels)
+    by_cmake(first)
+    cached(ingot, os.path.join(digits, "digits.onnx"), folder)
+    engine(ingot, first, os.path.join(digits, "digits.onnx"), folder)
+    refusals(ingot, os.path.join(digits, "digits.onnx"), folder)
+    places(first, driver, lacking, folder)
+    failing(first, driver, folder)
+    faults(first, driver, folder)
+    for name, data in networks.cases(folder):
+        if LONG or name in ("mlperf_ad_f32", "transformer"):
+            model = os.path.join(data, "model.onnx")
+            same_bits(ingot, Library(ingot, model, data, name, folder), model, data, name, driver, folder)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(all_of))

@@ -11,11 +11,9 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 
 import library
-import nvrtc
-from library import HERE, LONG, ROOT, STRICT, build_driver, call, emulated, expect
+from library import HERE, LONG, ROOT, STRICT, call, emulated, expect
 
 GRAPHS = os.path.join(ROOT, "tests", "managed", "graphs")
 # What is done with each: every routine runs thrice on values of its own.  w: written, m: merged (the second time as a stream), r: read.
@@ -179,25 +177,11 @@ def bare(ingot, driver, folder):
     print("two graphs, one device: bits of --target c; %d driver calls" % calls, flush=True)
 
 
-def main():
-    ingot = sys.argv[1]
-    if not shutil.which("g++"):
-        print("skipped: no g++")
-        return 77
-    if not nvrtc.library():
-        print("skipped: no NVRTC")
-        return 77
-    os.environ.setdefault("VIRTUAL_ENV", sys.prefix)
-    with tempfile.TemporaryDirectory(prefix="cuda.") as folder:
-        os.environ["INGOT_CACHE"] = os.path.join(folder, "cache")
-        driver = os.path.join(folder, "driver")
-        build_driver(driver)
-        bare(ingot, driver, folder)
-        for name in SETS if LONG else USUAL:
-            managed(ingot, name, driver, folder)
-    print("%d wrong" % library.wrong)
-    return 1 if library.wrong else 0
+def all_of(ingot, folder, driver):
+    bare(ingot, driver, folder)
+    for name in SETS if LONG else USUAL:
+        managed(ingot, name, driver, folder)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(library.main(all_of))

@@ -180,8 +180,8 @@ HEAD = """# CUDA kernels, judged without a GPU
 
 Written by `tests/cuda/report.py`; do not edit. %s, NVRTC %s, nvdisasm. No kernel here has run on a GPU: the times are reckoned.
 
-*blocks*: of a launch, by warps. *an SM*: how many of them an SM holds at once, by registers and shared memory. *inner loop*: of the loop with most arithmetic (or of
-all the kernel, where it has none) its instructions, the share of multiply-adds, the cycles that a warp alone takes for a round, waits for loads from shared memory and L2 among
+*blocks*: of a launch, by warps. *an SM*: how many of them an SM holds at once, by registers and shared memory. *inner loop*: of the loop that multiplies and stores nothing (or
+of all the kernel, where it has none) its instructions, the share of multiply-adds, the cycles that a warp alone takes for a round, waits for loads from shared memory and L2 among
 them, and what it loads: bytes of a lane. *us*: the largest of five terms, and %.1f us from one kernel to the next: issue (a quarter of an SM's warps, an instruction a cycle),
 multiply-adds (%d a cycle), shared memory and L1 (128 bytes a cycle), waits (a warp alone, as often as an SM's blocks take turns), memory (L2 %d GB/s, else %d). How
 often the loop is gone through is reckoned from the multiply-adds of the manifest. Figures of the GPU are public ones.

@@ -6,28 +6,12 @@
  * equal.  Prints what is wrong; exit 0: nothing. */
 #define JOIN(a, b) a##b
 #define JOINED(a, b) JOIN(a, b)
-#define TEXT(a) #a
-#define QUOTED(a) TEXT(a)
 #include HEADER
 #include "ingot/backend.h"
-#include "ingot/context.h"
-#include <stdio.h>
-#include <stdlib.h>
+#include "need.h"
 #include <string.h>
 
 enum { CONTEXTS = 2, TIMES = 3, ARRAYS_MOST = 64 };
-
-static struct ingot_runtime *runtime;
-
-#define NEED(call) need(call, #call)
-static void need(enum ingot_status status, const char *what)
-{
-	if (!status)
-		return;
-	printf("%s: %s: %s\n", what, ingot_status_name(status), ingot_message());
-	ingot_runtime_close(runtime);                                 /* closes what is open */
-	exit(1);
-}
 
 struct array { const char *name; size_t bytes; void *at[CONTEXTS]; };
 

@@ -7,28 +7,12 @@
  *         read NODE                prints its bytes
  *
  * All routines are linked in one chain of contexts, in the module's order.  exit 0: all went well; else the message. */
-#define TEXT(a) #a
-#define QUOTED(a) TEXT(a)
 #include HEADER
 #include "ingot/backend.h"
-#include "ingot/context.h"
-#include <stdio.h>
-#include <stdlib.h>
+#include "need.h"
 #include <string.h>
 
 enum { ROUTINES_MOST = 16 };
-
-static struct ingot_runtime *runtime;
-
-#define NEED(call) need(call, #call)
-static void need(enum ingot_status status, const char *what)
-{
-	if (!status)
-		return;
-	printf("%s: %s: %s\n", what, ingot_status_name(status), ingot_message());
-	ingot_runtime_close(runtime);                                 /* closes what is open */
-	exit(1);
-}
 
 static const struct ingot_module_node *row_of(const char *name)
 {
