@@ -21,7 +21,7 @@ static struct held hold_root(void *user, const struct expr *load)
 	return (struct held){ 0 };
 }
 
-static struct printer printer_of(struct printing *p, const char *left)
+struct printer contraction_printer(struct printing *p, const char *left)
 {
 	return (struct printer){ .arena = p->arena, .target = p->emit->target, .lane = p->c->column, .left = left, .names = p->names,
 		.buffer = buffer_name, .held = hold_root, .user = p };
@@ -65,7 +65,7 @@ static struct value result_of(struct printing *p, const struct index *row, const
 {
 	const struct contraction *c = p->c;
 	const struct index *with[MAX_VARS];
-	struct printer printer = printer_of(p, left);
+	struct printer printer = contraction_printer(p, left);
 	struct value result = value_dict(p->arena);
 	const char *value = accumulator;
 	shift(p, row, vec, with);
@@ -97,7 +97,7 @@ static struct value call_start(struct template_call *call)
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
 	if (!p->c->start)
 		return value_printf(p->arena, "%s_set(%s)", p->c->product->vec, p->c->product->zero);
-	struct printer printer = printer_of(p, left_of(p, user->tile, v));
+	struct printer printer = contraction_printer(p, left_of(p, user->tile, v));
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
 	return value_string(printer_value(&printer, expr_substitute(p->arena, p->c->start, with)));
 }
@@ -128,7 +128,7 @@ static struct value call_touch(struct template_call *call)
 	struct tile_user *user = call->user;
 	struct printing *p = user->p;
 	const struct index *with[MAX_VARS];
-	struct printer printer = printer_of(p, NULL);
+	struct printer printer = contraction_printer(p, NULL);
 	struct touching touching = { p, &printer, value_list(p->arena), with };
 	for (int64_t v = 0; v < user->tile->vecs && p->c->value && p->c->terms && p->emit->target->lanes >= 8 && !p->emit->target->hides_latency; v++) {
 		shift(p, index_constant(p->arena, call_int(call, 0, 0)), index_constant(p->arena, v), with);
@@ -222,7 +222,7 @@ static struct value call_waiting(struct template_call *call)
 	const struct index *with[MAX_VARS];
 	int64_t r = call_int(call, 0, 0), v = call_int(call, 1, 0);
 	const char *left = left_of(p, user->tile, v);
-	struct printer printer = printer_of(p, left);
+	struct printer printer = contraction_printer(p, left);
 	struct value waiting = value_dict(p->arena);
 	shift(p, index_constant(p->arena, r), index_constant(p->arena, v), with);
 	const char *at = p->c->turned ? turned_at(p, &printer, index_constant(p->arena, r), index_constant(p->arena, v))
@@ -385,7 +385,7 @@ static struct value block_terms(struct printing *p, int64_t terms)
 	return list;
 }
 
-static struct value extents_of(struct printing *p, int first, int count)
+struct value contraction_extents(struct printing *p, int first, int count)
 {
 	struct value list = value_list(p->arena);
 	for (int v = first; v < first + count; v++) {
@@ -424,7 +424,7 @@ static void plan_patch(struct printing *p)
 static struct value pad_value(struct printing *p, const struct range *pad)
 {
 	const struct index *zero[MAX_VARS];
-	struct printer printer = printer_of(p, NULL);
+	struct printer printer = contraction_printer(p, NULL);
 	struct value value = value_dict(p->arena);
 	printer.lane = -1;
 	at_pass(p, zero);
@@ -543,7 +543,7 @@ static struct value call_pool_store(struct template_call *call)
 	struct printing *p = part->p;
 	const struct contraction *c = p->c;
 	const char *value = call_string(call, 0, ""), *names[MAX_VARS], *column = p->names[c->column];
-	struct printer printer = printer_of(p, NULL);
+	struct printer printer = contraction_printer(p, NULL);
 	int lane;
 	const struct index *address = contraction_pooled(p, "l", c->pool.by_panel ? arena_printf(p->arena, "(%s + e)", column) : column, names, &lane);
 	printer.names = names;
@@ -591,130 +591,6 @@ static struct value pool_value(struct printing *p)
 	return pool;
 }
 
-/* Where neighbours along the last term lie side by side, squares of lanes by lanes are turned in registers. */
-static struct value gathered_square(struct printing *p, struct printer *printer, const struct index *element)
-{
-	const struct contraction *c = p->c;
-	int lanes = p->emit->target->lanes, term = c->column + c->terms;
-	if (lanes == 1 || !c->terms || c->root->type != DTYPE_F32 || index_factor(c->b_at, term) != 1 || contraction_extent(c, c->terms - 1) < lanes || c->extents[c->column] < lanes)
-		return value_none();
-	struct value square = value_dict(p->arena);
-	value_dict_set(square, "from", value_string(printer_address(printer, c->b->of, element)));
-	value_dict_set(square, "from_row", value_int(index_factor(c->b_at, c->column)));
-	value_dict_set(square, "term", value_string(p->names[term]));
-	value_dict_set(square, "squares", value_int(contraction_extent(c, c->terms - 1) / lanes * lanes));
-	return square;
-}
-
-/* Where all terms of a column lie side by side, in another order than theirs (the weights of a convolution): so many of the outermost as there are lanes are
- * whole squares, whose rows go each to its place. */
-static struct value gathered_runs(struct printing *p, struct printer *printer, const struct index *element, const int *order)
-{
-	const struct contraction *c = p->c;
-	int lanes = p->emit->target->lanes;
-	int64_t inner = 1;
-	struct value runs = value_dict(p->arena), lets = value_list(p->arena);
-	if (c->root->type != DTYPE_F32 || contraction_extent(c, order[0]) < lanes || c->extents[c->column] < lanes)
-		return value_none();
-	for (int i = c->terms - 1; i >= 0; i--) {
-		int v = c->column + 1 + order[i];
-		if (p->ends[v] || index_factor(c->b_at, v) != inner)
-			return value_none();
-		struct value let = value_dict(p->arena);
-		value_dict_set(let, "name", value_string(p->names[v]));
-		value_dict_set(let, "value", value_string(!i ? arena_printf(p->arena, "some + at / %" PRId64, inner) : inner == 1
-			? arena_printf(p->arena, "at %% %" PRId64, contraction_extent(c, order[i]))
-			: arena_printf(p->arena, "at / %" PRId64 " %% %" PRId64, inner, contraction_extent(c, order[i]))));
-		value_list_add(lets, let);
-		inner *= i ? contraction_extent(c, order[i]) : 1;
-	}
-	const struct index *first[MAX_VARS] = { 0 };
-	for (int t = 0; t < c->terms; t++)
-		first[c->column + 1 + t] = index_constant(p->arena, 0);
-	value_dict_set(runs, "lets", lets);
-	value_dict_set(runs, "inner", value_int(inner));
-	value_dict_set(runs, "squares", value_int(contraction_extent(c, order[0]) / lanes * lanes));
-	value_dict_set(runs, "from", value_string(printer_address(printer, c->b->of, index_substitute(p->arena, element, first))));
-	value_dict_set(runs, "from_row", value_int(index_factor(c->b_at, c->column)));
-	return runs;
-}
-
-/* Where nothing lies side by side: column by column some terms, in the order in which they lie, so that lines and pages are read once. */
-enum { GATHERED_AT_ONCE = 32 };
-static struct value gathered_blocks(struct printing *p, struct printer *printer, const struct index *element)
-{
-	const struct contraction *c = p->c;
-	int order[MAX_VARS];
-	if (p->emit->target->lanes == 1 || !c->terms || !index_is_affine(c->b_at))
-		return value_none();
-	for (int t = 0; t < c->terms; t++) {
-		int at = t;
-		for (; at > 0 && index_factor(c->b_at, c->column + 1 + order[at - 1]) < index_factor(c->b_at, c->column + 1 + t); at--)
-			order[at] = order[at - 1];
-		order[at] = t;
-	}
-	struct value blocks = value_dict(p->arena), terms = value_list(p->arena);
-	for (int i = 0; i < c->terms; i++) {
-		struct value term = value_dict(p->arena);
-		int v = c->column + 1 + order[i];
-		value_dict_set(term, "name", value_string(p->names[v]));
-		value_dict_set(term, "extent", p->ends[v] ? value_string(p->ends[v]) : value_int(contraction_extent(c, order[i])));
-		value_list_add(terms, term);
-	}
-	const char *place = p->names[c->column + 1];
-	for (int t = 1; t < c->terms; t++)
-		place = arena_printf(p->arena, t == 1 ? "%s * %" PRId64 " + %s" : "(%s) * %" PRId64 " + %s", place, contraction_extent(c, t), p->names[c->column + 1 + t]);
-	value_dict_set(blocks, "terms", terms);
-	value_dict_set(blocks, "step", value_int(GATHERED_AT_ONCE));
-	value_dict_set(blocks, "place", value_string(place));
-	value_dict_set(blocks, "runs", gathered_runs(p, printer, element, order));
-	return blocks;
-}
-
-/* b that is no constant and whose columns are apart: packed panel by panel into scratch. */
-static struct value gathered_value(struct printing *p, int64_t terms)
-{
-	const struct contraction *c = p->c;
-	if (c->b_mode != B_GATHERED)
-		return value_none();
-	struct value gathered = value_dict(p->arena);
-	const struct index *with[MAX_VARS] = { 0 };
-	struct printer printer = printer_of(p, NULL);
-	printer.lane = -1;
-	p->names[SPARE_VEC] = "q";
-	const struct index *b_at = c->b_at, *of_pass[MAX_VARS] = { 0 };
-	if (c->pass) {
-		int v = c->column + 1;
-		of_pass[v] = index_add(p->arena, index_var(p->arena, v, c->extents[v]), index_var(p->arena, PASS_VAR, INT32_MAX));
-		b_at = index_substitute(p->arena, b_at, of_pass);
-		terms = terms / c->extents[v] * c->pass;
-	}
-	with[c->column] = index_add(p->arena, index_var(p->arena, c->column, INT32_MAX), index_var(p->arena, SPARE_VEC, INT32_MAX));
-	value_dict_set(gathered, "floats", value_int(terms * c->tile_vecs * p->emit->target->lanes));
-	int64_t apart = index_factor(b_at, c->column);
-	bool line = apart == 1 || (apart == 2 && p->emit->target->lanes > 1 && c->root->type == DTYPE_F32);
-	value_dict_set(gathered, "line", line ? value_string(printer_address(&printer, c->b->of, b_at)) : value_none());
-	value_dict_set(gathered, "apart", value_int(apart));
-	value_dict_set(gathered, "width", value_int(c->tile_vecs));
-	value_dict_set(gathered, "terms", extents_of(p, c->column + 1, c->terms));
-	value_dict_set(gathered, "columns", value_int(c->extents[c->column]));
-	const struct index *element = index_substitute(p->arena, b_at, with);
-	value_dict_set(gathered, "element", value_string(printer_element(&printer, c->b->of, element)));
-	/* the same for who copies columns of neighbouring last terms at once */
-	const struct index *first[MAX_VARS] = { 0 };
-	int last = c->column + c->terms;
-	if (c->terms)
-		first[last] = index_constant(p->arena, 0);
-	value_dict_set(gathered, "from", value_string(printer_address(&printer, c->b->of, index_substitute(p->arena, b_at, first))));
-	value_dict_set(gathered, "row", value_int(c->terms ? index_factor(c->b_at, last) : 0));
-	value_dict_set(gathered, "lane", value_int(index_factor(c->b_at, c->column)));
-	struct value square = gathered_square(p, &printer, element);
-	value_dict_set(gathered, "square", square);
-	value_dict_set(gathered, "blocks", line || square.kind == VALUE_DICT ? value_none() : gathered_blocks(p, &printer, element));
-	p->names[SPARE_VEC] = "v";
-	return gathered;
-}
-
 /* A group's part of a panel, turned where rows lie side by side in the result. */
 static struct value turned_value(struct printing *p)
 {
@@ -723,7 +599,7 @@ static struct value turned_value(struct printing *p)
 		return value_none();
 	struct value turned = value_dict(p->arena);
 	const struct index *with[MAX_VARS] = { 0 };
-	struct printer printer = printer_of(p, NULL);
+	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
 	for (int v = c->batches; v < c->column; v++)
 		with[v] = index_constant(p->arena, 0);
@@ -846,7 +722,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(tile, "vecs", value_int(p->tiles[i].vecs));
 		value_dict_set(tile, "whole", value_int(p->tiles[i].vecs - (p->tiles[i].left != 0)));
 		value_dict_set(tile, "heavy", value_bool(heavy));
-		value_dict_set(tile, "terms", c->warps ? block_terms(p, terms) : extents_of(p, c->column + 1, c->terms));
+		value_dict_set(tile, "terms", c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
 		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT || c->warps ? 0 : unroll * p->tiles[i].vecs * lanes));
 		value_dict_set(tile, "unroll", value_int(unroll));
 		value_dict_set(tile, "next_lines", value_int(c->next_lines * unroll));
@@ -876,7 +752,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		text_release(&when);
 	}
 
-	struct printer printer = printer_of(p, NULL);
+	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
 	const struct index *zero[MAX_VARS];
 	at_pass(p, zero);
@@ -966,7 +842,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(globals, "group", value_int(c->group));
 	value_dict_set(globals, "split_panels", value_bool(c->split_panels));
 	value_dict_set(globals, "column", value_string(p->names[c->column]));
-	value_dict_set(globals, "batches", extents_of(p, 0, c->batches));
+	value_dict_set(globals, "batches", contraction_extents(p, 0, c->batches));
 	value_dict_set(globals, "outer", outer);
 	value_dict_set(globals, "blocks", value_int(c->warps ? c->row_blocks : step));
 	value_dict_set(globals, "panel_blocks", value_int(step));

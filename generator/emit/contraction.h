@@ -31,6 +31,11 @@ int64_t contraction_tap(const struct printing *, int64_t tap);           /* wher
 /* Where it stores, over its own variables, by `names`: q, across, column; lane: the variable along the columns, or -1. */
 const struct index *contraction_pooled(const struct printing *, const char *across, const char *column, const char **names, int *lane);
 const char *contraction_buffer(void *user, const struct definition *);    /* of a printing: the name of a pointer */
+struct printer contraction_printer(struct printing *, const char *left);    /* of vectors along the column; left: lanes that count, NULL: all */
+struct value contraction_extents(struct printing *, int first, int count); /* {name, bound, extent} of variables */
+
+/* gathered.c */
+struct value gathered_value(struct printing *p, int64_t terms);
 
 /* block.c: the value `block` of cuda/contraction.jinja; floats from row to row of the staged a, from term to term of the staged b. */
 struct value block_value(struct printing *p, struct printer *);
