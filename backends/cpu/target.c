@@ -1,12 +1,9 @@
 /* target.c: the CPUs that ingot emits for, a row of facts each, and the row of the machine it runs on. */
 #include "base/base.h"
-#include "tables/target.h"
+#include "facts.h"
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
-#if defined(__x86_64__)
-#include <cpuid.h>
-#elif defined(__aarch64__)
+#if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -16,6 +13,7 @@
 #define X86 "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno -fno-trapping-math "
 #define X86_V4 X86 "-march=x86-64-v4 -mprefer-vector-width=512"
 #define V4 "x86-64 avx2 fma bmi bmi2 avx512f avx512dq avx512vl avx512bw avx512cd"
+#define V4_VNNI V4 " avx512vnni"
 static const struct target targets[] = {
 	{ .name = "x86-64-v4", .needs = V4, .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = X86_V4, .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
@@ -56,6 +54,8 @@ const struct target *target_find(const char *name)
 	return NULL;
 }
 
+const struct target *target_row(const struct target *target) { return target_find(target->name); }
+
 const struct target *target_small(struct arena *arena, const struct target *target)
 {
 	const char *level = target->cc_flags ? strstr(target->cc_flags, "-O2") : NULL;
@@ -82,6 +82,16 @@ static bool has(const char *feature, size_t length)
 #else
 	return (void)feature, (void)length, false;
 #endif
+}
+
+bool facts_vnni(struct target *target)
+{
+	if (strcmp(target->needs, V4) && strcmp(target->needs, V4_VNNI))
+		return false;
+	target->needs = V4_VNNI;
+	target->cc_flags = X86_V4 " -mavx512vnni";
+	target->products = "dot8u dot16 mul";
+	return true;
 }
 
 static bool names(const char *words, const char *one, size_t length)
@@ -140,35 +150,25 @@ void target_ask(struct build *build, const struct target *target)
 		fail(build, EXIT_ENVIRONMENT, NULL, "this CPU has no %.*s; native is %s", (int)length, word, target_native()->name);
 }
 
-/* By feature bits and caches, never by the model's name, which hypervisors mask.  AMD's family 19h (Zen 4) runs 512 bits in two
- * halves: one FMA a cycle. */
+/* By feature bits, caches and units. */
 static struct target native;
 static void find_native(void)
 {
+	static char facts[FACTS_MOST];
 	size_t length;
 	int row = 0;
 	const struct target *as = taken_for();
 	while (lacks(&targets[row], as, &length))             /* the last row needs nothing */
 		row++;
 	struct target made = targets[row];
-#if defined(__x86_64__)
-	unsigned a, b, c, d;
-	if (made.lanes == 16 && __get_cpuid(0, &a, &b, &c, &d) && b == 0x68747541 && __get_cpuid(1, &a, &b, &c, &d)
-		&& (a >> 8 & 15) + (a >> 20 & 255) == 0x19) {
-		made.fma_pipes = 1;
-		made.load_bytes = 64;
-		made.store_bytes = 32;
-	}
-	if (made.lanes == 16 && !as && has("avx512vnni", strlen("avx512vnni"))) {         /* no part of the level, but of most CPUs that have it */
-		made.needs = V4 " avx512vnni";
-		made.cc_flags = X86_V4 " -mavx512vnni";
-		made.products = "dot8u dot16 mul";
-	}
-#endif
-	long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE), l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
-	made.l1_bytes = l1 > 0 ? l1 : made.l1_bytes;
-	made.l2_bytes = l2 > 0 ? l2 : made.l2_bytes;
-	made.l3_bytes = l3 > 0 ? l3 : made.l3_bytes;
+	int pipes = machine_pipes(&made);
+	if (pipes)
+		facts_pipes(&made, &targets[row], pipes);
+	if (!as && has("avx512vnni", strlen("avx512vnni")))   /* no part of the level, but of most CPUs that have it */
+		facts_vnni(&made);
+	machine_caches(&made);
+	facts_spell(&made, &targets[row], facts);
+	made.facts = facts;
 	native = made;
 }
 

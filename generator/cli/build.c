@@ -31,9 +31,9 @@ static const struct target *logging_target(struct build *build, const struct cli
 
 static const char *cpus_text(struct build *build, const struct cli *cli)
 {
-	const char *text = cli->options.target->name;
+	const char *text = target_text(cli->options.target);
 	for (size_t i = 1; i < cli->cpus.count; i++)
-		text = arena_printf(build->arena, "%s,%s", text, cli->cpus.at[i]->name);
+		text = arena_printf(build->arena, "%s,%s", text, target_text(cli->cpus.at[i]));
 	return text;
 }
 

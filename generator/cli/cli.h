@@ -41,7 +41,7 @@ struct cli {
 	const char *weights, *nvrtc;
 	word_list archs;                          /* of --target cuda, ascending */
 	bool json, no_compile, shared, engines, no_hosted, log, large, optimise_given, algorithms_given, help;
-	VECTOR(const struct target *) cpus;       /* of build --cpu with several, best first; else none */
+	VECTOR(const struct target *) cpus;       /* of --cpu, where build has several best first; else none */
 	word_list merges;
 	bound_files states;         /* name: the input; path: the output */
 	bound_files inputs, outputs;              /* name NULL: an archive, .npz, that names its members itself */
@@ -65,6 +65,8 @@ struct option_row {
 extern const struct option_row option_rows[];
 extern const int option_row_count;
 const char *option_word(const struct option_row *, const struct command *, int);       /* NULL after the last */
+/* EXIT_USAGE, with what it could be, where the row does not know this word. */
+void option_check_word(struct cli *, const struct option_row *, const char *value);
 extern const char *const show_stages[];
 
 /* ---- parse.c ---- */

@@ -118,17 +118,14 @@ static void set_cflags(struct cli *cli, const struct option_row *row, const char
 }
 
 /* Several of one library: best first, in the order of `ingot targets`. */
-static void set_cpus(struct cli *cli, const struct option_row *row, const char *value)
+static void sort_cpus(struct cli *cli, const struct option_row *row, const char *value)
 {
 	struct build *build = cli->build;
-	char *rest, *copy = arena_copy(build->arena, value, strlen(value));
 	VECTOR(const struct target *) asked = { 0 };
-	set_text(cli, row, value);
-	cli->cpus.count = 0;
-	if (!strchr(value, ','))
-		return;
-	for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		const struct target *target = target_find(word);
+	for (size_t c = 0; c < cli->cpus.count; c++) {
+		const struct target *target = cli->cpus.at[c];
+		if (cli->command->bit != IN_BUILD)
+			wrong(cli, row, value, "names several CPUs, which only a library that is built can have");
 		if (*target->needs && strncmp(target->needs, "x86-64", 6))
 			fail(build, EXIT_USAGE, NULL, "--cpu %s: one library takes x86-64-v4, x86-64-v3 and generic, and %s is of another kind", value, target->name);
 		for (size_t i = 0; i < asked.count; i++)
@@ -136,11 +133,33 @@ static void set_cpus(struct cli *cli, const struct option_row *row, const char *
 				fail(build, EXIT_USAGE, NULL, "--cpu %s: %s is there twice", value, target->name);
 		push(build->arena, &asked, target);
 	}
+	cli->cpus.count = 0;
 	for (int t = 0; target_at(t); t++)
 		for (size_t i = 0; i < asked.count; i++)
 			if (!strcmp(asked.at[i]->name, target_at(t)->name))
 				push(build->arena, &cli->cpus, asked.at[i]);
-	cli->cpu = cli->cpus.at[0]->name;
+}
+
+/* CPU[,FACT]…[,CPU…]: facts stand behind the CPU that they are of. */
+static void set_cpus(struct cli *cli, const struct option_row *row, const char *value)
+{
+	struct arena *arena = cli->build->arena;
+	word_list words = { 0 };
+	set_text(cli, row, value);
+	cli->cpus.count = 0;
+	for (const char *word = value, *end; word; word = *end ? end + 1 : NULL) {
+		end = word + strcspn(word, ",");
+		push(arena, &words, arena_copy(arena, word, (size_t)(end - word)));
+	}
+	for (size_t i = 0, facts; i < words.count; i += 1 + facts) {
+		option_check_word(cli, row, words.at[i]);
+		for (facts = 0; i + 1 + facts < words.count && target_is_fact(words.at[i + 1 + facts]); facts++)
+			;
+		const struct target *target = target_find(words.at[i]);
+		push(arena, &cli->cpus, facts ? target_with(cli->build, target, words.at + i + 1, (int)facts) : target);
+	}
+	if (cli->cpus.count > 1)
+		sort_cpus(cli, row, value);
 }
 
 static int by_number(const void *a, const void *b)
@@ -303,8 +322,10 @@ const struct option_row option_rows[] = {
 	  "code that appends each assignment to the context's log file: slow, for looking" },
 	{ "large-models", NULL, 0, NULL, IN_BUILD, set_flag, AT(large), NULL, NULL, "tensors and pools may have more than 4 GiB" },
 	{ "pool-cap", NULL, 0, "BYTES", IN_BUILD, set_pool_cap, 0, NULL, NULL, "the largest pool, and the largest tensor, of a module (default 4 GiB)" },
-	{ "cpu", NULL, 0, "CPU[,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word, "the processor; of several x86-64 ones and generic, each call takes the best that runs" },
-	{ "cpu", NULL, 0, "CPU", IN_MODEL & ~IN_BUILD, set_text, AT(cpu), NULL, cpu_word, "the processor" },
+	{ "cpu", NULL, 0, "CPU[,FACT][,CPU]", IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
+	  "the processor; of several x86-64 ones and generic, each call takes the best that runs.  Behind each what is known of it, so tiles fit: l1=, l2=, l3=32k, pipes=2, vnni" },
+	{ "cpu", NULL, 0, "CPU[,FACT]", IN_MODEL & ~IN_BUILD, set_cpus, AT(cpu), NULL, cpu_word,
+	  "the processor, and what is known of it: l1=, l2=, l3=32k (a core's caches), pipes=2 (vectors of multiply-adds a cycle), vnni" },
 	{ "dim", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_dim, 0, NULL, NULL,
 	  "binds a symbolic dimension; may be given again.  Of a range, N=1..32, each call says how many there are, by one more input" },
 	{ "elements", NULL, 0, "NAME=N", IN_MODEL | IN_INFO, add_elements, 0, NULL, NULL,

@@ -26,8 +26,7 @@ static NORETURN void no_option(struct cli *cli, const char *word)
 	fail(cli->build, EXIT_USAGE, NULL, "no option %.200s%s", choices.nearest.name, choices_text(&choices));
 }
 
-/* That the row knows this word, or any. */
-static void check_word(struct cli *cli, const struct option_row *row, const char *value)
+void option_check_word(struct cli *cli, const struct option_row *row, const char *value)
 {
 	struct choices choices = choices_for(cli->build, value ? value : "");
 	const char *word = option_word(row, cli->command, 0);
@@ -42,13 +41,8 @@ static void check_word(struct cli *cli, const struct option_row *row, const char
 
 static void set(struct cli *cli, const struct option_row *row, const char *value)
 {
-	if (row->argument && strchr(row->argument, ','))          /* CPU[,CPU] */
-		for (const char *word = value, *end; word; word = *end ? end + 1 : NULL) {
-			end = word + strcspn(word, ",");
-			check_word(cli, row, arena_copy(cli->build->arena, word, (size_t)(end - word)));
-		}
-	else
-		check_word(cli, row, value);
+	if (!row->argument || !strchr(row->argument, ','))        /* a list is checked word by word, by who takes it apart */
+		option_check_word(cli, row, value);
 	row->set(cli, row, value);
 }
 
@@ -100,7 +94,7 @@ static void read_options(struct cli *cli, int argc, char **argv)
 static void choose_cpu(struct cli *cli)
 {
 	struct options *options = &cli->options;
-	options->target = target_find(cli->cpu ? cli->cpu : cli->command->bit == IN_BUILD ? "x86-64-v3" : "native");
+	options->target = cli->cpus.count ? cli->cpus.at[0] : target_find(cli->command->bit == IN_BUILD ? "x86-64-v3" : "native");
 	if (!strcmp(options->target->name, "cortex-m4") && !cli->optimise_given)
 		options->optimise = OPTIMISE_SIZE;
 	if (!strcmp(options->target->name, "cortex-m4") && !cli->algorithms_given)

@@ -17,7 +17,7 @@ static json_t *engines(bool print)
 
 static json_t *facts(const struct target *target, bool native)
 {
-	return json_pack("{s:s,s:i,s:i,s:b,s:s,s:s,s:s}", "name", target->name, "lanes", target->lanes, "registers", target->registers, "native", native,
+	return json_pack("{s:s,s:s,s:i,s:i,s:b,s:s,s:s,s:s}", "name", target->name, "facts", target_text(native ? target_native() : target), "lanes", target->lanes, "registers", target->registers, "native", native,
 		"vector4", word(target->vector4), "shared", word(target->shared), "barrier", word(target->barrier));
 }
 
@@ -28,7 +28,7 @@ static json_t *processors(bool print)
 	for (int i = 0; (target = target_at(i)); i++) {
 		bool here = !strcmp(native->name, target->name);
 		if (print)
-			printf("%-10s  %2d floats a vector, %2d registers%s\n", target->name, target->lanes, target->registers, here ? "  (native)" : "");
+			printf("%-10s  %2d floats a vector, %2d registers%s%s%s\n", target->name, target->lanes, target->registers, here ? "  (native: " : "", here ? target_text(native) : "", here ? ")" : "");
 		json_array_append_new(list, facts(target, here));
 	}
 	json_array_append_new(list, facts(&target_cuda, false));

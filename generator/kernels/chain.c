@@ -7,7 +7,7 @@
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
-enum { ROWS_MOST = 128, ROWS_LEAST = 4, BLOCKS_ENOUGH = 8, L2_SHARE = 8, STEPS = 3 };
+enum { ROWS_MOST = 128, ROWS_LEAST = 4, BLOCKS_ENOUGH = 8, STEPS = 3 };
 /* Where lanes are threads: the rows and warps of a block, which leave room for two of them beside each other; the part of scratch for what lies between. */
 enum { WARPS = 4, ROWS_OF_WARPS = 16, SCRATCH_SHARE = 3 };
 
@@ -396,7 +396,7 @@ static int64_t rows_of(const struct lowered *lowered, const struct links *l, con
 	row_bytes /= others;
 	while (most > 32 && others * ((rows + most - 1) / most) < BLOCKS_ENOUGH)
 		most /= 2;
-	int64_t room = (target->scratch_bytes ? target->scratch_bytes / SCRATCH_SHARE : target->l2_bytes / L2_SHARE) / row_bytes;
+	int64_t room = (target->scratch_bytes ? target->scratch_bytes / SCRATCH_SHARE : near_bytes(target, NEAR_steps)) / row_bytes;
 	most = room < most ? room : most;
 	if (most < ROWS_LEAST && most < rows)
 		return 0;
@@ -435,7 +435,7 @@ static bool share_block(const struct lowered *lowered, struct chain *chain)
  * measured with b in L2 (docs/performance.md), columns up to six times the rows pay. */
 static bool rows_pay(const struct target *target, const struct contraction *c, int64_t rows)
 {
-	return c->extents[c->column] <= 6 * rows && 2 * placed(c->b->of)->bytes <= target->l2_bytes;
+	return c->extents[c->column] <= 6 * rows && placed(c->b->of)->bytes <= near_bytes(target, NEAR_weights);
 }
 
 /* Where an axis ends: the product that comes last, and what the rows leave besides. */

@@ -120,7 +120,7 @@ static void choose_group(const struct target *target, struct contraction *c, int
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	double a_tile = 4. * (double)points * (double)(ceil_div(ci, target->lanes) + c->tile_vecs) * target->lanes;
-	int64_t group = (int64_t)((double)target->l2_bytes * (far ? 0.75 : 0.5) / a_tile);
+	int64_t group = (int64_t)((double)near_bytes(target, far ? NEAR_tiles_far : NEAR_tiles) / a_tile);
 	group = group < c->tile_rows ? c->tile_rows : group > 64 ? 64 : group;
 	c->group = ceil_div(tiles, group);                    /* groups in one image; where weights stay near, enough for some threads */
 	if (!far && c->group < 4)
@@ -138,7 +138,7 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	if (target->processors)
 		choose_block(target, c, tiles, vecs);
 	else
-		choose_group(target, c, tiles, vecs, floats * 4 > target->l2_bytes);
+		choose_group(target, c, tiles, vecs, floats * 4 > near_bytes(target, NEAR_all));
 	kernel->warps = c->warps;
 	kernel->blocks = c->root->extents[0] * c->group * (c->warps ? c->panels : 1);
 	kernel->blocks_of = arena_printf(lowered->arena, "groups of up to %lld tiles", (long long)ceil_div(tiles, c->group));

@@ -216,6 +216,15 @@ const struct product *product_of(const struct target *, const struct definition 
 /* Sums of products of small integers take the target's best product: what they read becomes words.  Not for the smallest firmware. */
 void choose_products(struct program *, const struct target *);
 
+/* ---- near.c: what stands near at one time, each a part of a cache of the target: one row of near.h ---- */
+enum near {
+#define N(name, cache, part, what) NEAR_##name,
+#include "kernels/near.h"
+#undef N
+};
+int64_t near_bytes(const struct target *, enum near);
+const char *near_what(enum near);
+
 /* ---- contraction.c: a sum of products over indices: matrix multiply and convolution alike ----
  * Variables of the root by their role: batch (in both factors), rows (in a only), columns (in b only), terms (reduced).
  * Inside the kernel they are renumbered: batches, then rows, then one column, then terms; neighbours that

@@ -17,7 +17,7 @@ static double tile_cycles(const struct target *target, int64_t rows, int64_t vec
 	double vector_bytes = target->lanes * 4, loads = target->load_bytes / vector_bytes;
 	double fma = (double)(rows * vecs) / target->fma_pipes, load = (double)(vecs + rows) / (loads > 1e-9 ? loads : 1);
 	double step = fma > load ? fma : load, stream = (double)vecs * vector_bytes / L2_BYTES_A_CYCLE;
-	if (terms * (double)vecs * vector_bytes > (double)target->l1_bytes / 2 && stream > step)
+	if (terms * (double)vecs * vector_bytes > (double)near_bytes(target, NEAR_panel_l1) && stream > step)
 		step = stream;
 	step = step > target->fma_latency ? step : target->fma_latency;
 	return step * terms + 10 + 1.5 * (double)(rows * vecs);
@@ -246,22 +246,22 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 /* Where the part of a for a group of rows, or a panel of b, leaves L2, the terms are taken in passes: all row blocks of a group go over part of
  * a panel before the next part.  The sums wait where the result will be, so each keeps its order; a pass has to be long enough to hide that.
  * Measured (docs/performance.md): groups of 8 blocks are as good as larger ones; passes of 512 terms and groups of 16 where there have to be passes. */
-enum { PANEL_OF_L2_8 = 3, PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
-static int64_t group_of(const struct target *target, double a_bytes) { return (int64_t)((double)target->l2_bytes / 4 / (a_bytes > 1 ? a_bytes : 1)); }
+enum { PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
+static int64_t group_of(const struct target *target, double a_bytes) { return (int64_t)((double)near_bytes(target, NEAR_group) / (a_bytes > 1 ? a_bytes : 1)); }
 
 static int64_t pass_of(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks, double a_bytes)
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
-	double panel = (double)terms * c->tile_vecs * target->lanes * 4, l2 = (double)target->l2_bytes;
+	double panel = (double)terms * c->tile_vecs * target->lanes * 4;
 	if (c->b_mode == B_DIRECT || c->pool.d || target->hides_latency || target->small || target->lanes == 1 || blocks < 4
 		|| (index_factor(c->out_at, c->column) != 1 && !c->turned))
 		return 0;
-	if (panel <= l2 * PANEL_OF_L2_8 / 8 && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
+	if (panel <= (double)near_bytes(target, NEAR_panel) && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
 		return 0;
 	for (int64_t pass = extent - 1; pass * inner >= PASS_STEPS; pass--)
 		if (extent % pass == 0) {
 			double part = (double)pass / (double)extent;
-			if (panel * part <= l2 / 8 && group_of(target, a_bytes * part) >= (blocks < BLOCKS_OF_PASS ? blocks : BLOCKS_OF_PASS))
+			if (panel * part <= (double)near_bytes(target, NEAR_panel_pass) && group_of(target, a_bytes * part) >= (blocks < BLOCKS_OF_PASS ? blocks : BLOCKS_OF_PASS))
 				return pass;
 			shortest = pass;
 		}
@@ -324,17 +324,16 @@ static bool gathers(const struct target *target, const struct contraction *c, in
 	if (index_factor(c->b_at, c->column) != 1)
 		return true;
 	int64_t step = c->terms ? index_factor(c->b_at, c->column + c->terms) : 0, panel = terms * c->tile_vecs * target->lanes * 4;
-	return c->terms && target->lanes > 1 && !target->hides_latency && !target->small && blocks >= (panel > target->l2_bytes / 4 ? 2 : BLOCKS_PACKED)
+	return c->terms && target->lanes > 1 && !target->hides_latency && !target->small && blocks >= (panel > near_bytes(target, NEAR_twice) ? 2 : BLOCKS_PACKED)
 		&& (step * 4 >= FAR || (c->exchanged && step % target->lanes));
 }
 
 /* Single floats that are stored so far apart take a line each, and often the same place in the cache: the rows of a group are turned together, as many as
  * stay in a part of L2, so that a column is written for some lines before the next one is. */
-enum { TURNED_OF_L2 = 32 };                                   /* the part of L2 that they are */
 static void choose_turned(const struct lowered *lowered, struct contraction *c)
 {
 	const struct target *target = lowered->target;
-	int64_t lanes = target->lanes, width = c->tile_vecs * lanes, most = target->l2_bytes / TURNED_OF_L2 / 4;
+	int64_t lanes = target->lanes, width = c->tile_vecs * lanes, most = near_bytes(target, NEAR_turned) / 4;
 	int64_t blocks = most / (width * c->tile_rows), least = ceil_div(lanes, c->tile_rows > 1 ? c->tile_rows - 1 : 1);
 	if (lanes < 4 || target->hides_latency || target->small || c->split_panels || c->result->type != DTYPE_F32 || c->root->type != DTYPE_F32
 		|| c->extents[c->column] < lanes || !find_span(c) || c->span < least || blocks < least)
@@ -361,14 +360,14 @@ static void keep_counts(struct contraction *c)
 }
 
 /* With several panels the patches of a group's blocks are copied once, in front of all of them: where as many as are worth a pass over b fit a part of L2. */
-enum { PATCHES_OF_L2 = 8, PATCHES_ENOUGH = 4 };
+enum { PATCHES_ENOUGH = 4 };
 static void choose_patches(const struct target *target, struct contraction *c)
 {
 	struct stage stage;
 	if (!c->pad_count || c->pool.d || c->pass || c->split_panels || c->panels == 1 || target->lanes == 1 || target->hides_latency || target->small)
 		return;
 	stage_padded(c, c->tile_rows, &stage);
-	int64_t room = target->l2_bytes / PATCHES_OF_L2 / 4 / (stage.floats + 2 * target->lanes);
+	int64_t room = near_bytes(target, NEAR_patches) / 4 / (stage.floats + 2 * target->lanes);
 	if (room < c->group && (room < PATCHES_ENOUGH || c->b_mode == B_GATHERED))       /* each group would pack b again */
 		return;
 	c->patches = c->group = room < c->group ? room : c->group;
@@ -394,7 +393,7 @@ static int most_vecs(const struct target *target, const struct contraction *c, i
 	int most = VECS_MOST;
 	if (target->lanes == 1 || target->hides_latency || target->small || c->b->of->source == SOURCE_CONSTANT || index_factor(c->b_at, c->column) == 1)
 		return most;
-	while (most >= 2 && terms * most * target->lanes * 4 > target->l2_bytes * PANEL_OF_L2_8 / 8)
+	while (most >= 2 && terms * most * target->lanes * 4 > near_bytes(target, NEAR_panel))
 		most--;
 	return most < 2 ? VECS_MOST : most;
 }
@@ -479,7 +478,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		c->woven = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
 		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway,
 		 * and where that hides latency, others run meanwhile. */
-		if (!target->hides_latency && batches * vecs * target->lanes * terms * 4 > target->l2_bytes && rows * outer > 2)
+		if (!target->hides_latency && batches * vecs * target->lanes * terms * 4 > near_bytes(target, NEAR_all) && rows * outer > 2)
 			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), c->group);
 		if (!(c->packed = packed_alike(lowered, c)))
 			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name), c->b->type,

@@ -9,6 +9,7 @@ struct arena;
 struct build;
 struct target {
 	const char *name;                 /* "x86-64-v4" */
+	const char *facts;                /* "x86-64-v4,vnni,l2=2m": the name, and what is known better than by the row; NULL: the name alone */
 	const char *needs;                /* to run: an architecture, then features of it by the compiler's names; "": nothing */
 	const char *prelude;              /* template of its words: "c/prelude_avx512.jinja" */
 	const char *family;               /* folder of its kernel templates: "c", "cuda" */
@@ -25,7 +26,7 @@ struct target {
 	int word_registers;               /* those that hold words of integers, where they are others; 0: the same */
 	int fma_latency, fma_pipes;       /* cycles; fused multiply-adds started in a cycle */
 	int load_bytes, store_bytes;      /* a cycle, from and to L1 */
-	int64_t l1_bytes, l2_bytes, l3_bytes;
+	int64_t l1_bytes, l2_bytes, l3_bytes;        /* a core's part of each, but all of the last */
 	bool has_fma;                     /* else fma_soft */
 	int64_t scratch_bytes;            /* that the arrays of one kernel may take together; 0: as much as they need */
 	bool scratch_is_near;             /* nearer than any buffer, where that is not in a cache just written: shared memory */
@@ -41,7 +42,12 @@ struct target {
 	bool small;                       /* code and stack as small as they go: target_small */
 };
 const struct target *target_find(const char *name);               /* NULL: no such target */
-/* By CPUID feature bits; its name is that of the row it comes from.  $INGOT_NATIVE names a row that this machine is taken for, for tests:
+static inline const char *target_text(const struct target *target) { return target->facts ? target->facts : target->name; }      /* what --cpu takes for it */
+const struct target *target_row(const struct target *);           /* that it comes from, by its name */
+/* The target with facts, words as "l2=512k".  EXIT_USAGE where there is no such fact, or it cannot be. */
+bool target_is_fact(const char *word);
+const struct target *target_with(struct build *, const struct target *, const char *const *words, int count);
+/* By CPUID feature bits, caches and units; its name is that of the row it comes from.  $INGOT_NATIVE names a row that this machine is taken for, for tests:
  * it has that row's features and no more. */
 const struct target *target_native(void);
 /* EXIT_USAGE, EXIT_ENVIRONMENT where $INGOT_NATIVE names no row, or one whose code does not run here. */

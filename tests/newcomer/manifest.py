@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DIGITS, ADD = os.path.join(ROOT, "examples", "digits", "digits.onnx"), os.path.join(HERE, "models", "add.onnxtxt")
 BUILDS = [[DIGITS], [DIGITS, "--no-compile"], [DIGITS, "--profile", "managed", "--no-compile"], [DIGITS, "--profile", "managed", "--schedule", "steps", "--no-compile"],
-          [DIGITS, "--target", "cuda", "--no-compile"], [DIGITS, "--cpu", "generic", "--threads", "2", "--no-compile"], [DIGITS, ADD, "--name", "both", "--no-compile"],
+          [DIGITS, "--target", "cuda", "--no-compile"], [DIGITS, "--cpu", "generic", "--threads", "2", "--no-compile"], [DIGITS, ADD, "--name", "both", "--no-compile"], [DIGITS, "--cpu", "native", "--no-compile"],
           [DIGITS, ADD, "--name", "both", "--profile", "managed", "--no-compile"], [os.path.join(HERE, "models", "symbolic.onnxtxt"), "--dim", "N=1", "--no-compile"]]
 
 

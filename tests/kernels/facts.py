@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Facts of the machine, given behind a CPU's name: tiles, panels, groups and passes follow from them, bits and NAME_NUMBERS do not.
+
+    facts.py INGOT
+
+Each case is run by the interpreter, then as a library and by the JIT for caches from the least to ones that hold everything, and for narrow units; the sources
+have to differ somewhere, or facts would do nothing.  What `--cpu native` is made for is in its manifest: a library for that text has the same files.
+Ends with 77 where NumPy is not there."""
+import json, os, re, subprocess, sys, tempfile
+
+import sweep                              # ends with 77 where NumPy is not there
+import numpy
+from here import cpus
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+FACTS = ["l1=1k,l2=1k,l3=1k", "l1=16k,l2=128k,l3=128k", "l1=32k,l2=1m", "l1=192k,l2=16m,l3=64m", "l1=1g,l2=8g,l3=1024g", "pipes=1", "pipes=4,l1=8k"]
+
+
+def external(name, *dims):
+    return f'float[{",".join(map(str, dims))}] {name} = ["location": "{name}.bin", "offset": "0", "length": "{4 * numpy.prod(dims)}"]'
+
+
+CASES = {
+    "product": (f"float[70,1100] x", "float[70,200] y", "s = MatMul (x, w) t = Add (s, b) y = Relu (t)", [external("w", 1100, 200), external("b", 200)]),
+    "run_time": ("float[40,600] x, float[600,150] w", "float[40,150] y", "y = MatMul (x, w)", []),
+    "attention": ("float[2,90,28] q, float[2,28,300] k, float[2,300,32] v", "float[2,90,32] y", "s = MatMul (q, k) w = Softmax (s) y = MatMul (w, v)", []),
+    "winograd": ("float[1,64,17,19] x", "float[1,48,17,19] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w, b)", [external("w", 48, 64, 3, 3), external("b", 48)]),
+    "strided": ("float[2,24,29,31] x", "float[2,40,15,16] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]> (x, w, b)",
+                [external("w", 40, 24, 3, 3), external("b", 40)]),
+    "rows": ("float[1,64,28,28] x", "float[1,96,28,28] y", "n = BatchNormalization (x, g, h, m, v) r = Relu (n) y = Conv <kernel_shape = [1, 1]> (r, w)",
+             [external(one, 64) for one in "ghmv"] + [external("w", 96, 64, 1, 1)]),
+}
+
+
+def files_of(program, model, cpu, folder):
+    """What a library is made of, by name, without its options; those, and the numbers that bits depend on."""
+    out = os.path.join(folder, "out")
+    subprocess.run([program, "build", model, "--cpu", cpu, "--no-compile", "-o", out], check=True, capture_output=True)
+    files = {name: open(os.path.join(out, name), "rb").read() for name in os.listdir(out)}
+    subprocess.run(["rm", "-r", out], check=True)
+    manifest = json.loads(files["g.json"])
+    return files, manifest["options"], manifest["numbers"]
+
+
+def check(program, name, folder):
+    inputs, output, body, constants = CASES[name]
+    model, given, random, paths = os.path.join(folder, "g.onnxtxt"), [], numpy.random.default_rng(len(name)), {"y": os.path.join(folder, "y.npy")}
+    with open(model, "w") as file:
+        file.write(f"{HEAD}g ({inputs}) => ({output}) {'<' + ', '.join(constants) + '>' if constants else ''} {{ {body} }}")
+    for tensor, length in re.findall(r'(\w+) = \["location": "\w+\.bin", "offset": "0", "length": "(\d+)"', " ".join(constants)):
+        (random.random(int(length) // 4).astype("f4") + 0.25).tofile(os.path.join(folder, f"{tensor}.bin"))
+    for dims, tensor in re.findall(r"float\[([\d,]+)\] (\w+)", inputs):
+        numpy.save(os.path.join(folder, f"{tensor}.npy"), random.standard_normal([int(n) for n in dims.split(",")]).astype("f4"))
+        given += ["--input", f"{tensor}={os.path.join(folder, tensor)}.npy"]
+    right, = sweep.run(program, model, given, paths, ["interpreter"])
+    base = "x86-64-v3" if "x86-64-v3" in cpus() else "generic"
+    plain, _, numbers = files_of(program, model, base, folder)
+    others = 0
+    for n, facts in enumerate(FACTS):
+        cpu = f"{base},{facts}"
+        made, _, of_facts = files_of(program, model, cpu, folder)
+        assert of_facts == numbers, f"{cpu}: {of_facts}, {numbers} is right"
+        others += any(made[one] != plain[one] for one in plain if one.endswith(".c"))
+        native = ["c", "--cpu", f"native,{facts}"]
+        for target in [["jit", "--cpu", cpu], native if n % 2 == len(name) % 2 else ["c", "--cpu", cpu]]:
+            for got in sweep.run(program, model, given, paths, target) or []:
+                assert sweep.same(got, right), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
+    assert others or base == "generic", f"no fact changes the sources for {base}"
+    native, options, _ = files_of(program, model, "native", folder)
+    again, same, _ = files_of(program, model, re.search(r"--cpu (\S+)", options).group(1), folder)
+    assert options == same and native == again, f"{options}: another library than native's"
+
+
+def main(program):
+    bad = 0
+    for name in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                check(program, name, folder)
+            except AssertionError as wrong:
+                print(f"{name}: {wrong}")
+                bad += 1
+    print(f"{len(CASES) - bad} of {len(CASES)} cases are right")
+    return bool(bad)
+
+
+sys.exit(main(sys.argv[1]))
