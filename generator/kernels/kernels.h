@@ -266,6 +266,7 @@ struct contraction {
 	int warps, depth, stages;
 	struct reckoned { double cycles; const char *bound; } reckoned;      /* of an SM by such blocks, and what bounds them */
 	double apart;                     /* cycles by warps alone; 0: nothing was reckoned */
+	double a_block;                       /* bytes of a that a block of rows reads over all terms */
 	bool woven;                           /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
 	struct definition *packed;            /* the constant b as the blob holds it */
 
@@ -376,5 +377,12 @@ int64_t block_stage_floats(const struct contraction *, int lanes);    /* of shar
 enum { VECS_MOST = 4 };               /* of a tile */
 double tile_choose(const struct target *, int registers, int64_t rows, int64_t columns, int64_t terms, int most_vecs,
 	int *tile_rows, int *tile_vecs);      /* cycles */
+/* Of a tile: the cycles of a step over k, and what bounds them; those of all tiles of so many rows and vectors; whether its sums fit registers. */
+struct reckoned tile_step(const struct target *, int64_t rows, int64_t vecs, double terms);
+double tile_cost(const struct target *, int64_t rows, int64_t vecs, int64_t r, int64_t v, double terms);
+bool tile_fits(int registers, int64_t rows, int64_t vecs, int r, int v);
+struct tiles_nest { int64_t rows, columns, terms, batches, outer; };
+struct tiles_nest contraction_nest(const struct contraction *);             /* extents of the tiles' nest */
 void contraction_choose(struct lowered *, struct kernel *);
+void contraction_why(const struct target *, const struct contraction *, struct text *);       /* for people */
 #endif

@@ -22,15 +22,6 @@ static void print_place(const struct definition *d, struct text *out)
 	}
 }
 
-/* Why a product is made by blocks, or is not. */
-static void print_reckoned(const struct contraction *c, struct text *out)
-{
-	if (c->apart && c->warps)
-		text_printf(out, "    why       %.0f cycles of a multiprocessor by blocks, bound by %s; by warps alone %.0f\n", c->reckoned.cycles, c->reckoned.bound, c->apart);
-	else if (c->apart)
-		text_printf(out, "    why       %.0f cycles of a multiprocessor by warps alone; no block takes less than three quarters of it\n", c->apart);
-}
-
 static void print_inside(const struct lowered *inside, struct text *out)
 {
 	text_printf(out, "    scratch   %" PRId64 " bytes\n\n", inside->workspace_bytes);
@@ -58,7 +49,7 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 		if (kernel->template_name)
 			text_printf(out, "    template  %s%s%s\n", kernel->template_name, kernel->tile ? ", tile " : "", kernel->tile ? kernel->tile : "");
 		if (kernel->shape == SHAPE_CONTRACTION)
-			print_reckoned(kernel->detail, out);
+			contraction_why(lowered->target, kernel->detail, out);
 		text_printf(out, "    cost      %.0f flops, %.0f bytes\n", kernel->flops, kernel->bytes);
 		if (kernel_inside(kernel))
 			print_inside(kernel_inside(kernel), out);

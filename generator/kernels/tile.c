@@ -12,18 +12,24 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* Bytes that L2 gives in a cycle to a kernel that also computes: a panel beyond L1 comes at that rate. */
 enum { L2_BYTES_A_CYCLE = 24 };
 
-static double tile_cycles(const struct target *target, int64_t rows, int64_t vecs, double terms)
+struct reckoned tile_step(const struct target *target, int64_t rows, int64_t vecs, double terms)
 {
 	double vector_bytes = target->lanes * 4, loads = target->load_bytes / vector_bytes;
-	double fma = (double)(rows * vecs) / target->fma_pipes, load = (double)(vecs + rows) / (loads > 1e-9 ? loads : 1);
-	double step = fma > load ? fma : load, stream = (double)vecs * vector_bytes / L2_BYTES_A_CYCLE;
-	if (terms * (double)vecs * vector_bytes > (double)near_bytes(target, NEAR_panel_l1) && stream > step)
-		step = stream;
-	step = step > target->fma_latency ? step : target->fma_latency;
-	return step * terms + 10 + 1.5 * (double)(rows * vecs);
+	double load = (double)(vecs + rows) / (loads > 1e-9 ? loads : 1), stream = (double)vecs * vector_bytes / L2_BYTES_A_CYCLE;
+	struct reckoned step = { (double)(rows * vecs) / target->fma_pipes, "multiply-adds" };
+	if (load > step.cycles)
+		step = (struct reckoned){ load, "loads" };
+	if (terms * (double)vecs * vector_bytes > (double)near_bytes(target, NEAR_panel_l1) && stream > step.cycles)
+		step = (struct reckoned){ stream, "bytes from L2" };
+	return step.cycles > target->fma_latency ? step : (struct reckoned){ target->fma_latency, "sums that wait for themselves" };
 }
 
-static double cost_of(const struct target *target, int64_t rows, int64_t vecs, int64_t r, int64_t v, double terms)
+static double tile_cycles(const struct target *target, int64_t rows, int64_t vecs, double terms)
+{
+	return tile_step(target, rows, vecs, terms).cycles * terms + 10 + 1.5 * (double)(rows * vecs);
+}
+
+double tile_cost(const struct target *target, int64_t rows, int64_t vecs, int64_t r, int64_t v, double terms)
 {
 	int64_t blocks = ceil_div(rows, r), panels = ceil_div(vecs, v);
 	int64_t row_high = ceil_div(rows, blocks), row_low = rows / blocks, vec_high = ceil_div(vecs, panels), vec_low = vecs / panels;
@@ -36,7 +42,7 @@ static double cost_of(const struct target *target, int64_t rows, int64_t vecs, i
 	return cost;
 }
 
-static bool tile_fits(int registers, int64_t rows, int64_t vecs, int r, int v)
+bool tile_fits(int registers, int64_t rows, int64_t vecs, int r, int v)
 {
 	int needed = r == 1 ? v + 2 : r * v + v + 1;
 	return needed <= registers && !(r > 8 && v > 2) && v <= VECS_MOST && r <= rows && v <= vecs;
@@ -84,7 +90,7 @@ double tile_choose(const struct target *target, int registers, int64_t rows, int
 		for (int r = 14; r >= 1; r--) {
 			if (!tile_fits(registers, rows, vecs, r, v))
 				continue;
-			double cost = cost_of(target, rows, vecs, r, v, (double)terms);
+			double cost = tile_cost(target, rows, vecs, r, v, (double)terms);
 			/* 6 rows read a without packing it at any stride; more overflow the ways of L1 at powers of two */
 			cost *= r > 8 ? 1.02 : 1;
 			if (least < 0 || cost < least * 0.995) {
@@ -373,11 +379,9 @@ static void choose_patches(const struct target *target, struct contraction *c)
 	c->patches = c->group = room < c->group ? room : c->group;
 }
 
-/* Extents of the tiles' nest. */
-struct nest { int64_t rows, columns, terms, batches, outer; };
-static struct nest nest_of(const struct contraction *c)
+struct tiles_nest contraction_nest(const struct contraction *c)
 {
-	struct nest n = { c->rows ? c->extents[c->batches + c->rows - 1] : 1, c->extents[c->column], 1, 1, 1 };
+	struct tiles_nest n = { c->rows ? c->extents[c->batches + c->rows - 1] : 1, c->extents[c->column], 1, 1, 1 };
 	for (int b = 0; b < c->batches; b++)
 		n.batches *= c->extents[b];
 	for (int r = 0; r + 1 < c->rows; r++)
@@ -404,7 +408,7 @@ enum { PACKED_CYCLES = 4 };
 static double nest_cycles(const struct target *target, const struct contraction *c)
 {
 	int rows, vecs;
-	struct nest n = nest_of(c);
+	struct tiles_nest n = contraction_nest(c);
 	double nests = (double)(n.batches * n.outer), cycles = nests * tile_choose(target, target->registers, n.rows, n.columns, n.terms, most_vecs(target, c, n.terms), &rows, &vecs);
 	bool packs = c->b->of->source != SOURCE_CONSTANT && gathers(target, c, n.terms, ceil_div(n.rows, rows));
 	cycles += packs ? (index_factor(c->b_at, c->column) == 1 ? PACKED_CYCLES : 2 * PACKED_CYCLES) * nests * (double)(n.terms * ceil_div(n.columns, target->lanes)) : 0;
@@ -430,7 +434,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	struct contraction *c = kernel->detail;
 	const struct target *target = lowered->target;
 	choose_lanes(lowered, c);
-	struct nest n = nest_of(c);
+	struct tiles_nest n = contraction_nest(c);
 	int64_t columns = n.columns, terms = n.terms, batches = n.batches, outer = n.outer, rows = n.rows;
 	int registers = (target->word_registers && c->root->type != DTYPE_F32 ? target->word_registers : target->registers) - c->product->temporaries;
 	int sums = sums_most(lowered, kernel);
@@ -454,6 +458,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	double a_bytes = (double)placed(c->a->of)->bytes / (double)batches / (double)(outer * c->row_blocks), tile_bytes = (double)c->tile_rows * (double)terms * 4;
 	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes;        /* strides skip part of a */
 	int64_t blocks = outer * c->row_blocks;
+	c->a_block = a_bytes;
 	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1)) && !c->pool.d && !c->warps;      /* exchanged: each panel of b is packed once */
 	c->b_mode = c->b->of->source == SOURCE_CONSTANT ? B_PACKED : gathers(target, c, terms, blocks) ? B_GATHERED : B_DIRECT;
 	choose_turned(lowered, c);

@@ -66,6 +66,10 @@ def check(program, name, folder):
             for got in sweep.run(program, model, given, paths, target) or []:
                 assert sweep.same(got, right), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
     assert others or base == "generic", f"no fact changes the sources for {base}"
+    if name == "product" and base != "generic":           # 1100 terms of 24 columns: 103 KB
+        for facts, there in ("l2=1m", False), ("l2=256k", True):
+            shown = subprocess.run([program, "show", model, "--stage", "kernels", "--cpu", f"{base},{facts}"], check=True, capture_output=True, text=True).stdout
+            assert "a step of k takes" in shown and ("so in passes of" in shown) == there, f"{base},{facts}: {shown}"
     native, options, _ = files_of(program, model, "native", folder)
     again, same, _ = files_of(program, model, re.search(r"--cpu (\S+)", options).group(1), folder)
     assert options == same and native == again, f"{options}: another library than native's"

@@ -1,0 +1,88 @@
+/* why.c: a product's tile, panels, groups and passes as text, with the facts and cycles that they follow from. */
+#include "kernels/kernels.h"
+#include <inttypes.h>
+
+/* "48 KB", "1.5 MB". */
+static void print_bytes(double bytes, struct text *out)
+{
+	const char *unit = bytes < 1024 ? "bytes" : bytes < 1 << 20 ? "KB" : "MB";
+	double shown = bytes < 1024 ? bytes : bytes < 1 << 20 ? bytes / 1024 : bytes / (1 << 20);
+	text_printf(out, "%.*f %s", shown < 10 && bytes >= 1024 && shown * 10 != (double)(int)shown * 10 ? 1 : 0, shown, unit);
+}
+
+static void print_near(const struct target *target, enum near near, double bytes, struct text *out)
+{
+	text_printf(out, "%s: ", near_what(near));
+	print_bytes(bytes, out);
+	text_adds(out, bytes <= (double)near_bytes(target, near) ? " of the " : ", past the ");
+	print_bytes((double)near_bytes(target, near), out);
+	text_adds(out, " it may take");
+}
+
+/* The cheapest tile of another width; 0: there is none. */
+static double next_best(const struct target *target, const struct contraction *c, const struct tiles_nest *n, int64_t vecs, int *rows_of, int *vecs_of)
+{
+	double least = 0;
+	for (int v = 1; v <= VECS_MOST; v++)
+		for (int r = 14; r >= 1; r--)
+			if (v != c->tile_vecs && tile_fits(target->registers - c->product->temporaries, n->rows, vecs, r, v)) {
+				double cost = tile_cost(target, n->rows, vecs, r, v, (double)n->terms);
+				if (least <= 0 || cost < least) {
+					least = cost;
+					*rows_of = r;
+					*vecs_of = v;
+				}
+			}
+	return least;
+}
+
+static void print_tile(const struct target *target, const struct contraction *c, struct text *out)
+{
+	struct tiles_nest n = contraction_nest(c);
+	int rows = 0, width = 0, lanes = target->lanes;
+	int64_t vecs = (n.columns + lanes - 1) / lanes;
+	struct reckoned step = tile_step(target, c->tile_rows, c->tile_vecs, (double)n.terms);
+	double cycles = tile_cost(target, n.rows, vecs, c->tile_rows, c->tile_vecs, (double)n.terms), other = next_best(target, c, &n, vecs, &rows, &width);
+	text_printf(out, "    why       a step of k takes %.1f cycles, by %s: %d x %d sums in vectors, %d multiply-adds a cycle, %d bytes of loads; all tiles together %.0f", step.cycles,
+		step.bound, c->tile_rows, c->tile_vecs, target->fma_pipes, target->load_bytes, cycles * (double)(n.batches * n.outer));
+	if (other > 0)
+		text_printf(out, "; %d x %d would take %.2f of that", rows, width * lanes, other / cycles);
+	text_addc(out, '\n');
+}
+
+static void print_places(const struct target *target, const struct contraction *c, struct text *out)
+{
+	struct tiles_nest n = contraction_nest(c);
+	double part = c->pass ? (double)c->pass / (double)c->extents[c->column + 1] : 1, panel = (double)n.terms * c->tile_vecs * target->lanes * 4;
+	text_adds(out, "              ");
+	print_near(target, NEAR_panel_l1, panel * part, out);
+	text_adds(out, "\n              ");
+	if (c->b_mode == B_DIRECT)
+		text_adds(out, "b is read where it lies");
+	else
+		print_near(target, NEAR_panel, panel, out);
+	if (c->pass) {
+		text_printf(out, "; so in passes of %" PRId64 " of %" PRId64 " terms", (int64_t)((double)n.terms * part), n.terms);
+	}
+	if (c->panels > 1) {
+		text_adds(out, "\n              ");
+		print_near(target, NEAR_group, (double)c->group * c->a_block * part, out);
+		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks", c->group, c->row_blocks * n.outer);
+	}
+	if (c->next_lines)
+		text_printf(out, "\n              the next part of b is fetched meanwhile, %d lines a step: b passes L2", c->next_lines);
+	text_addc(out, '\n');
+}
+
+void contraction_why(const struct target *target, const struct contraction *c, struct text *out)
+{
+	if (c->apart && c->warps)
+		text_printf(out, "    why       %.0f cycles of a multiprocessor by blocks, bound by %s; by warps alone %.0f\n", c->reckoned.cycles, c->reckoned.bound, c->apart);
+	else if (c->apart)
+		text_printf(out, "    why       %.0f cycles of a multiprocessor by warps alone; no block takes less than three quarters of it\n", c->apart);
+	else if (!target->hides_latency && !target->small) {
+		print_tile(target, c, out);
+		if (target->lanes > 1)
+			print_places(target, c, out);
+	}
+}
