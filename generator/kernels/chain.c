@@ -386,11 +386,52 @@ static bool lies_as_root(const struct contraction *c, int64_t *stride)
 	return true;
 }
 
+/* Does each load of the scores stand at its reader's own place along the row, or along a sum over all of it? */
+struct placing { const struct definition *of, *reader; int outer; bool same, read; };
+static void see_place(void *user, const struct expr *load)
+{
+	struct placing *p = user;
+	const struct definition *reader = p->reader;
+	if (load->of != p->of)
+		return;
+	p->read = true;
+	for (int v = p->outer, var; v < load->of->rank; v++)
+		if (load->of->extents[v] > 1 && !(index_is_var(load->at[v], &var)
+			&& (var < reader->rank ? var == v && reader->extents[v] == load->of->extents[v] : reader->reduced_extents[var - reader->rank] == load->of->extents[v])))
+			p->same = false;
+}
+
+/* Weights can take the scores' place where nothing reads a score once that place is written, but for the element that is written there: half the scratch,
+ * twice the rows.  Whatever is as wide as a row may lie where the weights do. */
+static bool takes_scores(const struct links *l)
+{
+	const struct kernel *rows = rows_of_links(l);
+	int wide = 0;
+	if (!l->scores || l->scores->type != l->weights->type || l->scores->rank != l->weights->rank
+		|| memcmp(l->scores->extents, l->weights->extents, sizeof *l->scores->extents * (size_t)l->scores->rank))
+		return false;
+	for (int v = rows->outer; v < l->scores->rank; v++)
+		wide += l->scores->extents[v] > 1;
+	bool written = false;
+	for (size_t m = 0; wide == 1 && m < rows->members.count; m++) {
+		const struct definition *d = rows->members.at[m];
+		struct placing p = { .of = l->scores, .reader = d, .outer = rows->outer, .same = true };
+		definition_loads(d, see_place, &p);
+		bool writes = d == l->weights;
+		for (int v = rows->outer; v < d->rank; v++)
+			writes |= d->extents[v] > 1;
+		if (p.read && (written || !p.same || (writes && d->reduce != REDUCE_NONE)))
+			return false;
+		written |= writes;
+	}
+	return wide == 1;
+}
+
 /* Rows of a block: as many as scratch in L2 has room for, and fewer where there would be too few blocks; balanced.  0: none. */
 static int64_t rows_of(const struct lowered *lowered, const struct links *l, const int64_t *extents, int axes)
 {
 	const struct target *target = lowered->target;
-	int64_t rows = extents[axes - 1], others = 1, row_bytes = 8 * definition_elements(l->weights) / rows, most = target->lanes_are_threads ? ROWS_OF_WARPS : ROWS_MOST;
+	int64_t rows = extents[axes - 1], others = 1, row_bytes = (takes_scores(l) ? 4 : 8) * definition_elements(l->weights) / rows, most = target->lanes_are_threads ? ROWS_OF_WARPS : ROWS_MOST;
 	for (int x = 0; x + 1 < axes; x++)
 		others *= extents[x];
 	row_bytes /= others;
@@ -451,6 +492,15 @@ static struct definition *count_of_axis(const struct links *l, int row, int root
 	return count;
 }
 
+static void lie_together(const struct definition *scores, struct definition *weights)
+{
+	bool same = true;
+	for (int v = 0; v < scores->rank; v++)
+		same &= scores->extents[v] == 1 || placed(scores)->stride[v] == placed(weights)->stride[v];
+	if (same && placed(scores)->bytes == placed(weights)->bytes)
+		placed(scores)->lies_in = weights;
+}
+
 static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 {
 	struct arena *arena = lowered->arena;
@@ -508,6 +558,8 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	place_readers(body);
 	fuse(body);
 	layout(body);
+	if (takes_scores(l))
+		lie_together(member_to(&r, l->scores), member_to(&r, l->weights));
 	if (!arrange(body) || body->kernels.count != (size_t)l->steps)
 		return NULL;
 	for (int s = 0; s < l->steps; s++)

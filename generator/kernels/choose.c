@@ -107,7 +107,7 @@ struct definition *lowered_scratch(struct lowered *lowered, struct kernel *kerne
 
 void kernel_add_read(struct lowered *lowered, struct kernel *kernel, struct definition *of)
 {
-	if (placed(of)->mode == MODE_LOCAL)
+	if (placed(of)->mode == MODE_LOCAL || (placed(of)->lies_in && placed(placed(of)->lies_in)->kernel == kernel))
 		return;
 	if (of->source == SOURCE_CONSTANT)
 		keep_constant(lowered, of);

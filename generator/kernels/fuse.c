@@ -250,6 +250,47 @@ static bool costs_too_much(const struct kernel *kernel, const struct definition 
 	return cost > KERNEL_COST_MOST;
 }
 
+/* Does `result` read `of` element by element, and nobody later? */
+static bool takes_place(const struct definition *result, const struct definition *of)
+{
+	struct uses uses = { .of = of, .same = true };
+	if (result->reduce != REDUCE_NONE || placed(result)->mode == MODE_LOCAL || result->type != of->type || result->rank != of->rank
+		|| memcmp(result->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
+		return false;
+	for (size_t r = 0; r < placed(of)->readers.count; r++)
+		if (placed(of)->readers.at[r]->number > result->number)
+			return false;
+	expr_loads(result->body, see_use, &uses);
+	if (!uses.count || !uses.same)
+		return false;
+	for (int v = 0, var; v < of->rank; v++)
+		if (of->extents[v] > 1 && !(index_is_var(uses.first->at[v], &var) && var == v))
+			return false;
+	return true;
+}
+
+/* Rows wider than ROW_BYTES share a kernel where they need no scratch: stored, or in the place of `d`, which joins and reads them element by element; and
+ * where there are rows enough to be shared by threads. */
+enum { WIDE_BYTES = 16 * ROW_BYTES, WIDE_ROWS = 4 };
+static bool wide_rows_lie(const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
+{
+	int64_t rows = 1;
+	for (int v = 0; v < outer; v++)
+		rows *= d->extents[v];
+	if (target->scratch_bytes || target->scratch_is_near || rows < WIDE_ROWS || inner_bytes(d, outer) > WIDE_BYTES)
+		return false;
+	int taken = 0;
+	for (size_t i = 0; i < kernel->members.count; i++) {
+		const struct definition *member = kernel->members.at[i];
+		bool inside = placed(member)->mode == MODE_DEVICE;
+		for (size_t r = 0; inside && r < placed(member)->readers.count; r++)
+			inside = placed(member)->readers.at[r] == d || is_member(kernel, placed(member)->readers.at[r]);
+		if (inner_bytes(member, outer) > (inside ? ROW_BYTES : WIDE_BYTES) && (!takes_place(d, member) || taken++))
+			return false;
+	}
+	return true;
+}
+
 /* How many outer loops `d` would share with the kernel; -1: it does not belong there. */
 static int shared_outer(const struct target *target, const struct kernel *kernel, const struct definition *d)
 {
@@ -276,7 +317,9 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		largest = inner > largest ? inner : largest;
 		all += inner;
 	}
-	return largest <= ROW_BYTES && (!target->scratch_bytes || all <= target->scratch_bytes) ? j.outer : -1;
+	if (largest > ROW_BYTES)
+		return wide_rows_lie(target, kernel, d, j.outer) ? j.outer : -1;
+	return !target->scratch_bytes || all <= target->scratch_bytes ? j.outer : -1;
 }
 
 /* Does anything between the kernel's members and d, outside the kernel, read one of them?  Then d cannot come along. */
@@ -365,25 +408,6 @@ static void make_kernels(struct lowered *lowered)
 	}
 	for (size_t i = 0; i < lowered->kernels.count; i++)
 		lowered->kernels.at[i]->number = (int)i;
-}
-
-/* Does `result` read `of` element by element, and nobody later? */
-static bool takes_place(const struct definition *result, const struct definition *of)
-{
-	struct uses uses = { .of = of, .same = true };
-	if (result->reduce != REDUCE_NONE || placed(result)->mode == MODE_LOCAL || result->type != of->type || result->rank != of->rank
-		|| memcmp(result->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
-		return false;
-	for (size_t r = 0; r < placed(of)->readers.count; r++)
-		if (placed(of)->readers.at[r]->number > result->number)
-			return false;
-	expr_loads(result->body, see_use, &uses);
-	if (!uses.count || !uses.same)
-		return false;
-	for (int v = 0, var; v < of->rank; v++)
-		if (of->extents[v] > 1 && !(index_is_var(uses.first->at[v], &var) && var == v))
-			return false;
-	return true;
 }
 
 /* A local row that the kernel's result takes the place of lies there from the start: the result's lines come into the cache while the row is

@@ -28,7 +28,7 @@ struct placed {
 	struct kernel *kernel;            /* that computes it; NULL: input or constant */
 	int first, last;                  /* numbers of the kernels that write and last read it */
 	struct contraction *contraction;  /* found by its indices; NULL: a map, or generic loops */
-	struct definition *lies_in;       /* LOCAL: the member in whose memory it lies, element by element; NULL: in scratch */
+	struct definition *lies_in;       /* in whose memory it lies, element by element: LOCAL, a member; DEVICE, its last reader's result; NULL: in its own */
 	struct definition *view_of;       /* a slice of that one's memory, this many elements behind its first; NULL: memory of its own */
 	int64_t view_offset;
 	struct rewrite *rewrite;          /* that it is the result or a part of (Winograd); NULL: none */

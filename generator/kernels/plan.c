@@ -13,7 +13,7 @@ static void lifetimes(struct lowered *lowered)
 		const struct kernel *kernel = lowered->kernels.at[k];
 		for (size_t p = 0; p < kernel->params.count; p++) {
 			const struct definition *of = kernel->params.at[p].of;
-			struct placed *buffer = placed(placed(of)->view_of ? placed(of)->view_of : of);
+			struct placed *buffer = placed(placed(of)->view_of ? placed(of)->view_of : placed(of)->lies_in ? placed(of)->lies_in : of);
 			if (buffer->first < 0)
 				buffer->first = kernel->number;
 			buffer->last = kernel->number;
@@ -113,6 +113,11 @@ void plan(struct lowered *lowered)
 	for (size_t i = 0; i < lowered->views.count; i++) {
 		struct definition *d = lowered->views.at[i];
 		placed(d)->offset = placed(placed(d)->view_of)->offset + (int64_t)dtype_bytes(d->type, (size_t)placed(d)->view_offset);
+	}
+	for (size_t i = 0; i < program->all.count; i++) {
+		struct placed *d = placed(program->all.at[i]);
+		if (d->mode == MODE_DEVICE && d->lies_in)
+			d->offset = placed(d->lies_in)->offset;
 	}
 	lowered->workspace_align = ALIGN;
 	int64_t at = 0;

@@ -76,6 +76,13 @@ ATTENTIONS = {
     "text_groups_causal": (attention("1,8,33,16", "1,2,47,16", node="y = Attention <is_causal = 1> (q, k, k)"), 1),
     "mean": (graph("float[40,12] q, float[12,50] k, float[50,16] v", "float[40,16] y",       # rows that are no softmax
                    "s = MatMul (q, k) m = ReduceMean <axes = [1]> (s) c = Sub (s, m) e = Tanh (c) f = ReduceMean <axes = [1]> (e) w = Sub (e, f) y = MatMul (w, v)"), 1),
+    # Weights take the scores' place, so four rows fit; not where a score is read when its place is taken, or from elsewhere in the row.
+    "in_place": (graph("float[9,25] q, float[25,6000] k, float[6000,32] v", "float[9,32] y", "s = MatMul (q, k) w = Softmax (s) y = MatMul (w, v)"), 1),
+    "again": (graph("float[40,12] q, float[12,70] k, float[70,32] v", "float[40,32] y",
+                    "s = MatMul (q, k) p = Softmax (s) w = Add (p, s) y = MatMul (w, v)"), 1),
+    "backwards": (graph("float[40,12] q, float[12,70] k, float[70,32] v", "float[40,32] y",
+                        "s = MatMul (q, k) r = Slice (s, from, to, axis, step) w = Softmax (r) y = MatMul (w, v)",
+                        "int64[1] from = {-1}, int64[1] to = {-100}, int64[1] axis = {1}, int64[1] step = {-1}"), 1),
     # Where scores or weights are wanted, or read by somebody else, they have to be there.
     "scores_out": (graph("float[40,12] q, float[12,50] k, float[50,16] v", "float[40,16] y, float[40,50] s",
                          "s = MatMul (q, k) w = Softmax (s) y = MatMul (w, v)"), 0),
@@ -155,6 +162,10 @@ ROWS = {                                  # local rows that together pass a warp
     "many_rows": (graph("float[55,9,3,1] x, float[1,1,1,1] more", "float[3,495,1] y", "t1 = Softmax <axis = 2> (x) t2 = LayerNormalization <axis = 1> (t1, w) t3 = Elu (t2) "
                         "t4 = LayerNormalization <axis = 2> (t3, b) t5 = Softmax <axis = 1> (t4) t6 = Add (t5, more) t7 = Reshape (t6, shape) t8 = Sigmoid (t7) "
                         "y = Transpose <perm = [1, 0, 2]> (t8)", f"{external('w', 9, 3, 1)}, {external('b', 3, 1)}, int64[3] shape = {{495, 3, 1}}"), 1),
+    "wide_rows": (graph("float[5,6000] x", "float[5,6000] y", "t = Softmax (x) y = Relu (t)"), 1),       # that need no scratch
+    "wide_few": (graph("float[3,6000] x", "float[3,6000] y", "y = Softmax (x)"), 1),                      # too few to be shared by threads: the two sums alone
+    "wide_scratch": (graph("float[5,6000] x", "float[5,6000] y", "t = Softmax (x) r = Slice (t, from, to, axis, step) y = Add (t, r)",
+                           "int64[1] from = {-1}, int64[1] to = {-10000}, int64[1] axis = {1}, int64[1] step = {-1}"), 1),
 }
 def pixels(body, w="32,48,1,1", size=28, more="", output=None):
     """Images with as many channels as a convolution's `w` takes, a factor and an offset for each."""
@@ -207,7 +218,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIO
          "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\[")}
 GLUE = {"turned": r"^\t+m_turn\("}             # the same in what the JIT runs
 TARGETS = [t for t in sweep.TARGETS if "size" not in t]
-SLOW = {"long", "too_long", "window", "passes", "rows_far_passes", "columns_apart_passes"}     # not on the emulator
+SLOW = {"long", "too_long", "in_place", "window", "passes", "rows_far_passes", "columns_apart_passes"}     # not on the emulator
 
 
 def ingot(program, *arguments):
