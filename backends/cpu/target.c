@@ -33,7 +33,7 @@ static const struct target targets[] = {
 	{ .name = "armv8-a", .needs = "aarch64", .cross = ARM_CROSS, .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = ARM "-march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
 	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20 },
-	{ .name = "cortex-m4", .needs = "cortex-m", .freestanding = true, .short_stack = true, .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
+	{ .name = "cortex-m4", .needs = "cortex-m", .freestanding = true, .short_stack = true, .short_flash = true, .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -ffunction-sections -fdata-sections",
 	  .lanes = 1, .registers = 32, .word_registers = 10, .fma_latency = 3, .fma_pipes = 1,
 	  .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, .l3_bytes = 64 << 10 },

@@ -301,6 +301,7 @@ const char *program_numbers(const struct program *, enum algorithms);
 /* ---- fold.c: what depends on constants alone becomes a constant ---- */
 void program_fold(struct program *);
 void definition_fold(const struct program *, struct definition *);     /* all that it reads is constant */
+void definition_becomes(const struct program *, struct definition *, const void *data);       /* a constant, its values computed already */
 /* The number that it is, where it uses no variable and reads constants alone; else itself. */
 const struct expr *expr_fold(const struct program *, const struct expr *);
 /* Of checks that became constants: one that holds is dropped, one that does not fails (its code). */

@@ -34,10 +34,15 @@ static bool is_worth_folding(const struct definition *definition)
 
 void definition_fold(const struct program *program, struct definition *definition)
 {
-	struct definition *original = new(program->arena, struct definition);
-	*original = *definition;
 	void *data = arena_alloc(program->arena, dtype_bytes(definition->type, (size_t)definition_elements(definition)) + 1);
 	interpret_one(program, definition, data);
+	definition_becomes(program, definition, data);
+}
+
+void definition_becomes(const struct program *program, struct definition *definition, const void *data)
+{
+	struct definition *original = new(program->arena, struct definition);
+	*original = *definition;
 	definition->source = SOURCE_CONSTANT;
 	definition->data = data;
 	definition->reduce = REDUCE_NONE;

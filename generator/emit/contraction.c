@@ -16,6 +16,8 @@ static const char *buffer_name(void *user, const struct definition *of)
 static struct held hold_root(void *user, const struct expr *load)
 {
 	const struct printing *p = user;
+	if (p->c->wide && load->of == p->c->b->of)
+		return (struct held){ .text = p->accumulator, .vector = false, .changes = true };
 	if (load->of == p->c->root && p->c->result != p->c->root)
 		return (struct held){ .text = p->accumulator, .vector = true, .changes = true };
 	return (struct held){ 0 };
@@ -196,6 +198,14 @@ static struct value call_b(struct template_call *call)
 		return value_printf(p->arena, "w[%d * LANE + %d * k + %" PRId64 "]", c->tile_vecs, block_b_step(p), u * block_b_step(p) + v);
 	if (c->warps)
 		return value_printf(p->arena, "vec_load(w + %d * k + %" PRId64 ")", block_b_step(p), u * block_b_step(p) + v * lanes);
+	if (c->wide) {                                        /* scalar code alone */
+		struct printer printer = contraction_printer(p, NULL);
+		const struct index *with[MAX_VARS];
+		printer.lane = -1;
+		shift(p, index_constant(p->arena, 0), index_constant(p->arena, v), with);
+		p->accumulator = arena_printf(p->arena, "w[%" PRId64 "]", at);
+		return value_string(printer_value(&printer, expr_substitute(p->arena, c->wide, with)));
+	}
 	if (c->b_mode != B_DIRECT)
 		return at ? value_printf(p->arena, "%s_load(w + %" PRId64 ")", c->product->vec, at) : value_printf(p->arena, "%s_load(w)", c->product->vec);
 	struct text text;
@@ -244,7 +254,7 @@ static void need_index(struct needs *n, const struct index *at)
 static void need_load(void *user, const struct expr *load)
 {
 	struct needs *n = user;
-	if (load->of == n->p->c->root)
+	if (load->of == n->p->c->root || (n->p->c->wide && load->of == n->p->c->b->of))
 		return;
 	for (size_t i = 0; i < n->p->kernel->params.count; i++)
 		if (n->p->kernel->params.at[i].of == load->of)
@@ -284,6 +294,9 @@ static const char *turned_row(const struct printing *p, const char *block)
 		c->row_blocks, c->row_blocks);
 }
 
+/* C's type of what is packed. */
+static const char *element_of_b(const struct contraction *c) { return c->wide ? dtypes[c->b->of->type].c : c->product->element; }
+
 static void tile_arguments(struct printing *p, const char **params, const char **arguments)
 {
 	const struct contraction *c = p->c;
@@ -293,10 +306,11 @@ static void tile_arguments(struct printing *p, const char **params, const char *
 	text_init(&b, p->emit->build);
 	need_expr(&n, c->start);
 	need_expr(&n, c->value);
+	need_expr(&n, c->wide);
 	if (!c->turned)
 		need_index(&n, c->out_at);
 	const char *element = c->product->element;
-	text_printf(&a, "const %s *restrict a, const %s *restrict w", element, element);
+	text_printf(&a, "const %s *restrict a, const %s *restrict w", element, element_of_b(c));
 	if (c->next_lines)
 		text_printf(&a, ", const %s *next", element);
 	text_printf(&b, "a, w%s", c->next_lines ? ", next" : "");
@@ -772,6 +786,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	} else
 		w_base = c->b_mode == B_GATHERED ? "gathered" : printer_address(&printer, c->b->of, index_substitute(arena, c->b_at, zero));
 	value_dict_set(globals, "w_base", value_string(w_base));
+	value_dict_set(globals, "w_element", value_string(element_of_b(c)));
 
 	struct value outer = value_list(arena);
 	int64_t step = c->pool.d ? 1 : c->row_blocks;

@@ -520,6 +520,8 @@ static struct printed print_cast(struct printer *printer, const struct expr *exp
 	bool is_signed = to->class == CLASS_INT;
 	int64_t most = is_signed || bits == 64 ? (int64_t)(UINT64_MAX >> (is_signed ? 65 - bits : 1)) : (int64_t)(UINT64_MAX >> (64 - bits));
 	int64_t least = is_signed ? -most - 1 : 0;
+	if (from == DTYPE_F32 && bits <= 16)                   /* whose bounds floats have */
+		return (struct printed){ arena_printf(arena, "(%s)i_of_f32(%s, %" PRId64 ", %" PRId64 ")", to->c, a.text, least, most), LEVEL_CAST };
 	const char *text = arena_printf(arena, "i_of_float(%s, %s, %s, %s, %s)", a.text, number_text(arena, DTYPE_F64, (double)least, 0),
 		number_text(arena, DTYPE_F64, (double)most, 0), number_text(arena, DTYPE_I64, 0, least), number_text(arena, DTYPE_I64, 0, most));
 	return (struct printed){ to->bits == 64 ? text : arena_printf(arena, "(%s)%s", to->c, text), LEVEL_CAST };

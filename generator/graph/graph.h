@@ -47,6 +47,7 @@ struct tensor {
 	struct node *producer;            /* NULL: input, initialiser, or of the outer graph */
 	struct graph *graph;
 	bool is_input, is_output, is_initializer;
+	const struct node *widened;       /* a constant that took fewer bytes before this node's map made it, which folded; else NULL */
 	const char *const *strings;       /* data of a string tensor: its elements; `data` is the same pointer */
 	int mark;                         /* scratch of the pass that runs; means nothing between passes */
 };

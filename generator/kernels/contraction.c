@@ -16,6 +16,35 @@ static const struct expr *load_of(const struct expr *factor, const struct range 
 	return factor->kind == EXPR_LOAD ? factor : NULL;
 }
 
+/* A factor that widens elements of a constant, with others that no term moves: the load of those elements; else NULL. */
+struct widening { const struct definition *root; const struct expr *of; bool others; };
+static void look_at_load(void *user, const struct expr *load)
+{
+	struct widening *w = user;
+	bool moves = false;
+	for (int v = w->root->rank; v < w->root->rank + w->root->reduced; v++)
+		moves |= expr_uses(load, v);
+	w->others |= load->of->source != SOURCE_CONSTANT || (moves && w->of);
+	w->of = moves ? load : w->of;
+}
+
+static bool chooses(const struct expr *expr)
+{
+	bool any = expr->kind == EXPR_SELECT || expr->kind == EXPR_INDEX;
+	for (int i = 0; i < 3; i++)
+		any |= expr->arg[i] && chooses(expr->arg[i]);
+	return any;
+}
+
+const struct expr *contraction_widened(const struct definition *root, const struct expr *factor)
+{
+	struct widening w = { .root = root };
+	if (factor->kind == EXPR_LOAD || chooses(factor))
+		return NULL;
+	expr_loads(factor, look_at_load, &w);
+	return w.others ? NULL : w.of;
+}
+
 /* A pad is s*row + d*term + c in [from, to), one row and one term, neither running down: stage_padded counts on that. */
 static bool pads_are_plain(const struct contraction *c, const struct definition *root)
 {
@@ -47,9 +76,15 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	const struct product *product = product_of(lowered->target, root);
 	if (!product)
 		return NULL;
-	for (int i = 0; i < 2; i++)
-		if (!(factor[i] = load_of(root->body->arg[i], &pads[i], &counts[i])) || factor[i]->type != root->type || (counts[i] && root->type != DTYPE_F32))
+	const struct expr *widened[2] = { NULL, NULL };
+	for (int i = 0; i < 2; i++) {
+		widened[i] = contraction_widened(root, root->body->arg[i]) ? root->body->arg[i] : NULL;
+		factor[i] = load_of(root->body->arg[i], &pads[i], &counts[i]);
+		if (widened[i])
+			factor[i] = contraction_widened(root, root->body->arg[i]);
+		else if (!factor[i] || factor[i]->type != root->type || (counts[i] && root->type != DTYPE_F32))
 			return NULL;
+	}
 	for (int v = 0; v < root->rank + root->reduced; v++) {
 		bool in[2] = { expr_uses(factor[0], v), expr_uses(factor[1], v) };
 		if (v < root->rank)
@@ -65,11 +100,14 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 		return NULL;
 	bool constant[2] = { factor[0]->of->source == SOURCE_CONSTANT, factor[1]->of->source == SOURCE_CONSTANT };
 	int b = can[1] && (!can[0] || constant[1] || !constant[0]) ? 1 : 0;
+	if (widened[1 - b])
+		return NULL;
 	struct contraction *c = new(arena, struct contraction);
 	c->product = product;
 	c->root = c->result = root;
 	c->a = factor[1 - b];
 	c->b = factor[b];
+	c->widened = widened[b];
 	c->pads = pads[1 - b];
 	c->pad_count = counts[1 - b];
 	c->swapped = b == 0;
@@ -281,6 +319,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 	}
 	c->start = c->root->start ? expr_substitute(arena, c->root->start, r->with) : NULL;
 	c->value = c->epilogue ? expr_substitute(arena, c->epilogue, r->with) : NULL;
+	c->wide = c->widened ? expr_substitute(arena, c->widened, r->with) : NULL;
 	struct range *pads = new_array(arena, struct range, (size_t)c->pad_count + 1);
 	for (int i = 0; i < c->pad_count; i++)
 		pads[i] = (struct range){ index_substitute(arena, c->pads[i].at, r->with), c->pads[i].from, c->pads[i].to };
@@ -314,7 +353,7 @@ bool contraction_exchange(struct arena *arena, struct contraction *c)
 	for (int v = 0; v < MAX_VARS; v++)
 		if (c->counts[v])
 			return false;
-	if (c->pad_count || c->pool.d || c->root->type != DTYPE_F32 || !lies_across(c))
+	if (c->pad_count || c->pool.d || c->widened || c->root->type != DTYPE_F32 || !lies_across(c))
 		return false;
 	if (exchange(arena, c) && index_is_affine(c->b_at) && index_factor(c->b_at, c->column) <= 2 && index_factor(c->out_at, c->column) == 1
 		&& (!c->epilogue || contraction_in_lanes(c, c->epilogue)))

@@ -6,7 +6,7 @@
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
-enum { ROW_BYTES = INGOT_LOCAL_BYTES };                       /* of one local row, or of a whole array where there are no outer loops */
+enum { SHORT_ROW_BYTES = 12 << 10, ROW_BYTES = INGOT_LOCAL_BYTES };      /* of one local row, or of a whole array where there are no outer loops; on a short stack */
 
 /* ---- epilogues ---- */
 struct uses { const struct definition *of; const struct expr *first; bool same; int count; };
@@ -269,7 +269,9 @@ static bool takes_place(const struct definition *result, const struct definition
 	return true;
 }
 
-/* Rows wider than ROW_BYTES share a kernel where they need no scratch: stored, or in the place of `d`, which joins and reads them element by element; and
+static int64_t row_most(const struct target *target) { return target->short_stack ? SHORT_ROW_BYTES : ROW_BYTES; }
+
+/* Rows wider than that share a kernel where they need no scratch: stored, or in the place of `d`, which joins and reads them element by element; and
  * where there are rows enough to be shared by threads. */
 enum { WIDE_BYTES = 16 * ROW_BYTES, WIDE_ROWS = 4 };
 static bool wide_rows_lie(const struct target *target, const struct kernel *kernel, const struct definition *d, int outer)
@@ -285,7 +287,7 @@ static bool wide_rows_lie(const struct target *target, const struct kernel *kern
 		bool inside = placed(member)->mode == MODE_DEVICE;
 		for (size_t r = 0; inside && r < placed(member)->readers.count; r++)
 			inside = placed(member)->readers.at[r] == d || is_member(kernel, placed(member)->readers.at[r]);
-		if (inner_bytes(member, outer) > (inside ? ROW_BYTES : WIDE_BYTES) && (!takes_place(d, member) || taken++))
+		if (inner_bytes(member, outer) > (inside ? row_most(target) : WIDE_BYTES) && (!takes_place(d, member) || taken++))
 			return false;
 	}
 	return true;
@@ -317,7 +319,7 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 		largest = inner > largest ? inner : largest;
 		all += inner;
 	}
-	if (largest > ROW_BYTES)
+	if (largest > row_most(target))
 		return wide_rows_lie(target, kernel, d, j.outer) ? j.outer : -1;
 	return !target->scratch_bytes || all <= target->scratch_bytes ? j.outer : -1;
 }

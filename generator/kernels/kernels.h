@@ -154,6 +154,7 @@ struct lowered *lower(const struct program *, const struct target *, enum optimi
 
 void find_branches(struct lowered *);            /* branch.c: which kernels the schedule runs only where a condition holds */
 void split_groups(struct program *);          /* groups.c: grouped sums get the group as a variable of its own */
+void keep_narrow(struct program *);           /* narrow.c: weights of few bytes are widened where they are read */
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get a mode and readers */
 void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
 void place_readers(struct lowered *);         /* who reads what, anew */
@@ -237,6 +238,7 @@ struct contraction {
 	const struct index **store_at;        /* result's indices over root's output variables */
 	const struct expr *epilogue;          /* result's body over root's variables; NULL: root is stored as it is */
 	const struct expr *a, *b;             /* loads; a is 0 outside the pads */
+	const struct expr *widened;           /* what is multiplied, of the element that b loads: a cast of it, times a scale that no term moves; NULL: b */
 	const struct range *pads;
 	int pad_count;
 	bool swapped;                         /* a is the second factor of the definition */
@@ -249,7 +251,7 @@ struct contraction {
 	const struct index *a_at, *b_at, *out_at;
 	const struct range *arranged_pads;
 	const struct index *of_root[CONTRACTION_VARS];      /* each variable of the root over the kernel's */
-	const struct expr *start, *value;     /* start and epilogue over the kernel's variables; value NULL: none */
+	const struct expr *start, *value, *wide;     /* start, epilogue and what widens b over the kernel's variables; NULL: none */
 	enum b_mode { B_PACKED, B_DIRECT, B_GATHERED } b_mode;   /* weights blob; read in place; packed into scratch per panel */
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
@@ -295,6 +297,8 @@ int64_t contraction_tiles(const struct kernel *);
 bool tile_refuse(const struct lowered *, const struct kernel *, refused_tiles *);
 const char *winograd_word(const struct kernel *);
 void winograd_parameters(struct lowered *, struct kernel *);
+/* The load in a factor that widens elements of a constant and moves with the terms, where nothing else in it does; NULL: it is no such factor. */
+const struct expr *contraction_widened(const struct definition *root, const struct expr *factor);
 struct definition *contraction_count(const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
 int contraction_row(const struct contraction *);                      /* the variable of a tile's rows; -1: none */
 int64_t contraction_extent(const struct contraction *, int term);     /* of one pass */

@@ -55,6 +55,8 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	}
 	copy_outputs(program);
 	split_groups(program);
+	if (target->short_flash && target->small)
+		keep_narrow(program);
 	choose_products(program, target);
 	if (program->build->check)
 		program_check(program);

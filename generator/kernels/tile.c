@@ -122,7 +122,16 @@ struct panel {
 	int64_t batch, start, width, terms;        /* its first column, and how many */
 };
 
-static void pack_affine(const struct packing *p, const struct panel *panel, const uint32_t *from, uint32_t *to)
+/* Of words, or of as few bytes as the constant's elements have. */
+static void move_element(size_t bytes, const void *from, int64_t at, void *to, int64_t place)
+{
+	if (at >= 0)
+		memcpy((char *)to + (size_t)place * bytes, (const char *)from + (size_t)at * bytes, bytes);
+	else
+		memset((char *)to + (size_t)place * bytes, 0, bytes);
+}
+
+static void pack_affine(const struct packing *p, const struct panel *panel, size_t bytes, const void *from, void *to)
 {
 	const struct contraction *c = p->c;
 	int first = c->column + 1, count = c->terms;
@@ -136,14 +145,14 @@ static void pack_affine(const struct packing *p, const struct panel *panel, cons
 			address += at[t] * index_factor(c->b_at, first + t);
 		for (int64_t j = 0; j < panel->width; j++) {
 			int64_t column = panel->start + place_in_panel(p, panel->width, j);
-			*to++ = column < columns ? from[address + column * column_step] : 0;
+			move_element(bytes, from, column < columns ? address + column * column_step : -1, to, k * panel->width + j);
 		}
 		for (int t = count - 1; t >= 0 && ++at[t] == c->extents[first + t]; t--)
 			at[t] = 0;
 	}
 }
 
-static void pack_any(const struct packing *p, const struct panel *panel, const uint32_t *from, uint32_t *to)
+static void pack_any(const struct packing *p, const struct panel *panel, size_t bytes, const void *from, void *to)
 {
 	const struct contraction *c = p->c;
 	int64_t columns = c->extents[c->column], v[MAX_VARS] = { 0 }, rest = panel->batch;
@@ -155,7 +164,7 @@ static void pack_any(const struct packing *p, const struct panel *panel, const u
 			v[t] = step % c->extents[t];
 		for (int64_t j = 0; j < panel->width; j++) {
 			v[c->column] = panel->start + place_in_panel(p, panel->width, j);
-			*to++ = v[c->column] < columns ? from[index_evaluate(c->b_at, v, NULL, NULL)] : 0;
+			move_element(bytes, from, v[c->column] < columns ? index_evaluate(c->b_at, v, NULL, NULL) : -1, to, k * panel->width + j);
 		}
 	}
 }
@@ -174,9 +183,10 @@ static size_t fill_packed(const struct constant_item *item, int64_t piece, void 
 		batches *= c->extents[b];
 	if (panel.batch >= batches)
 		return 0;
+	size_t bytes = dtype_bytes(c->b->of->type, 1);
 	if (out)
-		(index_is_affine(c->b_at) ? pack_affine : pack_any)(p, &panel, c->b->of->data, out);
-	return (size_t)(panel.width * panel.terms) * sizeof(uint32_t);
+		(index_is_affine(c->b_at) ? pack_affine : pack_any)(p, &panel, bytes, c->b->of->data, out);
+	return (size_t)(panel.width * panel.terms) * bytes;
 }
 
 /* What an earlier kernel packed from the same constant in the same way: the steps of a recurrence share their weights. */
@@ -483,7 +493,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		c->woven = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
 		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway,
 		 * and where that hides latency, others run meanwhile. */
-		if (!target->hides_latency && batches * vecs * target->lanes * terms * 4 > near_bytes(target, NEAR_all) && rows * outer > 2)
+		if (!target->hides_latency && !c->widened && batches * vecs * target->lanes * terms * 4 > near_bytes(target, NEAR_all) && rows * outer > 2)
 			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), c->group);
 		if (!(c->packed = packed_alike(lowered, c)))
 			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name), c->b->type,
@@ -496,10 +506,22 @@ const char *contraction_word(const struct kernel *kernel)
 	return ((const struct contraction *)kernel->detail)->pad_count || kernel->root->reduced > 1 ? "convolution" : "contraction";
 }
 
+/* What b is widened by: scales, zero points. */
+struct widening { struct lowered *lowered; struct kernel *kernel; const struct definition *b; };
+static void add_widening(void *user, const struct expr *load)
+{
+	const struct widening *w = user;
+	if (load->of != w->b)
+		kernel_add_read(w->lowered, w->kernel, load->of);
+}
+
 void contraction_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
 	kernel_add_reads(lowered, kernel, c->a);
+	struct widening widening = { lowered, kernel, c->b->of };
+	if (c->widened)
+		expr_loads(c->widened, add_widening, &widening);
 	if (c->packed)
 		kernel_add_param(lowered->arena, kernel, c->packed, false);
 	else

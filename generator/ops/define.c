@@ -60,12 +60,28 @@ static void known_extents(struct definer *definer, const struct tensor *tensor, 
 	}
 }
 
+/* A folded constant as its node defines it, with the value that is there already. */
+static struct definition *widened_of(struct definer *definer, const struct tensor *tensor)
+{
+	const struct node *reader = definer->node;
+	const struct op *op = op_of(tensor->widened);
+	definer->node = tensor->widened;
+	op->define(definer, op);
+	definer->node = reader;
+	struct definition *definition = recall(definer, tensor);
+	if (definition->source == SOURCE_COMPUTED)
+		definition_becomes(definer->program, definition, tensor->data);
+	return definition;
+}
+
 static struct definition *definition_of(struct definer *definer, const struct tensor *tensor, const char *where)
 {
 	int64_t extents[MAX_RANK];
 	struct definition *definition = recall(definer, tensor);
 	if (definition)
 		return definition;
+	if (tensor->data && tensor->widened)
+		return widened_of(definer, tensor);
 	known_extents(definer, tensor, where, extents);
 	enum dtype type = tensor->type;
 	const void *data = tensor->data;

@@ -107,6 +107,16 @@ static const struct expr *of_element(struct definer *definer, struct definition 
 	return expr_load(arena, each, own);
 }
 
+/* A zero point of 0 changes no number. */
+static bool is_nothing(const struct definition *zero)
+{
+	size_t bytes = dtype_bytes(zero->type, (size_t)definition_elements(zero));
+	for (size_t i = 0; zero->source == SOURCE_CONSTANT && i < bytes; i++)
+		if (((const unsigned char *)zero->data)[i])
+			return false;
+	return zero->source == SOURCE_CONSTANT;
+}
+
 void define_dequantise(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
@@ -117,7 +127,7 @@ void define_dequantise(struct definer *definer, const struct op *op)
 	const struct expr *value = expr_load(arena, x, at);
 	(void)op;
 	bool is_float = dtypes[x->type].class == CLASS_FLOAT;
-	if (zero && x->type != DTYPE_I32) { /* int32 has a zero point of 0 by definition */
+	if (zero && x->type != DTYPE_I32 && (is_float || !is_nothing(zero))) { /* int32 has a zero point of 0 by definition */
 		enum dtype between = is_float ? DTYPE_F32 : DTYPE_I32;
 		value = expr2(definer, SCALAR_sub, expr_cast(arena, between, value), expr_cast(arena, between, of_element(definer, zero, rank, at)));
 	}

@@ -56,6 +56,20 @@ static bool counted(struct texts *texts, const struct node *node, double terms)
 	return texts->folded <= fold_terms && texts->folded_bytes <= FOLD_ROUNDS_BYTES;
 }
 
+/* One map over constants that makes more bytes of them: who is short of room may have what they were. */
+static bool is_widening(const struct node *node, const struct program *program)
+{
+	int computed = 0;
+	size_t in_bytes = 0;
+	for (size_t i = 0; i < program->all.count; i++) {
+		const struct definition *d = program->all.at[i];
+		if (d->source == SOURCE_COMPUTED && (d->reduce != REDUCE_NONE || computed++))
+			return false;
+		in_bytes += d->source == SOURCE_CONSTANT ? dtype_bytes(d->type, (size_t)definition_elements(d)) : 0;
+	}
+	return computed == 1 && node->outs == 1 && in_bytes < node->out[0]->bytes;
+}
+
 static bool fold(struct texts *texts, struct node *node, const struct op *op)
 {
 	struct arena *arena = node->graph->build->arena;
@@ -79,6 +93,8 @@ static bool fold(struct texts *texts, struct node *node, const struct op *op)
 	for (int i = 0, n = 0; i < node->outs; i++)
 		if (node->out[i])
 			node->out[i]->data = results[n++];
+	if (is_widening(node, program))
+		node->out[0]->widened = node;
 	return true;
 }
 
