@@ -17,19 +17,21 @@ enum { SCALAR_NONE = -1 };
 #define PLAIN
 const struct op ops[] = {
 #define O(domain, name, since, family, scalar, ...) \
-	{ domain, name, since, SCALAR_##scalar, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, infer_##family, define_##family, NULL, NULL, false, 0, 0, 0 },
+	{ domain, name, since, SCALAR_##scalar, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, infer_##family, define_##family, NULL, NULL, false, false, 0, 0, 0 },
 #define OL(domain, name, since, inferring, defining, ...) \
-	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, infer_##inferring, define_##defining, NULL, NULL, true, 0, 0, 0 },
-#define TEXT(domain, name, since, lists, least, most, outs, ...) \
-	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, NULL, define_text, text_place, "onnx/" name ".jinja", lists, least, most, outs },
-#define T(domain, name, since, ...) TEXT(domain, name, since, false, __VA_ARGS__)
-#define TL(domain, name, since, ...) TEXT(domain, name, since, true, __VA_ARGS__)
+	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, infer_##inferring, define_##defining, NULL, NULL, true, false, 0, 0, 0 },
+#define TEXT(domain, name, since, lists, wide, least, most, outs, ...) \
+	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, NULL, define_text, text_place, "onnx/" name ".jinja", lists, wide, least, most, outs },
+#define T(domain, name, since, ...) TEXT(domain, name, since, false, false, __VA_ARGS__)
+#define TW(domain, name, since, ...) TEXT(domain, name, since, false, true, __VA_ARGS__)
+#define TL(domain, name, since, ...) TEXT(domain, name, since, true, false, __VA_ARGS__)
 #define G(domain, name, since, family, ...) \
-	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, NULL, define_graphs, place_##family, NULL, true, 0, 0, 0 },
+	{ domain, name, since, SCALAR_NONE, (const struct attribute_row[]){ __VA_ARGS__ { 0 } }, NULL, define_graphs, place_##family, NULL, true, false, 0, 0, 0 },
 #include "tables/ops.h"
 #undef O
 #undef OL
 #undef T
+#undef TW
 #undef TL
 #undef TEXT
 #undef G

@@ -32,6 +32,7 @@ struct op {
 	bool (*place)(struct texts *, struct node *, const struct op *);
 	const char *text;                 /* of a text: its template */
 	bool lists;                       /* takes sequences and optionals, not tensors alone */
+	bool wide;                        /* of a text: floats of 16 bits come to it as float32, and what it makes is rounded once: onnx/wide.jinja */
 	int least, most, outs;            /* of a text: its inputs and outputs; ANY: as many as a node has */
 };
 enum { ANY = 1 << 20 };
@@ -291,6 +292,7 @@ struct tensor **repeat_node(struct repeating *, int64_t rounds, struct tensor *g
 
 /* ---- the families ---- */
 #define T(...)
+#define TW(...)
 #define TL(...)
 #define OL(domain, name, since, inferring, defining, ...) \
 	void infer_##inferring(struct node *, const struct op *); \
@@ -303,6 +305,7 @@ struct tensor **repeat_node(struct repeating *, int64_t rounds, struct tensor *g
 #undef O
 #undef OL
 #undef T
+#undef TW
 #undef TL
 #undef G
 

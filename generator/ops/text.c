@@ -9,6 +9,9 @@
  *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet (exit 4)
  *     floats(input...)    refuses those that are there of any other type
  *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
+ *
+ * What keeps float32 inside (a row TW) never sees floats of 16 bits: onnx/wide.jinja stands around it then, given `op`, `to` (their type) and `given`, the node's
+ * attributes {name, kind}.
  */
 #include "ops/ops.h"
 #include "base/embedded.h"
@@ -197,6 +200,31 @@ static struct bytes rendered(struct environment *environment, const struct rende
 	return bytes;
 }
 
+static bool is_half(enum dtype type) { return type == DTYPE_F16 || type == DTYPE_BF16; }
+
+/* The text that gives a text's node floats of 32 bits for those of 16, and rounds what it makes; NULL: there are none. */
+static const char *widening(struct arena *arena, struct value globals, const struct node *node, const struct op *op)
+{
+	static const char *const kinds[] = { [ATTRIBUTE_FLOAT] = "float", [ATTRIBUTE_INT] = "int", [ATTRIBUTE_STRING] = "string", [ATTRIBUTE_FLOATS] = "floats",
+		[ATTRIBUTE_INTS] = "ints" };                  /* what rows of such texts have */
+	struct value given = value_list(arena);
+	enum dtype half = DTYPE_NONE;
+	for (int i = 0; i < node->ins; i++)
+		half = node->in[i] && is_half(node->in[i]->type) ? node->in[i]->type : half;
+	if (!op->wide || half == DTYPE_NONE)
+		return NULL;
+	for (int i = 0; i < node->attribute_count; i++) {
+		struct value one = value_dict(arena);
+		value_dict_set(one, "name", value_string(node->attributes[i].name));
+		value_dict_set(one, "kind", value_string(kinds[node->attributes[i].kind]));
+		value_list_add(given, one);
+	}
+	value_dict_set(globals, "op", value_string(op->name));
+	value_dict_set(globals, "given", given);
+	value_dict_set(globals, "to", value_int(half));
+	return "onnx/wide.jinja";
+}
+
 static bool all_known(const struct node *node)
 {
 	for (int i = 0; i < node->ins; i++)
@@ -225,7 +253,8 @@ bool text_place(struct texts *texts, struct node *node, const struct op *op)
 	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));
 	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
 	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
-	struct bytes text = rendered(environment_of(texts, node), rendering, op->text, globals);
+	const char *wide = widening(arena, globals, node, op);
+	struct bytes text = rendered(environment_of(texts, node), rendering, wide ? wide : op->text, globals);
 	size_t from = node->graph->nodes.count;
 	function_place(node, arena_printf(arena, "%s: %s", node->where, op->text), text.at, text.count, &texts->copied);
 	texts->depth++;

@@ -9,7 +9,7 @@
  *     T(domain, name, since, least, most, outs, attributes)
  *
  * an op that is a text: templates/onnx/NAME.jinja says what it is in terms of others.  It has `least` to `most` inputs, the first `least` of them there, and
- * up to `outs` outputs; ANY: as many as a node has.
+ * up to `outs` outputs; ANY: as many as a node has.  TW(…): one that keeps float32 inside: floats of 16 bits are widened for it, and what it makes is rounded once.
  *
  *     OL(domain, name, since, infer, define, attributes)    TL(domain, name, since, least, most, outs, attributes)
  *
@@ -218,11 +218,11 @@ O("", "QuantizeLinear", 10, quantise, NONE, INT("axis", FROM(13), 1) INT("satura
 O("", "DequantizeLinear", 10, dequantise, NONE, INT("axis", FROM(13), 1) INT("block_size", FROM(21), 0) INT("output_dtype", FROM(23), 0))
 
 /* texts: normalisations */
-T("", "InstanceNormalization", 1, 3, 3, 1, FLOAT("epsilon", ALL, 1e-5) OLD_INPLACE)
+TW("", "InstanceNormalization", 1, 3, 3, 1, FLOAT("epsilon", ALL, 1e-5) OLD_INPLACE)
 T("", "GroupNormalization",   18, 3, 3, 1, FLOAT("epsilon", ALL, 1e-5) A(INT, "num_groups", ALL) INT("stash_type", FROM(21), 1))
 T("", "RMSNormalization",     23, 2, 2, 1, FLOAT("epsilon", ALL, 1e-5) INT("axis", ALL, -1) INT("stash_type", ALL, 1))
-T("", "LpNormalization",       1, 1, 1, 1, INT("axis", ALL, -1) INT("p", ALL, 2))
-T("", "MeanVarianceNormalization", 9, 1, 1, 1, A(INTS, "axes", ALL))
+TW("", "LpNormalization",       1, 1, 1, 1, INT("axis", ALL, -1) INT("p", ALL, 2))
+TW("", "MeanVarianceNormalization", 9, 1, 1, 1, A(INTS, "axes", ALL))
 
 /* texts: attention */
 T("", "Attention", 23, 3, 7, 4, INT("is_causal", ALL, 0) A(INT, "kv_num_heads", ALL) A(INT, "q_num_heads", ALL) INT("qk_matmul_output_mode", ALL, 0)
@@ -233,7 +233,7 @@ T("ai.onnx.preview", "FlexAttention", 1, 3, 3, 1, A(GRAPH, "score_mod", ALL) A(G
 T("", "RotaryEmbedding",     23, 3, 4, 1, INT("interleaved", ALL, 0) A(INT, "num_heads", ALL) INT("rotary_embedding_dim", ALL, 0))
 T("", "LinearAttention",     27, 3, 6, 2, STRING("update_rule", ALL, "gated_delta") INT("chunk_size", ALL, 64) A(INT, "kv_num_heads", ALL) A(INT, "q_num_heads", ALL)
 	FLOAT("scale", ALL, 0))
-T("", "CausalConvWithState", 27, 2, 4, 2, STRING("activation", ALL, "none"))
+TW("", "CausalConvWithState", 27, 2, 4, 2, STRING("activation", ALL, "none"))
 
 /* texts: elsewhere and otherwise arranged */
 T("", "DepthToSpace",  1, 1, 1, 1, A(INT, "blocksize", ALL) STRING("mode", FROM(11), "DCR"))
@@ -257,14 +257,14 @@ T("", "QLinearConv",   10, 8, 9, 1, STRING("auto_pad", ALL, "NOTSET") A(INTS, "d
 T("", "QLinearMatMul", 10, 8, 8, 1, PLAIN)
 
 /* texts: losses and training; determinants */
-T("", "NegativeLogLikelihoodLoss", 12, 2, 3, 1, A(INT, "ignore_index", ALL) STRING("reduction", ALL, "mean"))
-T("", "SoftmaxCrossEntropyLoss",   12, 2, 3, 2, A(INT, "ignore_index", ALL) STRING("reduction", ALL, "mean"))
+TW("", "NegativeLogLikelihoodLoss", 12, 2, 3, 1, A(INT, "ignore_index", ALL) STRING("reduction", ALL, "mean"))
+TW("", "SoftmaxCrossEntropyLoss",   12, 2, 3, 2, A(INT, "ignore_index", ALL) STRING("reduction", ALL, "mean"))
 T("ai.onnx.preview.training", "Adagrad", 1, 5, ANY, ANY, FLOAT("decay_factor", ALL, 0) FLOAT("epsilon", ALL, 1e-6) FLOAT("norm_coefficient", ALL, 0))
 T("ai.onnx.preview.training", "Adam",    1, 6, ANY, ANY, FLOAT("alpha", ALL, 0.9) FLOAT("beta", ALL, 0.999) FLOAT("epsilon", ALL, 1e-6)
 	FLOAT("norm_coefficient", ALL, 0) FLOAT("norm_coefficient_post", ALL, 0))
 T("ai.onnx.preview.training", "Momentum", 1, 5, ANY, ANY, A(FLOAT, "alpha", ALL) A(FLOAT, "beta", ALL) A(STRING, "mode", ALL) A(FLOAT, "norm_coefficient", ALL))
 T("", "NonMaxSuppression", 10, 2, 5, 1, INT("center_point_box", ALL, 0))
-T("", "Det", 11, 1, 1, 1, PLAIN)
+TW("", "Det", 11, 1, 1, 1, PLAIN)
 
 /* lists: sequences and optionals of tensors; where a position is known at run time alone, the texts of our own below */
 OL("", "SequenceConstruct", 11, sequence_construct, list, PLAIN)
