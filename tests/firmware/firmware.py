@@ -111,8 +111,7 @@ def board(folder, elf, counts):
 def one_network(ingot, folder, name, case, optimise):
     """A list of what is wrong, the code's bytes and the stack."""
     wrong = []
-    model = os.path.join(case, "model.onnx")
-    model = model if os.path.exists(model) else os.path.join(case, name + ".onnx")
+    model = model_of(case, name)
     io = json.load(open(os.path.join(case, "io.json")))
     made = os.path.join(folder, "package")
     call(ingot, "build", model, "--cpu", "cortex-m4", "--optimise", optimise, "-o", made)
@@ -183,8 +182,7 @@ def one_network(ingot, folder, name, case, optimise):
 def managed_network(ingot, folder, name, case):
     """The same network as a library of the managed profile, run by the runtime that is built for one thread."""
     wrong = []
-    model = os.path.join(case, "model.onnx")
-    model = model if os.path.exists(model) else os.path.join(case, name + ".onnx")
+    model = model_of(case, name)
     io = json.load(open(os.path.join(case, "io.json")))
     made = os.path.join(folder, "package")
     call(ingot, "build", model, "--cpu", "cortex-m4", "--optimise", "size", "--profile", "managed", "-o", made)
@@ -303,6 +301,34 @@ static inline int case_run(float *out, void *workspace)
     return None
 
 
+def narrow(folder):
+    """A folder with a case whose weights are narrow in every way: a scale for all, for each column, for each term, for blocks of terms, a zero point; float16."""
+    def numbers(shape, kind, low, high):
+        count = int(np.prod(shape))
+        values = [low + (37 * i + 11) % 101 * (high - low) / 100 for i in range(count)]
+        return "%s[%s] %%s = {%s}" % (kind, ", ".join(map(str, shape)), ", ".join("%d" % np.float16(v).view(np.uint16) if kind == "float16" else "%g" % v if kind == "float" else "%d" % v for v in values))
+    constants, nodes, parts = [numbers((24, 20), "int8", -120, 120) % "w", numbers((24, 20), "uint8", 0, 250) % "u", numbers((24, 20), "float16", -2, 2) % "h",
+                                     numbers((20,), "uint8", 100, 150) % "z"], [], []
+    for name, weights, scales, options in (("all", "w", (), "axis = 1"), ("column", "w", (20,), "axis = 1"), ("term", "w", (24,), "axis = 0"),
+                                           ("block", "w", (6, 20), "axis = 0, block_size = 4"), ("zero", "u", (20,), "axis = 1")):
+        constants.append(numbers(scales, "float", 0.01, 0.03).replace("float[]", "float") % ("s_" + name))
+        nodes.append("w_%s = DequantizeLinear <%s> (%s, s_%s%s)" % (name, options, weights, name, ", z" if name == "zero" else ""))
+        nodes.append("y_%s = MatMul (x, w_%s)" % (name, name))
+        parts.append("y_" + name)
+    nodes += ["xh = Cast <to = 10> (x)", "yh = MatMul (xh, h)", "y_half = Cast <to = 1> (yh)", "y = Concat <axis = 1> (%s, y_half)" % ", ".join(parts)]
+    with open(os.path.join(folder, "model.onnxtxt"), "w") as f:
+        f.write('<ir_version: 10, opset_import: ["" : 21]>\nnarrow (float[6,24] x) => (float[6,120] y)\n<%s>\n{\n%s\n}\n' % (",\n".join(constants), "\n".join(nodes)))
+    np.save(os.path.join(folder, "x.npy"), ((np.arange(144) * 29 % 97) / 40 - 1.2).astype(np.float32).reshape(6, 24))
+    with open(os.path.join(folder, "io.json"), "w") as f:
+        json.dump({"inputs": [{"name": "x", "file": "x.npy"}]}, f)
+    return folder
+
+
+def model_of(case, name):
+    """The file: model.onnx, NAME.onnx or text."""
+    return next(path for path in (os.path.join(case, file) for file in ("model.onnx", name + ".onnx", "model.onnxtxt")) if os.path.exists(path))
+
+
 def main():
     ingot = os.path.abspath(sys.argv[1])
     for tool in ("arm-none-eabi-gcc", "qemu-system-arm", "gcc"):
@@ -328,6 +354,11 @@ def main():
     if what:
         print("WRONG LSTM step by step: " + what)
         bad += 1
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as case:
+        call("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", os.path.join(HERE, "count.c"), "-o", os.path.join(folder, "libcount.so"))
+        for what in one_network(ingot, folder, "narrow", narrow(case), "size")[0]:
+            print("WRONG narrow weights: " + what)
+            bad += 1
     for name, case in networks:
         figures = {}
         for optimise in ("size", "speed"):
