@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 {
 	volatile int bad = 0;
 	for (int i = 1; i < argc; i++)
-		for (int simplify = 0; simplify < 2; simplify++) {
+		for (volatile int simplify = 0; simplify < 2; simplify++) {
 			struct build build;
 			build_init(&build);
 			if (BUILD_TRY(&build))

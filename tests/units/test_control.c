@@ -171,7 +171,7 @@ static void kernels_are_needed_where_a_branch_is(void **state)
 		" else_branch = o () => (r) { r = If (n) <then_branch = t () => (r) { first = MatMul (both, w) r = Tanh (first) }, else_branch = o () => (r) {"
 		" wt = Transpose (w) second = MatMul (both, wt) r = Neg (second) }> }> }";
 	(void)state;
-	for (int gpu = 0; gpu < 2; gpu++) {
+	for (volatile int gpu = 0; gpu < 2; gpu++) {
 		struct build build;
 		build_init(&build);
 		build.check = true;

@@ -125,6 +125,8 @@ def check(server, case, engines, refused, without):
                 return Told("refused", pattern, "")
         if not can:
             return Told("unjudged", f"exit {answer.code} and no judge can", answer.message)
+        if len(declared) == 2 and declared[0] != declared[1] and all(reason_for(case, {name: ""}, can, outputs) for name, outputs in can.items()):
+            return Told("explained", "two judges, two shapes, and what is known of each", answer.message)
         return Told("fault", "refused", f"exit {answer.code}: {answer.message}; {'both judges run it' if len(can) == 2 else 'by ' + next(iter(can))}")
     for engine in engines[1:]:
         other = ours(server, case, shapes, engine)
