@@ -725,8 +725,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	bool heavy = c->value && expr_cost(c->value) > HEAVY;
 	for (int i = 0; i < p->tile_count; i++) {
 		struct value tile = value_dict(arena), choice = value_dict(arena);
-		int64_t inner = c->terms ? contraction_extent(c, c->terms - 1) : 1;
-		int unroll = c->warps ? BLOCK_UNROLL : emit->target->small ? 1 : inner <= 4 ? (int)inner : p->tiles[i].rows <= 2 && inner % 4 == 0 ? 4 : 1;
+		int unroll = c->warps ? BLOCK_UNROLL : contraction_steps(c, emit->target, p->tiles[i].rows);
 		struct tile_user *user = new(arena, struct tile_user);
 		*user = (struct tile_user){ new(arena, struct printing), &p->tiles[i] };
 		*user->p = *p;
@@ -739,7 +738,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 		value_dict_set(tile, "terms", c->warps ? block_terms(p, terms) : contraction_extents(p, c->column + 1, c->terms));
 		value_dict_set(tile, "step", value_int(c->b_mode == B_DIRECT || c->warps ? 0 : unroll * p->tiles[i].vecs * lanes));
 		value_dict_set(tile, "unroll", value_int(unroll));
-		value_dict_set(tile, "next_lines", value_int(c->next_lines * unroll));
+		value_dict_set(tile, "next_lines", value_int(c->next_lines));
 		value_dict_set(tile, "touch", value_function(arena, "touch", "r", call_touch, user));
 		value_dict_set(tile, "waiting", value_function(arena, "waiting", "r v", call_waiting, user));
 		value_dict_set(tile, "start", value_function(arena, "start", "r v", call_start, user));
@@ -822,7 +821,6 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	if (emit->target->scratch_bytes && scratch > emit->target->scratch_bytes / 4)
 		fail(emit->build, EXIT_LIMIT, c->root->name, "its tiles take %lld bytes of scratch; %s has %lld", (long long)scratch * 4, emit->target->name,
 			(long long)emit->target->scratch_bytes);
-	value_dict_set(globals, "next_lines", value_int(c->next_lines));
 	struct value pass = value_none();
 	if (c->pass) {
 		pass = value_dict(arena);
@@ -837,7 +835,9 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(product, "zero", value_string(c->product->zero));
 	value_dict_set(globals, "product", product);
 	value_dict_set(globals, "pass", pass);
-	value_dict_set(globals, "terms", value_int(c->pass ? terms / c->extents[c->column + 1] * c->pass : terms));
+	int64_t of_pass = c->pass ? terms / c->extents[c->column + 1] * c->pass : terms;
+	value_dict_set(globals, "terms", value_int(of_pass));
+	value_dict_set(globals, "next_floats", value_int(16 * c->next_lines * of_pass / contraction_steps(c, emit->target, c->tile_rows)));
 	value_dict_set(globals, "kernel", emit_kernel_value(emit, kernel));
 	value_dict_set(globals, "tiles", tiles);
 	value_dict_set(globals, "choices", choices);

@@ -219,7 +219,7 @@ void choose_products(struct program *, const struct target *);
 
 /* ---- near.c: what stands near at one time, each a part of a cache of the target: one row of near.h ---- */
 enum near {
-#define N(name, cache, part, what) NEAR_##name,
+#define N(name, cache, part, most, what) NEAR_##name,
 #include "kernels/near.h"
 #undef N
 };
@@ -258,7 +258,7 @@ struct contraction {
 	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
 	int64_t patches;                      /* blocks of a group whose patches stand side by side, copied once for all panels; 0: each tile copies its own */
 	int64_t pass;                         /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all at once */
-	int next_lines;                       /* cache lines of b's next part to fetch in each step; 0: b stays in L2 */
+	int next_lines;                       /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: b stays in L2 */
 	/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and is turned by squares: rows of it
 	 * at most, 0: stored as it comes; the blocks over which rows go on side by side, and the elements from there to the next ones (0: that is all). */
 	int64_t turned, span, around;
@@ -302,6 +302,7 @@ const struct expr *contraction_widened(const struct definition *root, const stru
 struct definition *contraction_count(const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
 int contraction_row(const struct contraction *);                      /* the variable of a tile's rows; -1: none */
 int64_t contraction_extent(const struct contraction *, int term);     /* of one pass */
+int contraction_steps(const struct contraction *, const struct target *, int rows);        /* of k in a turn of a tile's innermost loop */
 
 /* ---- stage.c: a part of a factor that stands nearer while a loop of its reader runs: the box of it that is needed there, and how it lies ---- */
 struct stage_dim {

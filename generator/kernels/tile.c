@@ -439,6 +439,25 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 		contraction_exchange(lowered->arena, c);
 }
 
+/* Few rows are few sums beside the loop's own instructions; and what is fetched ahead comes by lines, of which a step is a part: fetching a line in each
+ * step, most of them again and again, took a tenth of the time (docs/performance.md). */
+enum { STEPS = 4, FEW_ROWS = 2 };
+int contraction_steps(const struct contraction *c, const struct target *target, int rows)
+{
+	int64_t inner = c->terms ? contraction_extent(c, c->terms - 1) : 1;
+	if (target->small)
+		return 1;
+	return inner <= STEPS ? (int)inner : (rows <= FEW_ROWS || c->next_lines) && inner % STEPS == 0 ? STEPS : 1;
+}
+
+/* Lines in each turn, so that a group's blocks together fetch the next part once. */
+static int next_lines(const struct target *target, struct contraction *c)
+{
+	c->next_lines = 1;
+	int64_t floats = (int64_t)c->tile_vecs * target->lanes * contraction_steps(c, target, c->tile_rows);
+	return (int)ceil_div(floats, 16 * c->group);
+}
+
 void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 {
 	struct contraction *c = kernel->detail;
@@ -494,7 +513,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway,
 		 * and where that hides latency, others run meanwhile. */
 		if (!target->hides_latency && !c->widened && batches * vecs * target->lanes * terms * 4 > near_bytes(target, NEAR_all) && rows * outer > 2)
-			c->next_lines = (int)ceil_div(ceil_div(c->tile_vecs * target->lanes, 16), c->group);
+			c->next_lines = next_lines(target, c);
 		if (!(c->packed = packed_alike(lowered, c)))
 			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name), c->b->type,
 				batches * vecs * target->lanes * terms, fill_packed, packing);

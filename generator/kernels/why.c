@@ -70,7 +70,8 @@ static void print_places(const struct target *target, const struct contraction *
 		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks", c->group, c->row_blocks * n.outer);
 	}
 	if (c->next_lines)
-		text_printf(out, "\n              the next part of b is fetched meanwhile, %d lines a step: b passes L2", c->next_lines);
+		text_printf(out, "\n              the next part of b is fetched meanwhile, %d line%s a turn of %d steps: b leaves L2", c->next_lines, c->next_lines == 1 ? "" : "s",
+			contraction_steps(c, target, c->tile_rows));
 	text_addc(out, '\n');
 }
 
