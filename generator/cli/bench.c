@@ -162,7 +162,7 @@ static json_t *report_kernel(const struct cli *cli, struct engine *engine, const
 	double fma_time = kernel->flops / 2 / limits->fma, memory_time = kernel->bytes / bandwidth;
 	double limit = fma_time > memory_time ? fma_time : memory_time;
 	const char *bound = fma_time > memory_time ? "fma" : kernel->bytes < (double)target->l1_bytes ? "L1"
-		: kernel->bytes < (double)target->l2_bytes ? "L2" : "memory";
+		: kernel->bytes < (double)target->l2_bytes ? "L2" : kernel->bytes < (double)target->l3_bytes ? "L3" : "memory";
 	if (!cli->json)
 		printf("%-22s %-12s %10.3f %9.1f %9.1f %8.1f%%  %s%s%s\n", kernel->name, tile, time, kernel->flops / time * 1e-3,
 			kernel->bytes / time * 1e-3, 100 * limit / time, bound, engine->kind->form ? ", " : "", engine->kind->form ? form : "");

@@ -390,4 +390,5 @@ struct tiles_nest { int64_t rows, columns, terms, batches, outer; };
 struct tiles_nest contraction_nest(const struct contraction *);             /* extents of the tiles' nest */
 void contraction_choose(struct lowered *, struct kernel *);
 void contraction_why(const struct target *, const struct contraction *, struct text *);       /* for people */
+void winograd_why(const struct target *, const struct contraction *, struct text *);
 #endif

@@ -50,6 +50,8 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 			text_printf(out, "    template  %s%s%s\n", kernel->template_name, kernel->tile ? ", tile " : "", kernel->tile ? kernel->tile : "");
 		if (kernel->shape == SHAPE_CONTRACTION)
 			contraction_why(lowered->target, kernel->detail, out);
+		if (kernel->shape == SHAPE_WINOGRAD)
+			winograd_why(lowered->target, kernel->detail, out);
 		text_printf(out, "    cost      %.0f flops, %.0f bytes\n", kernel->flops, kernel->bytes);
 		if (kernel_inside(kernel))
 			print_inside(kernel_inside(kernel), out);

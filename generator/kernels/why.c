@@ -75,6 +75,20 @@ static void print_places(const struct target *target, const struct contraction *
 	text_addc(out, '\n');
 }
 
+void winograd_why(const struct target *target, const struct contraction *c, struct text *out)
+{
+	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], points = (m + 2) * (m + 2), lanes = target->lanes;
+	int64_t tiles = ((c->root->extents[2] + m - 1) / m) * ((c->root->extents[3] + m - 1) / m), each = (tiles + c->group - 1) / c->group;
+	struct reckoned step = tile_step(target, c->tile_rows, c->tile_vecs, (double)ci);
+	if (c->warps)
+		return;
+	text_printf(out, "    why       a step of k takes %.1f cycles, by %s; ", step.cycles, step.bound);
+	print_near(target, c->prefetch ? NEAR_tiles_far : NEAR_tiles, 4. * (double)points * (double)(((ci + lanes - 1) / lanes + c->tile_vecs) * lanes * each), out);
+	text_printf(out, ", %" PRId64 " of %" PRId64 " tiles\n              ", each, tiles);
+	print_near(target, NEAR_all, (double)placed(c->packed)->bytes, out);
+	text_addc(out, '\n');
+}
+
 void contraction_why(const struct target *target, const struct contraction *c, struct text *out)
 {
 	if (c->apart && c->warps)
