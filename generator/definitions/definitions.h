@@ -53,6 +53,9 @@ bool index_has_values(const struct index *);                                    
 bool index_bends(const struct index *, int var);                                    /* is not affine in that variable */
 /* Bends, but so that vectors of 32 bits say it: what bends are quotients and remainders by powers of two, and values that lie as they are in int32. */
 bool index_picks(const struct index *, int var);
+/* The load of int32, or of int64, that a value in it is: as it is, within the atom's bounds, or counted from the end where it is below 0, and cut to them.  *from_end: what is
+ * added below 0.  NULL: it is something else. */
+const struct expr *atom_picked(const struct atom *, int64_t *from_end);
 /* Each variable v becomes with[v] (NULL: stays).  Values inside are substituted too. */
 const struct index *index_substitute(struct arena *, const struct index *, const struct index *const *with);
 int64_t index_evaluate(const struct index *, const int64_t *vars, int64_t (*value)(void *, const struct expr *), void *user);

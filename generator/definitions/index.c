@@ -320,17 +320,44 @@ static bool is_small_line(const struct index *index)
 	return index_is_affine(index) && low > -(1 << 30) && high < 1 << 30;
 }
 
+static bool is_scalar(const struct expr *expr, enum scalar row) { return expr->kind == EXPR_SCALAR && expr->row == row; }
+static bool is_integer(const struct expr *expr, int64_t number) { return expr->kind == EXPR_NUMBER && expr->integer == number; }
+
+/* min(max(i + (i < 0) * n, low), high), which an index that counts from the end is cut by: i, else NULL. */
+static const struct expr *cut_index(const struct atom *atom, int64_t *from_end)
+{
+	const struct expr *top = atom->value, *sum = is_scalar(top, SCALAR_min) && is_scalar(top->arg[0], SCALAR_max) ? top->arg[0]->arg[0] : NULL;
+	if (!sum || !is_integer(top->arg[1], atom->high) || !is_integer(top->arg[0]->arg[1], atom->low) || !is_scalar(sum, SCALAR_add) || !is_scalar(sum->arg[1], SCALAR_mul))
+		return NULL;
+	const struct expr *below = sum->arg[1]->arg[0], *number = sum->arg[1]->arg[1];
+	if (!is_scalar(below, SCALAR_less) || !expr_equal(below->arg[0], sum->arg[0]) || !is_integer(below->arg[1], 0) || number->kind != EXPR_NUMBER
+		|| number->integer < 0 || number->integer >= 1 << 30)
+		return NULL;
+	*from_end = number->integer;
+	return sum->arg[0];
+}
+
+const struct expr *atom_picked(const struct atom *atom, int64_t *from_end)
+{
+	*from_end = 0;
+	if (atom->kind != ATOM_VALUE)
+		return NULL;
+	const struct expr *cut = cut_index(atom, from_end), *value = cut ? cut : atom->value;
+	if (value->kind == EXPR_CAST && !value->cast && value->arg[0]->type == DTYPE_I32)
+		value = value->arg[0];
+	return value->kind == EXPR_LOAD && (value->type == DTYPE_I32 || (cut && value->type == DTYPE_I64)) ? value : NULL;
+}
+
 static bool atom_picks(const struct atom *atom, int var)
 {
-	const struct expr *value = atom->value;
+	int64_t from_end;
 	if (atom->kind == ATOM_DIV || atom->kind == ATOM_MOD)
 		return !(atom->by & (atom->by - 1)) && is_small_line(atom->of);
-	if (atom->kind != ATOM_VALUE || value->kind != EXPR_CAST || value->cast || value->arg[0]->kind != EXPR_LOAD || value->arg[0]->type != DTYPE_I32)
-		return false;
-	for (int d = 0; d < value->arg[0]->of->rank; d++)
-		if (index_bends(value->arg[0]->at[d], var))
+	const struct expr *load = atom_picked(atom, &from_end);
+	for (int d = 0; load && d < load->of->rank; d++)
+		if (index_bends(load->at[d], var))
 			return false;
-	return true;
+	return load;
 }
 
 bool index_picks(const struct index *index, int var)

@@ -292,13 +292,18 @@ static const char *print_picked(struct printer *printer, const struct atom *atom
 {
 	struct arena *arena = printer->arena;
 	if (atom->kind == ATOM_VALUE) {
-		const struct expr *load = atom->value->arg[0];
+		int64_t from_end;
+		const struct expr *load = atom_picked(atom, &from_end);
 		const struct index *address = placed_address(arena, load->of, load->at);
 		const char *from = printer_address(printer, load->of, address);
 		int64_t factor = index_factor(address, printer->lane);
-		const char *text = factor == 1 ? printer->left ? arena_printf(arena, "ivec_load_n(%s, %s, 0)", from, printer->left) : arena_printf(arena, "ivec_load(%s)", from)
+		const char *apart = factor == 1 ? "" : arena_printf(arena, ", %" PRId64, factor), *word = factor == 1 ? "load" : "gather";
+		const char *text = load->type == DTYPE_I64 ? printer->left ? arena_printf(arena, "ivec_%s_long_n(%s%s, %s)", word, from, apart, printer->left)
+			: arena_printf(arena, "ivec_%s_long(%s%s)", word, from, apart) : factor == 1 ? printer->left ? arena_printf(arena, "ivec_load_n(%s, %s, 0)", from, printer->left) : arena_printf(arena, "ivec_load(%s)", from)
 			: printer->left ? arena_printf(arena, "ivec_gather_n(%s, %" PRId64 ", %s, 0)", from, factor, printer->left)
 			: arena_printf(arena, "ivec_gather(%s, %" PRId64 ")", from, factor);
+		if (from_end)
+			text = arena_printf(arena, "ivec_from_end(%s, %" PRId64 ")", text, from_end);
 		return arena_printf(arena, "ivec_clamp(%s, %" PRId64 ", %" PRId64 ")", text, atom->low, atom->high);
 	}
 	/* Shifted by whole multiples until it is not negative. */

@@ -209,6 +209,37 @@ static void places(void)
 		}
 }
 
+/* Indices of 64 bits: cut to 32, counted from the end below 0. */
+static void longs(void)
+{
+	long long at[3 * 64];
+	int got[64], want[64];
+	for (int round = 0; round < 200; round++)
+		for (long n = 0; n <= LANES; n++)
+			for (long stride = 1; stride <= 3; stride++) {
+				for (long i = 0; i < 3 * LANES; i++)
+					at[i] = next() % 5 ? (long long)(next() % 3000) - 1000 : next() % 2 ? (long long)next() << 20 : -((long long)next() << 20);
+				for (long i = 0; i < LANES; i++) {
+					const long long v = at[i * stride];
+					want[i] = v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : (int)v;
+				}
+				ivec_store(got, ivec_gather_long(at, stride));
+				expect("ivec_gather_long", (const float *)(const void *)got, (const float *)(const void *)want, LANES);
+				if (stride == 1) {
+					ivec_store(got, ivec_load_long(at));
+					expect("ivec_load_long", (const float *)(const void *)got, (const float *)(const void *)want, LANES);
+				}
+				for (long i = n; i < LANES; i++)
+					want[i] = 0;
+				ivec_store(got, stride == 1 ? ivec_load_long_n(at, n) : ivec_gather_long_n(at, stride, n));
+				expect("ivec_load_long_n", (const float *)(const void *)got, (const float *)(const void *)want, LANES);
+				for (long i = 0; i < LANES; i++)
+					want[i] = want[i] < 0 ? (int)((unsigned)want[i] + 1000u) : want[i];
+				ivec_store(got, ivec_from_end(stride == 1 ? ivec_load_long_n(at, n) : ivec_gather_long_n(at, stride, n), 1000));
+				expect("ivec_from_end", (const float *)(const void *)got, (const float *)(const void *)want, LANES);
+			}
+}
+
 static void halves(void)
 {
 	unsigned short codes[64 + LANES], back[64 + LANES];
@@ -262,6 +293,7 @@ int main(void)
 	memory();
 #if LANES > 1
 	places();
+	longs();
 	halves();
 #endif
 	int there[LANES], first[LANES] = { 7 };
