@@ -31,15 +31,16 @@ static const char *compile(struct engine *engine)
 	struct gpu *gpu = engine->state;
 	struct nvrtc *nvrtc = nvrtc_find(build, NULL);
 	struct image image = { 0 };
-	struct emit emit = { .build = build, .arena = build->arena, .target = &target_cuda, .templates = model_templates(model), .name = model->name };
+	struct emit emit = { .build = build, .arena = build->arena, .templates = model_templates(model), .name = model->name };
 	struct package package = { .part_count = 1, .name = model->name, .threads = 1, .options = "loaded", .jobs = 1 };
 	struct part part;
 	const struct placing_options placing = { .refused = &model->refused };
 	if (!nvrtc)
 		fail(build, EXIT_ENVIRONMENT, NULL, NVRTC_LACKS);
 	image.arch = nvrtc_arch(build, nvrtc, cuda_capability(gpu->cuda), &image.ptx);
+	emit.target = target_for_gpu(build->arena, image.arch);
 	do {
-		model->lowered = lower(model->program, &target_cuda, model->options->optimise, &placing);
+		model->lowered = lower(model->program, emit.target, model->options->optimise, &placing);
 		part = model_part(model);
 		package.parts = &part;
 	} while (package_images(&emit, &package, nvrtc, &image, 1, &model->refused));

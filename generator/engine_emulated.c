@@ -59,13 +59,25 @@ static void emulated_load(struct engine *engine)
 	__builtin_cpu_init();
 	fma = __builtin_cpu_supports("fma") ? "-mfma" : NULL;         /* else the C library's fmaf: as exact, slower */
 #endif
+	/* $INGOT_EMULATOR_COUNTS: the kernels alone call the counters, and nothing of the sanitizer is linked. */
+	const char *kernels = arena_printf(build->arena, "%s_emulated.cpp", model->name), *counts = getenv("INGOT_EMULATOR_COUNTS");
+	const char *counters = counts && *counts ? "counters.cpp" : NULL;
+	if (counters) {
+		const char *const compile[] = { cxx_find(build), "-std=c++17", "-O1", "-g", "-w", "-fPIC", "-fsanitize=thread", "-ffp-contract=off", "-fno-math-errno",
+			"-c", kernels, "-o", "kernels.o", fma, NULL };
+		cc_run(build, emulated->folder, compile);
+		kernels = "kernels.o";
+	}
 	/* More flags, for a look from inside: "-g -fsanitize=address -fsanitize-sections=emulated_shared". */
 	char *more = getenv("INGOT_EMULATOR_FLAGS"), *rest;
-	const char *compile[32] = { cxx_find(build), "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno",
-		arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp", "-o", library, fma };
+	const char *compile[32] = { cxx_find(build), "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", kernels, "emulator.cpp", "-o", library };
+	const char *const others[] = { fma, counters };
 	int count = 0;
 	while (compile[count])
 		count++;
+	for (size_t i = 0; i < COUNT(others); i++)
+		if (others[i])
+			compile[count++] = others[i];
 	more = more ? arena_copy(build->arena, more, strlen(more)) : NULL;
 	for (char *word = more ? strtok_r(more, " ", &rest) : NULL; word && count < 30; word = strtok_r(NULL, " ", &rest))
 		compile[count++] = word;

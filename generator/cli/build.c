@@ -66,8 +66,8 @@ static void check_library(const struct cli *cli, bool cuda, bool managed)
 		fail(build, EXIT_USAGE, NULL, "--target cuda: --state is for --profile managed");
 	if (cli->weights && managed && strcmp(cli->weights, "linked"))
 		fail(build, EXIT_USAGE, NULL, "--profile managed: the weights are always linked in");
-	if (!cuda && (cli->archs.count || cli->nvrtc))
-		fail(build, EXIT_USAGE, NULL, "--arch and --nvrtc are for --target cuda");
+	if (!cuda && cli->nvrtc)
+		fail(build, EXIT_USAGE, NULL, "--nvrtc is for --target cuda");
 	if (cli->no_compile && cli->nvrtc)
 		fail(build, EXIT_USAGE, NULL, "--nvrtc goes without --no-compile: nothing is compiled");
 	if (cli->no_compile && cli->shared)

@@ -128,8 +128,10 @@ bool cli_takes_cuda(struct cli *cli)
 	bool cuda = cli->target && !strcmp(cli->target, target_cuda.name);
 	if (cuda && (cli->cpu || cli->options.threads > 1))
 		fail(cli->build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
-	if (cuda)
-		cli->options.target = &target_cuda;
+	if (cli->archs.count && !cuda)
+		fail(cli->build, EXIT_USAGE, NULL, "--arch is for --target cuda");
+	if (cuda)               /* one text for all: its tiles are for the one in the middle */
+		cli->options.target = cli->archs.count ? target_for_gpu(cli->build->arena, cli->archs.at[cli->archs.count / 2]) : &target_cuda;
 	return cuda;
 }
 

@@ -21,6 +21,17 @@ static json_t *facts(const struct target *target, bool native)
 		"vector4", word(target->vector4), "shared", word(target->shared), "barrier", word(target->barrier));
 }
 
+static json_t *gpus(void)
+{
+	json_t *list = json_array();
+	const struct gpu_facts *g;
+	for (int i = 0; (g = gpu_at(i)); i++)
+		json_array_append_new(list, json_pack("{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:f,s:i,s:i,s:I}", "arch", g->arch, "example", g->example, "processors", g->processors,
+			"block_bytes", g->block_bytes, "shared_bytes", g->shared_bytes, "warps", g->warps, "blocks", g->blocks, "registers", g->registers, "fmas", g->fmas,
+			"ghz", g->ghz, "l2_rate", g->l2_rate, "memory_rate", g->memory_rate, "l2_bytes", (json_int_t)g->l2_bytes));
+	return list;
+}
+
 static json_t *processors(bool print)
 {
 	const struct target *native = target_native(), *target;
@@ -31,7 +42,9 @@ static json_t *processors(bool print)
 			printf("%-10s  %2d floats a vector, %2d registers%s%s%s\n", target->name, target->lanes, target->registers, here ? "  (native: " : "", here ? target_text(native) : "", here ? ")" : "");
 		json_array_append_new(list, facts(target, here));
 	}
-	json_array_append_new(list, facts(&target_cuda, false));
+	json_t *cuda = facts(&target_cuda, false);
+	json_object_set_new(cuda, "gpus", gpus());
+	json_array_append_new(list, cuda);
 	return list;
 }
 

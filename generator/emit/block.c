@@ -5,13 +5,6 @@
 
 enum { QUAD = 4 };
 
-int block_a_step(const struct contraction *c) { return c->depth + QUAD; }        /* quads stay aligned, and rows begin in other banks */
-static bool b_turned(const struct contraction *c) { return c->b_mode != B_PACKED && index_factor(c->b_at, c->column) != 1; }
-int block_b_step(const struct printing *p)
-{
-	return p->c->tile_vecs * p->emit->target->lanes + b_turned(p->c);          /* turned: neighbours along the terms lie in other banks */
-}
-
 /* Where neighbours of `along` are neighbours in memory, four by four: every other step is a multiple of four. */
 static bool in_quads(const struct contraction *c, const struct definition *of, const struct index *at, int along)
 {
@@ -21,6 +14,33 @@ static bool in_quads(const struct contraction *c, const struct definition *of, c
 		if (v != along && index_factor(at, v) % QUAD)
 			return false;
 	return true;
+}
+
+static bool a_in_quads(const struct contraction *c)
+{
+	int inner = c->column + c->terms;
+	bool quads = in_quads(c, c->a->of, c->a_at, inner);
+	for (int i = 0; i < c->pad_count; i++)
+		quads &= !index_uses(c->arranged_pads[i].at, inner);
+	return quads;
+}
+
+static bool a_by_rows(const struct contraction *c)
+{
+	int row = contraction_row(c);
+	return !a_in_quads(c) && row >= 0 && index_factor(c->a_at, row) == 1;
+}
+
+/* Rows that follow each other without a gap take no bank twice as they are copied, but where a warp's copies go along the rows: with a quad between they share
+ * a bank by fours, and quads stay aligned. */
+int block_a_step(const struct contraction *c) { return c->depth + (a_by_rows(c) ? QUAD : 0); }
+static bool b_turned(const struct contraction *c) { return c->b_mode != B_PACKED && index_factor(c->b_at, c->column) != 1; }
+/* Turned: neighbours along the terms, and the columns that a warp copies besides, lie in other banks. */
+int block_b_step(const struct printing *p)
+{
+	const struct contraction *c = p->c;
+	int lanes = p->emit->target->lanes;
+	return c->tile_vecs * lanes + (!b_turned(c) ? 0 : c->depth < lanes ? lanes / c->depth : 1);
 }
 
 /* [{name, by, extent}] of a run of variables, the outermost first: each is the whole / by % extent. */
@@ -44,21 +64,18 @@ static struct value axes_of(struct printing *p, int first, int count)
 static struct value a_value(struct printing *p, struct printer *printer)
 {
 	const struct contraction *c = p->c;
-	int inner = c->column + c->terms, row = contraction_row(c);
-	bool quads = in_quads(c, c->a->of, c->a_at, inner);
 	struct value a = value_dict(p->arena);
 	struct text there;
 	text_init(&there, p->emit->build);
 	for (int i = 0; i < c->pad_count; i++) {
 		const struct range *pad = &c->arranged_pads[i];
 		const char *at = printer_index(printer, pad->at);
-		quads &= !index_uses(pad->at, inner);
 		text_printf(&there, " && %s >= %" PRId64 " && %s < %" PRId64, at, pad->from, at, pad->to);
 	}
 	value_dict_set(a, "there", value_copy(p->arena, there.count ? there.at : "", there.count));
-	value_dict_set(a, "floats", value_int(quads ? QUAD : 1));
+	value_dict_set(a, "floats", value_int(a_in_quads(c) ? QUAD : 1));
 	value_dict_set(a, "near", value_bool(p->kernel->joined && placed(c->a->of)->mode == MODE_DEVICE));
-	value_dict_set(a, "by_rows", value_bool(!quads && row >= 0 && index_factor(c->a_at, row) == 1));
+	value_dict_set(a, "by_rows", value_bool(a_by_rows(c)));
 	value_dict_set(a, "step", value_int(block_a_step(c)));
 	value_dict_set(a, "from", value_string(printer_address(printer, c->a->of, c->a_at)));
 	text_release(&there);

@@ -104,7 +104,7 @@ static void choose_block(const struct target *target, struct contraction *c, int
 	c->panels = vecs;
 	c->tile_vecs = 1;
 	for (c->tile_rows = TILES_MOST; c->tile_rows > TILES_LEAST; c->tile_rows /= 2)
-		if (c->root->extents[0] * ceil_div(tiles, c->tile_rows) * vecs >= target->processors)
+		if (c->root->extents[0] * ceil_div(tiles, c->tile_rows) * vecs >= target->gpu->processors)
 			break;
 	if (c->tile_rows == TILES_LEAST)
 		c->depth = 2 * DEPTH;
@@ -135,7 +135,7 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], floats = winograd_weights_floats((int)m, ci, co, target->lanes);
 	int64_t vecs = ceil_div(co, target->lanes), tiles = ceil_div(c->root->extents[2], m) * ceil_div(c->root->extents[3], m);
 	c->lanes = target->lanes;
-	if (target->processors)
+	if (target->gpu)
 		choose_block(target, c, tiles, vecs);
 	else
 		choose_group(target, c, tiles, vecs, floats * 4 > near_bytes(target, NEAR_all));

@@ -92,9 +92,10 @@ void winograd_why(const struct target *target, const struct contraction *c, stru
 void contraction_why(const struct target *target, const struct contraction *c, struct text *out)
 {
 	if (c->apart && c->warps)
-		text_printf(out, "    why       %.0f cycles of a multiprocessor by blocks, bound by %s; by warps alone %.0f\n", c->reckoned.cycles, c->reckoned.bound, c->apart);
+		text_printf(out, "    why       %.0f cycles of a multiprocessor by blocks, bound by %s; by warps alone %.0f (%s)\n", c->reckoned.cycles, c->reckoned.bound, c->apart,
+			target->gpu->example);
 	else if (c->apart)
-		text_printf(out, "    why       %.0f cycles of a multiprocessor by warps alone; no block takes less than three quarters of it\n", c->apart);
+		text_printf(out, "    why       %.0f cycles of a multiprocessor by warps alone; no block takes less than three quarters of it (%s)\n", c->apart, target->gpu->example);
 	else if (!target->hides_latency && !target->small) {
 		print_tile(target, c, out);
 		if (target->lanes > 1)

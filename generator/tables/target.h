@@ -7,6 +7,18 @@
 
 struct arena;
 struct build;
+/* A GPU of an architecture, the largest of its kind, by public figures: what tiles are chosen for and reports reckon with.  Kernels do not ask for it: their text, bits
+ * and weights serve every architecture. */
+struct gpu_facts {
+	const char *arch, *example;       /* "sm_90", "H200" */
+	int processors;                   /* multiprocessors */
+	int block_bytes, shared_bytes;    /* of shared memory, at most: a block's, a multiprocessor's */
+	int warps, blocks, registers;     /* of a multiprocessor, at most */
+	int fmas;                         /* float multiply-adds of a multiprocessor in a cycle */
+	double ghz;
+	int l2_rate, memory_rate;         /* GB/s */
+	int64_t l2_bytes;
+};
 struct target {
 	const char *name;                 /* "x86-64-v4" */
 	const char *facts;                /* "x86-64-v4,vnni,l2=2m": the name, and what is known better than by the row; NULL: the name alone */
@@ -36,7 +48,7 @@ struct target {
 	int tiles_least;                  /* tiles of a contraction that keep the whole device busy, where smaller ones make more; 0: any */
 	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a thread; 0: 2048 */
 	int block_warps;                  /* of every block, where kernels are steps that share one; 0: as many as pay */
-	int processors;                   /* multiprocessors to fill where blocks of warps make a product; 0: none do */
+	const struct gpu_facts *gpu;      /* to fill, where blocks of warps make a product; NULL: none do */
 	bool checks_late;                 /* who launches kernels reads what checks say when all have run: it stays until then */
 	bool kernels_apart;               /* a maximum behind a convolution is a kernel of its own, and no kernel waits for a condition */
 	bool log;                         /* each store to a buffer is logged: scalar loops alone, Winograd's steps in loops of their own */
@@ -58,5 +70,8 @@ void target_ask(struct build *, const struct target *);
 /* The same CPU for --optimise size: small, and compiled for size; itself where it is so already or nothing is compiled for it. */
 const struct target *target_small(struct arena *, const struct target *);
 const struct target *target_at(int);                              /* row by row; NULL after the last */
-extern const struct target target_cuda;                           /* a warp as a vector of 32 lanes */
+extern const struct target target_cuda;                           /* a warp as a vector of 32 lanes; its tiles are for sm_90 */
+/* The same with its tiles for this GPU: "sm_86", "sm_100a"; facts of the nearest architecture below that has a row. */
+const struct target *target_for_gpu(struct arena *, const char *arch);
+const struct gpu_facts *gpu_at(int);                              /* row by row, ascending; NULL after the last */
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """emulator.py: the emulator runs right kernels right, and finds every planted fault: barriers that are missing or divergent, lanes that stay away
-from a shuffle, accesses outside of shared and global memory, asynchronous copies that no one waits for or meets after.
+from a shuffle, accesses outside of shared and global memory, asynchronous copies that no one waits for or meets after; with its counters, bank conflicts and
+races between blocks.
 
     emulator.py        exit 0: right, 1: wrong, 77: no C++ compiler"""
 import os
@@ -13,6 +14,15 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 EMULATOR = os.path.join(HERE, "..", "..", "backends", "cuda", "emulator")
 ASAN = ["-fsanitize=address", "-fsanitize-sections=emulated_shared"]
+
+
+def line_of(words, after=0):
+    """The line of kernels.cu with these words: the first, or `after` others."""
+    with open(os.path.join(HERE, "kernels.cu")) as f:
+        return [n for n, line in enumerate(f, 1) if words in line][after]
+
+
+COUNTED = ["-fsanitize=thread"]                                # of the kernels alone, and counters.cpp beside
 # (fault, more flags, exit status, what the output must say)
 CASES = [
     (None, [], 0, r"^right$"),
@@ -28,6 +38,10 @@ CASES = [
     ("COPY_MEET", [], 1, r"staged, order 0: \d+ wrong"),
     ("COPY_REFILL", [], 1, r"staged, order 1: \d+ wrong"),
     ("COPY_LEFT", [], 2, r"found: staged: .*thread 0: line \d+: no one waited for this asynchronous copy"),
+    (None, COUNTED, 0, r"^right$"),
+    ("BANKS", COUNTED, 0, r"^transpose\t%d\t8\t256\t32\t8$" % line_of("square[threadIdx.x][i]")),
+    ("RACE_READ", COUNTED, 2, r"found: halo: block 1,0,0: thread 0: line %d: a race between blocks: it reads what block 0,0,0 writes" % line_of("i ? x[i - 1]")),
+    ("RACE_WRITE", COUNTED, 2, r"found: halo: block 1,0,0: thread 0: line %d: a race between blocks: it writes what block 0,0,0 writes" % line_of("y[i] = x[i] + left")),
     ("SHARED", ASAN, 1, r"AddressSanitizer: global-buffer-overflow[\s\S]*#0 .* in reduce .*kernels\.cu:\d+"),
     ("GLOBAL", ASAN, 1, r"AddressSanitizer: heap-buffer-overflow[\s\S]*#0 .* in matmul .*kernels\.cu:\d+"),
 ]
@@ -45,19 +59,27 @@ def main():
             if flags and not is_gnu:
                 print("%s under AddressSanitizer: skipped, -fsanitize-sections is g++'s" % fault)
                 continue
-            program = os.path.join(folder, "test")
+            program, counts = os.path.join(folder, "test"), os.path.join(folder, "counts")
             more = ["-DBUG_" + fault] if fault else []
-            built = subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-O1", "-g", "-ffp-contract=off", "-I", EMULATOR, *more, *flags,
-                                    os.path.join(HERE, "emulator_test.cpp"), os.path.join(EMULATOR, "emulator.cpp"), "-o", program],
-                                   capture_output=True, text=True)
+            common = [compiler, "-std=c++17", "-Wall", "-Wextra", "-O1", "-g", "-ffp-contract=off", "-I", EMULATOR]
+            test, parts = os.path.join(HERE, "emulator_test.cpp"), [os.path.join(EMULATOR, part) for part in ("emulator.cpp", "counters.cpp")]
+            if flags == COUNTED:
+                subprocess.run([*common, *more, *flags, "-c", test, "-o", program + ".o"], check=True)
+                built = subprocess.run([*common, program + ".o", *parts, "-o", program], capture_output=True, text=True)
+            else:
+                built = subprocess.run([*common, *more, *flags, test, parts[0], "-o", program], capture_output=True, text=True)
             if built.returncode or "warning" in built.stderr:
                 print("%s: does not compile without a word:\n%s" % (fault, built.stderr[:2000]))
                 wrong += 1
                 continue
-            done = subprocess.run([program], capture_output=True, text=True, timeout=120, env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+            done = subprocess.run([program], capture_output=True, text=True, timeout=120, env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0", INGOT_EMULATOR_COUNTS=counts))
             output = done.stdout + done.stderr
+            if os.path.exists(counts):
+                with open(counts) as f:
+                    output += f.read()
+                os.remove(counts)
             right = done.returncode == status and re.search(says, output, re.M)
-            print("%-12s %s %s" % (fault or "no fault", "with AddressSanitizer" if flags else "", "as expected" if right else "WRONG: exit %d\n%s" % (
+            print("%-12s %s %s" % (fault or "no fault", "with AddressSanitizer" if flags == ASAN else "counted" if flags else "", "as expected" if right else "WRONG: exit %d\n%s" % (
                 done.returncode, output[:3000])), flush=True)
             wrong += not right
     return 1 if wrong else 0

@@ -10,6 +10,8 @@ static void launch_reduce(void **p) { reduce((const float *)p[0], (float *)p[1])
 static void launch_reverse(void **p) { reverse((const float *)p[0], (float *)p[1]); }
 static void launch_turn(void **p) { turn((const float *)p[0], (float *)p[1]); }
 static void launch_staged(void **p) { staged((const float *)p[0], (float *)p[1], *(int *)p[2]); }
+static void launch_transpose(void **p) { transpose((const float *)p[0], (float *)p[1]); }
+static void launch_halo(void **p) { halo((float *)p[0], (float *)p[1]); }
 static void launch_stale(void **p) { stale((float *)p[0]); }
 
 static void run(const char *name, void (*thunk)(void **), void **pointers, dim3 grid, dim3 block, size_t shared)
@@ -67,8 +69,16 @@ int main(void)
 		for (int i = 0; i < 64 * chunks; i++)
 			wrong += c[i] != a[i / 64 * 64 + 63 - i % 64];
 		failures += report("staged", order, wrong), wrong = 0;
+		run("transpose", launch_transpose, of_rows, dim3(1), dim3(32), 0);
+		for (int i = 0; i < 1024; i++)
+			wrong += c[i] != a[i % 32 * 32 + i / 32];
+		failures += report("transpose", order, wrong), wrong = 0;
+		run("halo", launch_halo, of_rows, dim3(8), dim3(32), 0);
+		for (int i = 0; i < 256; i++)
+			wrong += c[i] != a[i] + (i ? a[i - 1] : 0);
+		failures += report("halo", order, wrong), wrong = 0;
 		run("stale", launch_stale, of_stale, dim3(2), dim3(32), 0);
-		for (int i = 0; i < 32; i++)
+		for (int i = 0; i < 64; i++)
 			wrong += c[i] == c[i];
 		failures += report("stale", order, wrong);
 	}

@@ -84,7 +84,7 @@ extern "C" __global__ void turn(const float *x, float *y)
 extern "C" __global__ void stale(float *y)
 {
 	__shared__ float line[32];
-	y[threadIdx.x] = line[threadIdx.x];
+	y[32 * blockIdx.x + threadIdx.x] = line[threadIdx.x];
 	line[threadIdx.x] = 1;
 }
 
@@ -124,5 +124,36 @@ extern "C" __global__ void staged(const float *x, float *y, int chunks)
 	}
 #ifdef BUG_COPY_WAIT
 	emulator_copy_wait(0);
+#endif
+}
+
+/* A square turned through shared memory: a column of it is 32 banks with the pad, one without. */
+extern "C" __global__ void transpose(const float *x, float *y)
+{
+#ifdef BUG_BANKS
+	__shared__ float square[32][32];
+#else
+	__shared__ float square[32][33];
+#endif
+	for (int i = 0; i < 32; i++)
+		square[i][threadIdx.x] = x[32 * i + threadIdx.x];
+	__syncwarp();
+	for (int i = 0; i < 32; i++)
+		y[32 * i + threadIdx.x] = square[threadIdx.x][i];
+}
+
+/* Each block sums its own 32 elements, and all blocks one more: its left neighbour's last. */
+extern "C" __global__ void halo(float *x, float *y)
+{
+	int i = 32 * blockIdx.x + threadIdx.x;
+	float left = i ? x[i - 1] : 0;
+#ifdef BUG_RACE_READ
+	x[i] = x[i] + left;
+	y[i] = x[i];
+#elif defined BUG_RACE_WRITE
+	y[i] = x[i] + left;
+	y[i + 1] = y[i];
+#else
+	y[i] = x[i] + left;
 #endif
 }

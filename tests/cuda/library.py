@@ -317,7 +317,7 @@ def refusals(ingot, model, folder):
             (2, "--nvrtc goes without --no-compile: nothing is compiled", ["--no-compile", "--nvrtc", "x"]),
             (2, "--target cuda: --state is for --profile managed", ["--state", "a=b", "--no-compile"]),
             (2, "--target cuda: routines are schedules of kernels (--schedule steps, the default there)", ["--profile", "managed", "--schedule", "call", "--no-compile"]),
-            (2, "--arch and --nvrtc are for --target cuda", ["--arch", "sm_80", "--target", "c"])):
+            (2, "--arch is for --target cuda", ["--arch", "sm_80", "--target", "c"]), (2, "--nvrtc is for --target cuda", ["--nvrtc", "x.so", "--target", "c"])):
         if not options and any(os.path.exists(os.path.join("/usr/local/cuda", lib)) for lib in ("lib64", "lib")):
             continue
         done = subprocess.run([ingot, "build", model, "--target", "cuda", "-o", out, *options], capture_output=True, text=True,

@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import types
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -24,22 +25,23 @@ import nvrtc
 import sass
 import shapes
 
-# Public figures: of an SM its shared memory, float multiply-adds a cycle; of the GPU its SMs, GHz, GB/s of memory and L2, bytes of L2.
-Facts = collections.namedtuple("Facts", "shared fma sms ghz memory l2 l2_bytes")
-GPUS = {"sm_80": Facts(164 << 10, 64, 108, 1.41, 1935, 4500, 40 << 20),           # A100
-        "sm_90": Facts(228 << 10, 128, 132, 1.78, 4800, 5600, 50 << 20),          # H200
-        "sm_100": Facts(228 << 10, 128, 148, 1.85, 8000, 9000, 126 << 20)}        # B200
-WARPS, BLOCKS, REGISTERS, RESERVED, QUARTERS = 64, 32, 65536, 1024, 4
+RESERVED, QUARTERS = 1024, 4
 WINOGRAD = {"F(4)": 36 / (16 * 9), "F(2)": 16 / (4 * 9)}       # products of the direct algorithm's, which the manifest tells
 LAUNCH = 1.0                                                   # us from one kernel of a graph to the next
 SHARE_SLACK = 3                                                # percent: what another NVRTC may do
 SHORT = ["mlperf_ad_f32", "mlperf_kws_f32", "mlperf_ic_f32", "transformer", "large", "whole", "one_row", "winograd_8", "attention"]
 
 
+def gpus(ingot):
+    """{"sm_90": the facts of its row in the generator's table}: what tiles are chosen by is what times are reckoned from."""
+    told = json.loads(subprocess.run([ingot, "targets", "--json"], capture_output=True, text=True, check=True).stdout)
+    return {row["arch"]: types.SimpleNamespace(**row) for row in next(one["gpus"] for one in told if "gpus" in one)}
+
+
 def blocks_an_sm(facts, registers, shared, warps):
-    by_registers = REGISTERS // (math.ceil(registers * 32 / 256) * 256) // QUARTERS * QUARTERS // warps
-    by_shared = facts.shared // (math.ceil((shared + RESERVED) / 128) * 128)
-    return min(by_registers, by_shared, WARPS // warps, BLOCKS)
+    by_registers = facts.registers // (math.ceil(registers * 32 / 256) * 256) // QUARTERS * QUARTERS // warps
+    by_shared = facts.shared_bytes // (math.ceil((shared + RESERVED) / 128) * 128)
+    return min(by_registers, by_shared, facts.warps // warps, facts.blocks)
 
 
 def shared_cycles(body):
@@ -73,26 +75,26 @@ def predict(facts, listing, tile, blocks, warps, flops, size, resident):
     of_warp = flops / 32 / (blocks * warps)
     rounds = max((of_warp - sass.flops(rest)) / sass.flops(main), 1) if sass.flops(main) else 1
     taken = min(of_warp / sass.flops(rest), 1) if sass.flops(rest) and not main else 1       # more arithmetic than a warp has: the branches of others
-    each = math.ceil(blocks / facts.sms)                       # blocks of the SM that has most
+    each = math.ceil(blocks / facts.processors)                       # blocks of the SM that has most
     both = lambda f: f(main) * rounds + f(beside) * math.ceil(rounds / chunk_of(tile, warps, main)) + f(rest) * taken
-    arithmetic = lambda body: sum(sass.kind(one) in sass.FLOPS for one in body) * 128 / facts.fma
+    arithmetic = lambda body: sum(sass.kind(one) in sass.FLOPS for one in body) * 128 / facts.fmas
     terms = {"issue": each * warps * both(len) / QUARTERS,
              "multiply-adds": each * warps * both(arithmetic) / QUARTERS,
              "shared memory": each * warps * both(shared_cycles),
              "waits": math.ceil(each / resident) * both(lambda body: sass.cycles(body, 4 if body is main else 1)),
-             "memory": size / (facts.l2 if size < facts.l2_bytes else facts.memory) * facts.ghz}
+             "memory": size / (facts.l2_rate if size < facts.l2_bytes else facts.memory_rate) * facts.ghz}
     bound = max(terms, key=terms.get)
     return terms[bound] / facts.ghz / 1000 + LAUNCH, bound
 
 
-def judged(ingot, compiler, arch, name, model, folder):
+def judged(ingot, compiler, facts, name, model, folder):
     """A row for each different kernel of a model: a dictionary."""
-    facts, out = GPUS[arch], os.path.join(folder, name)
+    out = os.path.join(folder, name)
     done = subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", name, "-o", out], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr.strip())
     with open(os.path.join(out, name + ".cu")) as f:
-        status, log, cubin = compiler.compile(f.read(), name + ".cu", arch)
+        status, log, cubin = compiler.compile(f.read(), name + ".cu", facts.arch)
     if status:
         raise RuntimeError(log[:1000])
     properties, listings = nvrtc.functions(log), sass.kernels(cubin)
@@ -191,12 +193,12 @@ often the loop is gone through is reckoned from the multiply-adds of the manifes
 """
 
 
-def document(path, arch, version, rows):
-    facts, by_network = GPUS[arch], collections.OrderedDict()
+def document(path, facts, version, rows):
+    by_network = collections.OrderedDict()
     for row in rows:
         by_network.setdefault(row["network"], []).append(row)
     with open(path, "w") as f:
-        f.write(HEAD % ({"sm_80": "A100", "sm_90": "H200", "sm_100": "B200"}[arch] + " (" + arch + ")", version, LAUNCH, facts.fma, facts.l2, facts.memory))
+        f.write(HEAD % ("%s (%s)" % (facts.example, facts.arch), version, LAUNCH, facts.fmas, facts.l2_rate, facts.memory_rate))
         for name, group in by_network.items():
             most = lambda key: max(row[key] for row in group)
             f.write("| %s | %d | %d | %d | %d | %d | %d | %d | %.1f |\n" % (name, sum(row["launches"] for row in group), len(group), most("registers"), most("stack"), most("shared"),
@@ -239,14 +241,17 @@ def main():
     parser = argparse.ArgumentParser(description="what can be said of kernels without a GPU")
     parser.add_argument("ingot")
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--arch", default="sm_90", choices=GPUS)
+    parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--json")
     parser.add_argument("--write", action="store_true")
     o = parser.parse_intermixed_args()
     unknown = set(o.names) - set(models.NETWORKS + models.MADE) - set(shapes.SHAPES)
     if unknown:
         parser.error("no network and no shape: " + " ".join(sorted(unknown)))
-    dll = nvrtc.library()
+    known = gpus(o.ingot)
+    if o.arch not in known:
+        parser.error("--arch: %s, not %s" % (", ".join(known), o.arch))
+    facts, dll = known[o.arch], nvrtc.library()
     if not dll or not sass.program():
         print("skipped: no %s (PyPI's nvidia-cuda-nvrtc, nvidia-cuda-nvdisasm)" % ("nvdisasm" if dll else "NVRTC"))
         return 77
@@ -256,14 +261,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="report.") as folder:
         there = list(subjects(names, folder))
         for name, model in there:
-            rows += judged(o.ingot, compiler, o.arch, name, model, folder)
+            rows += judged(o.ingot, compiler, facts, name, model, folder)
             mine = [row for row in rows if row["network"] == name]
             print("%-16s %2d kernels, %7.1f us" % (name, len(mine), sum(row["us"] for row in mine)), flush=True)
         if o.write:
             others = [nvrtc.Nvrtc(other) for other in list(nvrtc.libraries())[1:]]
-            write_budgets(path, o.arch, rows + [row for other in others for name, model in there for row in judged(o.ingot, other, o.arch, name, model, folder)])
+            write_budgets(path, o.arch, rows + [row for other in others for name, model in there for row in judged(o.ingot, other, facts, name, model, folder)])
             if o.arch == "sm_90" and not o.names:
-                document(os.path.join(ROOT, "docs", "cuda-report.md"), o.arch, compiler.version(), rows)
+                document(os.path.join(ROOT, "docs", "cuda-report.md"), facts, compiler.version(), rows)
     if o.json:
         with open(o.json, "w") as f:
             json.dump({"arch": o.arch, "nvrtc": compiler.version(), "kernels": rows}, f, indent=1)

@@ -121,6 +121,27 @@ def wrongs_of(ingot, folder, name, nvrtc):
             yield "%s: %s" % (architecture, spills or log[:1000])
 
 
+def wrongs_by_arch(ingot, folder):
+    """Tiles are for the architecture in the middle of --arch, and one text serves all."""
+    model, text = write(folder, "whole"), {}
+    show = lambda *more: subprocess.run([ingot, "show", model, "--stage", "kernels", *more], capture_output=True, text=True)
+    for archs in "", "sm_90", "sm_80,sm_90,sm_100", "sm_80", "sm_75,sm_80,sm_120a":
+        out = os.path.join(folder, "by_arch")
+        subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", "g", "-o", out, *(["--arch", archs] if archs else [])], check=True, stdout=subprocess.PIPE)
+        with open(os.path.join(out, "g.cu")) as f:
+            text[archs] = f.read()
+        shutil.rmtree(out)
+    if text[""] != text["sm_90"] or text[""] != text["sm_80,sm_90,sm_100"] or text["sm_80"] != text["sm_75,sm_80,sm_120a"] or text["sm_80"] == text["sm_90"]:
+        yield "--arch: tiles are not those of the one in the middle"
+    for archs, example in ("sm_80", "A100"), ("sm_87", "A40"), ("sm_100a", "B200"), ("sm_121", "RTX 5090"):
+        said = show("--target", "cuda", "--arch", archs).stdout
+        if not re.search(r"why +.* by warps alone \d+ \(%s\)" % example, said):
+            yield "--arch %s: not reckoned for %s" % (archs, example)
+    refused = show("--arch", "sm_80")
+    if refused.returncode != 2 or "--arch is for --target cuda" not in refused.stderr:
+        yield "--arch without --target cuda: %s" % refused.stderr
+
+
 def main():
     ingot = sys.argv[1]
     if not shutil.which(os.environ.get("CXX", "g++")):
@@ -133,7 +154,7 @@ def main():
         print("without NVRTC: spills are not looked for")
     with tempfile.TemporaryDirectory(prefix="shapes.") as folder:
         for name in sys.argv[2:] or SHAPES:
-            said = list(wrongs_of(ingot, folder, name, nvrtc if dll else None))
+            said = list(wrongs_of(ingot, folder, name, nvrtc if dll else None)) + (list(wrongs_by_arch(ingot, folder)) if name == "whole" else [])
             wrong += len(said)
             print("%-16s %s" % (name, "; ".join(said) or "right"), flush=True)
     print("%d wrong" % wrong)

@@ -77,6 +77,7 @@ static char message[512];
 static int order = -1;
 static unsigned random_state = 12345;
 
+int emulator_thread(void) { return run.current; }
 int emulator_lane(void) { return run.current & 31; }
 unsigned char *emulator_mailbox(int lane) { return run.mailboxes[run.current >> 5][lane]; }
 void *emulator_shared(void) { return run.shared; }
@@ -117,7 +118,7 @@ static void copy_now(const struct copy *c)
 		memset(c->to, 0, (size_t)c->bytes);
 }
 
-static void fail_inside(const char *what, int line)
+void emulator_fail(const char *what, int line)
 {
 	if (!run.failed)
 		complain("thread %d: line %d: %s", run.current, line, what);
@@ -129,9 +130,11 @@ void emulator_copy(void *to, const void *from, int bytes, int there, int line)
 	struct copies *copies = &run.fibers[run.current].copies;
 	struct copy c = { to, from, bytes, there, copies->groups, line };
 	if ((uintptr_t)to % (unsigned)bytes || (there && (uintptr_t)from % (unsigned)bytes)) {
-		fail_inside("an asynchronous copy is misaligned", line);
+		emulator_fail("an asynchronous copy is misaligned", line);
 		return;
 	}
+	if (emulator_count_copy)
+		emulator_count_copy(to, from, bytes, there, __builtin_return_address(0));
 	if (copies_early()) {
 		copy_now(&c);
 		c.bytes = 0;                                    /* done; still to be waited for */
@@ -178,7 +181,7 @@ static void fiber_main(void)
 	enter_fiber(nullptr);
 	run.thunk(run.pointers);
 	if (run.fibers[run.current].copies.count)
-		fail_inside("no one waited for this asynchronous copy", run.fibers[run.current].copies.at->line);
+		emulator_fail("no one waited for this asynchronous copy", run.fibers[run.current].copies.at->line);
 	run.fibers[run.current].state = EXITED;
 	leave_fiber(true);
 	context_switch(&run.fibers[run.current].context, &run.scheduler);
@@ -257,6 +260,8 @@ static int release_warp(int first)
 		for (int other = 0; other < lanes; other++)
 			if (waiting >> other & 1)
 				run.fibers[first + other].state = READY;
+		if (emulator_count_met)
+			emulator_count_met(first, lanes);
 		moved = 1;
 	}
 	return moved;
@@ -282,6 +287,8 @@ static int release_block(bool *moved)
 				run.fibers[first].line, i, run.fibers[i].line);
 	for (int i = 0; i < run.count; i++)
 		run.fibers[i].state = READY;
+	if (emulator_count_met)
+		emulator_count_met(0, run.count);
 	*moved = true;
 	return 0;
 }
@@ -307,8 +314,11 @@ static int run_block(int *turns)
 			return 1;
 		for (int i = 0; i < run.count; i++)
 			exited += run.fibers[i].state == EXITED;
-		if (exited == run.count)
+		if (exited == run.count) {
+			if (emulator_count_met)
+				emulator_count_met(0, run.count);
 			return 0;
+		}
 		if (!moved)
 			return complain("deadlock");
 	}
@@ -388,7 +398,12 @@ extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **
 	else {
 		for (int i = 0; i < run.count; i++)           /* the lowest page of each stack: a frame too large faults there */
 			mprotect(run.stacks + (size_t)i * STACK, PAGE, PROT_NONE);
+		struct emulator_counted counted = { name, run.stacks, run.mailboxes, run.shared, bytes, (size_t)(run.count + 31) / 32 * sizeof *run.mailboxes, shared_bytes };
+		if (emulator_count_begin)
+			emulator_count_begin(&counted);
 		failed = run_grid(grid, block, shared_bytes, turns);
+		if (emulator_count_end)
+			emulator_count_end();
 	}
 	if (run.stacks)
 		munmap(run.stacks, bytes);

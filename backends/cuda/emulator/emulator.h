@@ -5,7 +5,7 @@
  * once: shared memory starts as NaNs in each block, and $INGOT_EMULATOR_ORDER (forward, backward, random) turns the
  * order of the threads around.  Barriers that threads of one block or warp reach at different lines, or that one of
  * them never reaches, are failures; so are asynchronous copies that are misaligned, or that their thread did not wait for.  Built with -fsanitize=address -fsanitize-sections=emulated_shared, an access
- * outside of shared memory, too, is named with its line.
+ * outside of shared memory, too, is named with its line.  With counters.cpp bank conflicts are counted, and races between blocks are failures.
  *
  *     #include "emulator.h"
  *     #include "kernels.cu"
@@ -68,6 +68,19 @@ void *emulator_shared(void);
 void emulator_copy(void *to, const void *from, int bytes, int there, int line = __builtin_LINE());
 void emulator_copy_commit(void);
 void emulator_copy_wait(int groups);            /* all but the last so many are there */
+int emulator_thread(void);                      /* of the block, numbered through */
+void emulator_fail(const char *what, int line); /* inside a thread: the launch ends at its next turn, and says the first of these */
+
+/* ---- counters.cpp, where it is linked, and the kernels are compiled with -fsanitize=thread: bank conflicts, races between blocks ---- */
+struct emulator_counted {
+	const char *kernel;
+	const void *stacks, *mailboxes, *shared;        /* the threads' own, the emulator's, and dynamic shared memory */
+	size_t stack_bytes, mailbox_bytes, shared_bytes;
+};
+void emulator_count_begin(const struct emulator_counted *) __attribute__((weak));
+void emulator_count_met(int first, int count) __attribute__((weak));       /* these threads, at a barrier: what they asked for together is whole */
+void emulator_count_copy(const void *to, const void *from, int bytes, int there, void *code) __attribute__((weak));
+void emulator_count_end(void) __attribute__((weak));
 
 /* ---- barriers and exchanges: write the mailbox, meet, read, meet ---- */
 static inline void __syncthreads(int line = __builtin_LINE()) { emulator_block_barrier(line); }
