@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include "cuda_inside.h"
 
-enum { SLAB_ALIGN = 256, THREADS_DEFAULT = 32, LOOKED_AT = 64, SLEEP_MOST = 1000000 };
+enum { THREADS_DEFAULT = 32, LOOKED_AT = 64, SLEEP_MOST = 1000000 };
 
 #define NAME(name, arguments)   #name,
 static const char *const names[] = { CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_RUNTIME(NAME) CUDA_DRIVER_UPDATES(NAME) };
@@ -53,18 +53,7 @@ enum ingot_status cuda_answer(struct cuda_device *device, int code, const char *
 	return INGOT_LOST;
 }
 
-static enum ingot_status in(struct cuda_device *device, char *text)
-{
-	return CALL(device, text, cuCtxPushCurrent_v2, device->context);
-}
-
-static void out(struct cuda_device *device)
-{
-	void *context;
-	device->cuda->call.cuCtxPopCurrent_v2(&context);
-}
-
-static enum ingot_status same_process(const struct cuda *cuda, char *text)
+enum ingot_status cuda_same_process(const struct cuda *cuda, char *text)
 {
 	if (cuda->process == getpid())
 		return INGOT_OK;
@@ -258,7 +247,7 @@ static enum ingot_status facts(struct cuda_device *device, char *text)
 	int value = 0;
 	enum ingot_status status = CALL(device, text, cuDeviceTotalMem_v2, &bytes, device->device);
 	status = status ? status : CALL(device, text, cuDeviceGetAttribute, &value, CUDA_SHARED_BYTES, device->device);
-	p->slab_align = SLAB_ALIGN;
+	p->slab_align = CUDA_SLAB_ALIGN;
 	p->memory_bytes = bytes;
 	p->shared_bytes = (uint64_t)value;
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !status; i++) {
@@ -272,7 +261,7 @@ static enum ingot_status facts(struct cuda_device *device, char *text)
 static enum ingot_status cuda_device_open(void *state, int ordinal, void **raw, char *text)
 {
 	struct cuda *cuda = state;
-	enum ingot_status status = same_process(cuda, text);
+	enum ingot_status status = cuda_same_process(cuda, text);
 	struct cuda_device *device = status ? NULL : calloc(1, sizeof *device);
 	if (!device)
 		return status ? status : INGOT_MEMORY;
@@ -281,6 +270,7 @@ static enum ingot_status cuda_device_open(void *state, int ordinal, void **raw, 
 	status = CALL(device, text, cuDeviceGet, &device->device, ordinal);
 	status = status ? status : facts(device, text);
 	status = status ? status : CALL(device, text, cuDevicePrimaryCtxRetain, &device->context, device->device);
+	device->granule = status ? 0 : cuda_granule(device);
 	if (status) {
 		pthread_mutex_destroy(&device->lock);
 		free(device);
@@ -313,44 +303,6 @@ static bool cuda_supports(void *device, enum ingot_dtype dtype)
 }
 
 /* ---- memory ---- */
-
-static enum ingot_status cuda_slab_alloc(void *raw, size_t bytes, size_t align, enum ingot_slab_mode mode, void **made,
-                                         char *text)
-{
-	struct cuda_device *device = raw;
-	size_t more = align > SLAB_ALIGN ? align : 0;
-	enum ingot_status status = same_process(device->cuda, text);
-	struct cuda_slab *slab = status ? NULL : calloc(1, sizeof *slab);
-	(void)mode;
-	if (!slab || bytes > SIZE_MAX - more) {
-		free(slab);
-		return status ? status : INGOT_MEMORY;
-	}
-	slab->device = device;
-	if (!(status = in(device, text))) {
-		status = CALL(device, text, cuMemAlloc_v2, &slab->block, bytes + more);
-		out(device);
-	}
-	slab->at = more ? (slab->block + align - 1) / align * align : slab->block;
-	if (status)
-		free(slab);
-	else
-		*made = slab;
-	return status;
-}
-
-static void cuda_slab_free(void *raw, void *slab)
-{
-	struct cuda_device *device = raw;
-	char text[INGOT_BACKEND_TEXT];
-	if (!in(device, text)) {
-		device->cuda->call.cuMemFree_v2(((struct cuda_slab *)slab)->block);
-		out(device);
-	}
-	free(slab);
-}
-
-static void *cuda_slab_base(void *slab) { return (void *)(uintptr_t)((struct cuda_slab *)slab)->at; }
 
 static enum ingot_status cuda_host_pin(void *raw, void *memory, size_t bytes, char *text)
 {
@@ -510,7 +462,7 @@ static void queue_release(struct cuda_queue *queue)
 static enum ingot_status cuda_queue_open(void *raw, struct ingot_queue *ours, void **made, char *text)
 {
 	struct cuda_device *device = raw;
-	enum ingot_status status = same_process(device->cuda, text);
+	enum ingot_status status = cuda_same_process(device->cuda, text);
 	struct cuda_queue *queue = status ? NULL : calloc(1, sizeof *queue);
 	if (!queue)
 		return status ? status : INGOT_MEMORY;
@@ -753,7 +705,7 @@ const struct ingot_backend ingot_backend_cuda = {
 	.open = cuda_open, .close = cuda_close, .devices = cuda_devices,
 	.device_open = cuda_device_open, .device_close = cuda_device_close,
 	.properties = cuda_properties, .supports = cuda_supports,
-	.slab_alloc = cuda_slab_alloc, .slab_free = cuda_slab_free, .slab_base = cuda_slab_base,
+	.slab_alloc = cuda_slab_alloc, .slab_free = cuda_slab_free, .slab_base = cuda_slab_base, .slab_grow = cuda_slab_grow,
 	.queue_open = cuda_queue_open, .queue_close = cuda_queue_close, .wake = cuda_wake,
 	.copy = cuda_copy, .copy_in = cuda_copy_in, .copy_out = cuda_copy_out, .fill = cuda_fill,
 	.call = cuda_call, .launch = cuda_launch, .schedule = cuda_schedule, .one_lane = true,

@@ -1,6 +1,7 @@
 /* cuda_inside.h: what the parts of the backend of NVIDIA's GPUs share.
  *
  * cuda.c             the driver, devices, memory, queues and their ends, modules, events
+ * cuda_slab.c        memory of a device
  * cuda_ring.c        copies between the host and a device
  * cuda_schedule.c    schedules, step by step or as graphs of the driver */
 #ifndef RUNTIME_CUDA_INSIDE_H
@@ -19,7 +20,7 @@ struct functions {
 };
 #undef MEMBER
 
-enum { CUDA_ARGUMENTS_MOST = 1024 };     /* of a kernel */
+enum { CUDA_ARGUMENTS_MOST = 1024 /* of a kernel */, CUDA_SLAB_ALIGN = 256 };
 
 struct cuda {
 	struct functions call;
@@ -40,6 +41,7 @@ struct cuda_device {
 	void *context;
 	struct ingot_properties properties;
 	uint32_t capability;              /* 90: 9.0 */
+	size_t granule;                   /* memory behind reserved addresses comes in so many bytes; 0: the driver has no such addresses */
 	pthread_mutex_t lock;
 	char lost[INGOT_BACKEND_TEXT];    /* the first error that the driver does not recover from; "": none */
 };
@@ -47,6 +49,7 @@ struct cuda_device {
 struct cuda_slab {
 	struct cuda_device *device;
 	unsigned long long block, at;     /* at: aligned */
+	size_t reserved, mapped;          /* of the addresses from block on; 0: a block of the driver's that stays as it is */
 };
 
 struct cuda_module {
@@ -107,6 +110,26 @@ struct cuda_queue {
 /* Of a code of the driver's: what it says, and of one that it does not recover from, the first such, which loses the device. */
 enum ingot_status cuda_answer(struct cuda_device *, int code, const char *name, char *text);
 #define CALL(device, text, name, ...) cuda_answer(device, (device)->cuda->call.name(__VA_ARGS__), #name, text)
+
+enum ingot_status cuda_same_process(const struct cuda *, char *text);
+
+static inline enum ingot_status in(struct cuda_device *device, char *text)
+{
+	return CALL(device, text, cuCtxPushCurrent_v2, device->context);
+}
+
+static inline void out(struct cuda_device *device)
+{
+	void *context;
+	device->cuda->call.cuCtxPopCurrent_v2(&context);
+}
+
+/* ---- cuda_slab.c ---- */
+size_t cuda_granule(struct cuda_device *);
+enum ingot_status cuda_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode, void **slab, char *text);
+void cuda_slab_free(void *device, void *slab);
+void *cuda_slab_base(void *slab);
+enum ingot_status cuda_slab_grow(void *device, void *slab, size_t bytes, char *text);
 
 /* ---- cuda_ring.c: on the issuing thread, which is in the context ---- */
 enum ingot_status cuda_copy_in(void *queue, void *to, size_t to_offset, const void *host, size_t bytes, char *text);

@@ -537,6 +537,7 @@ struct slab *slab_new(struct device *, uint64_t bytes, uint32_t align, enum ingo
 struct slab *slab_new_locked(struct device *, uint64_t bytes, uint32_t align, enum ingot_status *);
 void  slabs_free(struct ingot_runtime *, struct slab *);               /* dead ones, without the lock */
 struct slab *slab_adopt(struct device *, void *, uint64_t bytes);
+void  slab_grow(struct slab *, uint64_t bytes);                        /* to so many, where it is, if it can */
 void  slab_keep(struct slab *);
 bool  slab_aligned(const struct slab *, uint64_t align);               /* 0: as the device wants it */
 void  slab_drop(struct slab *);

@@ -78,6 +78,18 @@ struct slab *slab_new_locked(struct device *device, uint64_t bytes, uint32_t ali
 	return slab_make(device, bytes, align, INGOT_SLAB_PRIVATE, false, status);
 }
 
+void slab_grow(struct slab *slab, uint64_t bytes)
+{
+	struct device *device = slab->device;
+	const struct ingot_backend *table = device->backend->table;
+	char text[INGOT_BACKEND_TEXT] = "";
+	if (slab->adopted || !table->slab_grow || !slab->bytes || bytes <= slab->bytes || bytes > SIZE_MAX / 2 ||
+	    table->slab_grow(device->raw, slab->raw, (size_t)bytes, text))
+		return;
+	device->backend->used[device->properties.ordinal] += bytes - slab->bytes;
+	slab->bytes = bytes;
+}
+
 void slab_keep(struct slab *slab) { slab->refs++; }
 
 bool slab_aligned(const struct slab *slab, uint64_t align)
@@ -309,6 +321,9 @@ enum ingot_status ingot_pool_ensure(struct ingot_device handle, uint64_t bytes, 
 	if (!device)
 		return status;
 	const struct pool *pool = pool_find(device, *id);
+	/* What is queued keeps its slab, and who replaces that does not wait for it: it grows where nothing is queued alone. */
+	if (pool && !pool->inner && pool->slab->refs == 1)
+		slab_grow(pool->slab, bytes);
 	bool fits = pool && !pool->inner && pool->slab->bytes >= bytes && slab_aligned(pool->slab, align) &&
 	            !(align & (align - 1));
 	leave(handle.runtime);

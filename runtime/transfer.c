@@ -112,11 +112,13 @@ enum ingot_status ingot_read(struct ingot_context context, struct ingot_node nod
 
 /* ---- between devices ---- */
 
-/* Grows; what queued work reads keeps its slab until then.  Under the lock, so nobody sees it half grown. */
+/* Grows where it is, or is replaced; what queued work reads keeps its slab until then.  Under the lock, so nobody sees it half grown. */
 static enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes, bool unlocked)
 {
 	struct merge *merge = &stream->merge;
 	enum ingot_status status;
+	if (merge->owned)
+		slab_grow(merge->owned, bytes);
 	if (merge->owned && merge->owned->bytes >= bytes)
 		return INGOT_OK;
 	struct slab *grown = unlocked ? slab_new(stream->device, bytes, 0, INGOT_SLAB_PRIVATE, &status)

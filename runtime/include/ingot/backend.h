@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 #define INGOT_BACKEND_TEXT    160
-#define INGOT_BACKEND_VERSION 4    /* raised when the table changes; a backend of another is refused */
+#define INGOT_BACKEND_VERSION 5    /* raised when the table changes; a backend of another is refused */
 
 struct ingot_queue;                /* the runtime's */
 struct ingot_command;
@@ -92,6 +92,9 @@ struct ingot_backend {
 	                                char *text);
 	void              (*slab_free)(void *device, void *slab);
 	void             *(*slab_base)(void *slab);                                  /* the address kernels see */
+	/* It has so many bytes now, more than before, where it was, with what it held; UNSUPPORTED: it cannot, and another takes its
+	 * place.  Under the lock.  NULL: none can. */
+	enum ingot_status (*slab_grow)(void *device, void *slab, size_t bytes, char *text);
 
 	enum ingot_status (*queue_open)(void *device, struct ingot_queue *ours, void **queue, char *text);
 	void              (*queue_close)(void *queue);                               /* called when it is empty */

@@ -11,6 +11,7 @@
  * the kernel's, a handle that is gone, what is left when the process ends.  Others fail as the driver does.
  *
  *     STANDIN_CAPABILITY=90      STANDIN_VERSION=13000      STANDIN_DEVICES=1      STANDIN_MEMORY=bytes      STANDIN_INIT=100 (what cuInit says)
+ *     STANDIN_RESERVED=0         it has no reserved addresses
  *     STANDIN_ABORT=1            ends the process with the first thing it says
  *     STANDIN_FAIL=N[+]          call N fails (with + each from there on) with 999; STANDIN_CALLS=FILE: how many there were
  *     -DcuGetErrorString=gone when it is built: that entry point is not there */
@@ -28,6 +29,8 @@ struct device devices[DEVICES_MOST];
 struct stream *streams[STREAMS_MOST];
 struct allocation allocations[ALLOCATIONS_MOST];
 struct pinned pinned[PINNED_MOST];
+struct reservation reserved[RESERVED_MOST];
+struct backing backings[BACKINGS_MOST];
 long issued;
 struct standin_counts counts;
 bool held;
@@ -103,7 +106,7 @@ void standin_hold(int on)
 /* ---- devices and contexts ---- */
 static void left_over(void)
 {
-	int left = 0, held = 0, open = 0, kept = 0;
+	int left = 0, held = 0, open = 0, kept = 0, addresses = 0, memory = 0;
 	const char *file = getenv("STANDIN_CALLS");
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < ALLOCATIONS_MOST; i++)
@@ -114,9 +117,13 @@ static void left_over(void)
 		held += devices[i].retained;
 	for (int i = 0; i < PINNED_MOST; i++)
 		kept += pinned[i].bytes != 0;
-	if (left || open || kept || held || modules || graphs || executables || events)
-		complain("left: %d allocations, %d streams, %d modules, %d graphs, %d executable graphs, %d events, %d contexts, %d blocks of host memory", left, open, modules, graphs, executables, events, held,
-			kept);
+	for (int i = 0; i < RESERVED_MOST; i++)
+		addresses += reserved[i].bytes != 0;
+	for (int i = 0; i < BACKINGS_MOST; i++)
+		memory += backings[i].bytes != 0;
+	if (left || open || kept || held || modules || graphs || executables || events || addresses || memory)
+		complain("left: %d allocations, %d streams, %d modules, %d graphs, %d executable graphs, %d events, %d contexts, %d blocks of host memory, %d reserved addresses, %d pieces of memory",
+			left, open, modules, graphs, executables, events, held, kept, addresses, memory);
 	FILE *to = file ? fopen(file, "w") : NULL;
 	if (to) {
 		fprintf(to, "%ld\n", calls);
@@ -187,7 +194,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
 	BEGIN(false);
 	int capability = (int)number("STANDIN_CAPABILITY", 90);
-	const struct { int attribute, value; } known[] = { { 75, capability / 10 }, { 76, capability % 10 }, { 1, 1024 }, { 2, 1024 }, { 3, 1024 }, { 4, 64 }, { 8, 48 << 10 },
+	const struct { int attribute, value; } known[] = { { 75, capability / 10 }, { 76, capability % 10 }, { 1, 1024 }, { 2, 1024 }, { 3, 1024 }, { 4, 64 }, { 8, 48 << 10 }, { 102, (int)number("STANDIN_RESERVED", 1) },
 		{ 16, 132 }, { 40, 3 } };
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].attribute == attribute) {

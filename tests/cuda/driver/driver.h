@@ -12,7 +12,7 @@ enum {
 	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ALREADY_PINNED = 712, NOT_PINNED = 713, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
 	CAPTURE_UNMATCHED = 903, UPDATE_FAILURE = 910, UNKNOWN = 999
 };
-enum { PAGE = 4096, PARAMETERS_MOST = 512, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 1024, DEVICES_MOST = 8 };
+enum { PAGE = 4096, PARAMETERS_MOST = 512, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 1024, RESERVED_MOST = 1024, BACKINGS_MOST = 4096, DEVICES_MOST = 8 };
 #define ARENA ((size_t)1 << 36)
 
 /* ---- what there is ---- */
@@ -38,12 +38,14 @@ struct operation {
 struct event { int magic; long issued, executed, waited; bool timed; double at; };       /* records; waits that are still to come */
 struct graph { int magic; struct operation *first, **last; };
 struct stream { int magic, device; bool capturing, broken; struct graph *graph; struct operation *first, **last; };
-struct allocation { uint64_t at; size_t bytes; int device; };
+struct allocation { uint64_t at; size_t bytes; int device; bool reserved; };      /* reserved: what may be touched of addresses that were */
+struct reservation { uint64_t at; size_t bytes, mapped, open; };              /* mapped from its beginning on, of that touched from there on */
+struct backing { size_t bytes; uint64_t at; bool released; };                 /* memory; at: what it is mapped to, 0: nothing */
 struct pinned { const char *at; size_t bytes; bool ours; };     /* ours: made by cuMemHostAlloc */
 struct device { int retained; };
 
 /* For tests that look into it. */
-struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; unsigned graphs, launches, updates; };     /* made, launched */
+struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; unsigned graphs, launches, updates, maps; };     /* made, launched */
 EXPORT void standin_count(struct standin_counts *);
 EXPORT void standin_hold(int);
 
@@ -53,6 +55,8 @@ extern struct device devices[DEVICES_MOST];
 extern struct stream *streams[STREAMS_MOST];
 extern struct allocation allocations[ALLOCATIONS_MOST];
 extern struct pinned pinned[PINNED_MOST];
+extern struct reservation reserved[RESERVED_MOST];
+extern struct backing backings[BACKINGS_MOST];
 extern long issued;  /* operations, so far */
 extern struct standin_counts counts;
 extern bool held;  /* nothing is executed */
@@ -87,6 +91,7 @@ void operation_free(struct operation *);
 struct operation again(const struct operation *);       /* as another one, which a graph keeps or launches */
 void event_free(struct event *);
 void wait_for(struct stream *);                         /* for what was issued by now; others go on issuing */
+bool is_queued(uint64_t at, size_t bytes);              /* an operation that is still to come was given some of it */
 bool is_stream(void *handle);
 int enqueue(struct stream *, struct operation);
 int uncaptured(struct stream *);                        /* what a stream that is captured cannot do; it breaks the capture */

@@ -138,6 +138,19 @@ void wait_for(struct stream *stream)
 		pthread_cond_wait(&changed, &lock);
 }
 
+bool is_queued(uint64_t at, size_t bytes)
+{
+	for (int s = 0; s < STREAMS_MOST; s++)
+		for (const struct operation *one = streams[s] ? streams[s]->first : NULL; one; one = one->next) {
+			bool uses = one->kind <= FILL && (one->at - at < bytes || (one->kind == COPY && one->from - at < bytes));
+			for (int i = 0; one->kind == LAUNCH && i < one->function->parameters; i++)
+				uses |= one->values[i] - at < bytes;
+			if (uses)
+				return true;
+		}
+	return false;
+}
+
 bool is_stream(void *handle)
 {
 	if (!lives(handle)) {

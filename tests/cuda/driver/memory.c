@@ -36,7 +36,7 @@ EXPORT int cuMemAlloc_v2(unsigned long long *at, size_t bytes)
 	mprotect(first, pages(bytes), PROT_READ | PROT_WRITE);
 	memset(first, 0xa5, pages(bytes));
 	mprotect(first, pages(bytes), PROT_NONE);
-	allocations[i] = (struct allocation){ (uint64_t)(uintptr_t)from, bytes, (int)(current[depth - 1] - devices) };
+	allocations[i] = (struct allocation){ (uint64_t)(uintptr_t)from, bytes, (int)(current[depth - 1] - devices), false };
 	arena_used += pages(bytes) + PAGE;
 	memory_used += bytes;
 	*at = allocations[i].at;
@@ -47,7 +47,7 @@ EXPORT int cuMemFree_v2(unsigned long long at)
 {
 	BEGIN(true);
 	for (int i = 0; i < ALLOCATIONS_MOST; i++)
-		if (allocations[i].bytes && allocations[i].at == at) {
+		if (allocations[i].bytes && !allocations[i].reserved && allocations[i].at == at) {
 			for (int s = 0; s < STREAMS_MOST; s++)  /* the driver waits for what may use it */
 				if (streams[s] && streams[s]->device == allocations[i].device)
 					wait_for(streams[s]);
@@ -61,6 +61,173 @@ EXPORT int cuMemFree_v2(unsigned long long at)
 	return end(INVALID_VALUE);
 }
 
+/* ---- reserved addresses: memory is mapped to them from the first on, without a gap ---- */
+enum { GRANULE = 2 << 20 };
+struct place { int type, device; };
+struct memory_kind { int type, handles; struct place place; };
+struct access { struct place place; int flags; };
+
+static bool is_kind(const struct memory_kind *kind)
+{
+	return kind->type == 1 && !kind->handles && kind->place.type == 1 && kind->place.device >= 0 && kind->place.device < number("STANDIN_DEVICES", 1);
+}
+
+static struct reservation *reservation_of(uint64_t at, size_t bytes)
+{
+	for (int i = 0; i < RESERVED_MOST; i++)
+		if (reserved[i].bytes && at >= reserved[i].at && at + bytes <= reserved[i].at + reserved[i].bytes)
+			return &reserved[i];
+	return NULL;
+}
+
+static void backing_drop(struct backing *one)
+{
+	if (one->released && !one->at) {
+		memory_used -= one->bytes;
+		one->bytes = 0;
+	}
+}
+
+EXPORT int cuMemGetAllocationGranularity(size_t *bytes, const struct memory_kind *kind, int option)
+{
+	BEGIN(false);
+	*bytes = GRANULE;
+	return end(option > 1 || !is_kind(kind) ? INVALID_VALUE : OK);
+}
+
+EXPORT int cuMemAddressReserve(unsigned long long *at, size_t bytes, size_t align, unsigned long long wanted, unsigned long long flags)
+{
+	BEGIN(false);
+	int i = 0;
+	while (i < RESERVED_MOST && reserved[i].bytes)
+		i++;
+	if (!bytes || bytes % GRANULE || align || wanted || flags)
+		return end(INVALID_VALUE);
+	if (i == RESERVED_MOST || arena_used + bytes + PAGE > ARENA)
+		return end(OUT_OF_MEMORY);
+	reserved[i] = (struct reservation){ (uint64_t)(uintptr_t)(arena + arena_used), bytes, 0, 0 };
+	arena_used += bytes + PAGE;
+	*at = reserved[i].at;
+	return end(OK);
+}
+
+EXPORT int cuMemAddressFree(unsigned long long at, size_t bytes)
+{
+	BEGIN(false);
+	struct reservation *one = reservation_of(at, bytes);
+	if (!one || one->at != at || one->bytes != bytes || one->mapped) {
+		complain("cuMemAddressFree: %zu bytes at %llx %s", bytes, at, one && one->mapped ? "are mapped" : "were not reserved");
+		return end(INVALID_VALUE);
+	}
+	if (arena_used == at - (uint64_t)(uintptr_t)arena + bytes + PAGE)       /* the last: addresses are not endless */
+		arena_used -= bytes + PAGE;
+	one->bytes = 0;
+	return end(OK);
+}
+
+EXPORT int cuMemCreate(unsigned long long *handle, size_t bytes, const struct memory_kind *kind, unsigned long long flags)
+{
+	BEGIN(false);
+	int i = 0;
+	while (i < BACKINGS_MOST && backings[i].bytes)
+		i++;
+	if (!bytes || bytes % GRANULE || flags || !is_kind(kind))
+		return end(INVALID_VALUE);
+	if (i == BACKINGS_MOST || memory_used + bytes > (size_t)number("STANDIN_MEMORY", 1L << 34))
+		return end(OUT_OF_MEMORY);
+	backings[i] = (struct backing){ bytes, 0, false };
+	memory_used += bytes;
+	*handle = (unsigned long long)i + 1;
+	return end(OK);
+}
+
+EXPORT int cuMemRelease(unsigned long long handle)
+{
+	BEGIN(false);
+	struct backing *one = handle && handle <= BACKINGS_MOST ? &backings[handle - 1] : NULL;
+	if (!one || !one->bytes || one->released) {
+		complain("cuMemRelease: %llu is no memory", handle);
+		return end(INVALID_VALUE);
+	}
+	one->released = true;
+	backing_drop(one);
+	return end(OK);
+}
+
+EXPORT int cuMemMap(unsigned long long at, size_t bytes, size_t offset, unsigned long long handle, unsigned long long flags)
+{
+	BEGIN(false);
+	struct reservation *to = reservation_of(at, bytes);
+	struct backing *one = handle && handle <= BACKINGS_MOST ? &backings[handle - 1] : NULL;
+	if (!to || !one || one->released || one->at || one->bytes != bytes || offset || flags || at != to->at + to->mapped) {
+		complain("cuMemMap: memory %llu, %zu bytes at %llx, which is not next", handle, bytes, at);
+		return end(INVALID_VALUE);
+	}
+	one->at = at;
+	to->mapped += bytes;
+	counts.maps++;
+	return end(OK);
+}
+
+static struct allocation *opened(const struct reservation *of, int device)
+{
+	struct allocation *empty = NULL;
+	for (int i = 0; i < ALLOCATIONS_MOST; i++)
+		if (allocations[i].bytes && allocations[i].reserved && allocations[i].at == of->at)
+			return &allocations[i];
+		else if (!allocations[i].bytes)
+			empty = &allocations[i];
+	if (empty && device >= 0)
+		*empty = (struct allocation){ of->at, 0, device, true };
+	return empty;
+}
+
+EXPORT int cuMemSetAccess(unsigned long long at, size_t bytes, const struct access *access, size_t count)
+{
+	BEGIN(false);
+	struct reservation *to = reservation_of(at, bytes);
+	if (!to || count != 1 || access->place.type != 1 || access->flags != 3 || at != to->at + to->open || to->open + bytes > to->mapped) {
+		complain("cuMemSetAccess: %zu bytes at %llx are not mapped", bytes, at);
+		return end(INVALID_VALUE);
+	}
+	struct allocation *one = opened(to, access->place.device);
+	if (!one)
+		return end(OUT_OF_MEMORY);
+	unsigned char *from = (unsigned char *)(uintptr_t)at;
+	mprotect(from, bytes, PROT_READ | PROT_WRITE);
+	memset(from, 0xa5, bytes);
+	mprotect(from, bytes, PROT_NONE);
+	one->bytes += bytes;
+	to->open += bytes;
+	return end(OK);
+}
+
+/* All that is behind an end of the mapped addresses.  It waits for nobody. */
+EXPORT int cuMemUnmap(unsigned long long at, size_t bytes)
+{
+	BEGIN(false);
+	struct reservation *of = reservation_of(at, bytes);
+	if (!of || at + bytes != of->at + of->mapped) {
+		complain("cuMemUnmap: %zu bytes at %llx are not what is mapped", bytes, at);
+		return end(INVALID_VALUE);
+	}
+	if (is_queued(at, bytes))
+		complain("cuMemUnmap: what is queued uses %llx", at);
+	for (int i = 0; i < BACKINGS_MOST; i++)
+		if (backings[i].bytes && backings[i].at >= at && backings[i].at < at + bytes) {
+			backings[i].at = 0;
+			backing_drop(&backings[i]);
+		}
+	of->mapped -= bytes;
+	if (of->open > of->mapped) {
+		struct allocation *one = opened(of, -1);
+		madvise((void *)(uintptr_t)(of->at + of->mapped), of->open - of->mapped, MADV_DONTNEED);
+		one->bytes = of->open = of->mapped;
+	}
+	return end(OK);
+}
+
+/* ---- the host's ---- */
 static bool is_pinned(const void *at, size_t bytes)
 {
 	for (int i = 0; i < PINNED_MOST; i++)

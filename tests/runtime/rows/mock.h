@@ -15,6 +15,7 @@ struct mock_counts {
 	uint32_t modules, schedules, pinned;      /* loaded; issued whole; blocks of host memory */
 	uint32_t pinned_slabs;            /* asked for so, and live */
 	uint32_t graphs, updates;         /* of the stand-in: made of schedules, and given new addresses */
+	unsigned maps;                    /* of memory behind reserved addresses */
 };
 struct mock_counts mock_counts(void); /* of the latest mock backend */
 void mock_hold(bool);                 /* while it does, the device executes nothing: all that is issued is in flight */

@@ -511,6 +511,52 @@ static int look_here(const struct ingot_call *call)
 	return 0;
 }
 
+/* What is large grows where it is, where the device can; not while work is queued on it, for who has it grow does not wait. */
+static void b15_in_place(struct trial *t)
+{
+	enum { MIB = 1 << 20 };
+	struct mock_counts first = { 0 }, before = { 0 }, now = { 0 };
+	struct gate gate = { 0 };
+	uint32_t pool = 0;
+	uint64_t used, at, bytes;
+	unsigned char byte = 0;
+	OK(ingot_device_used(t->device, &used));
+	device_counts(t, &first);
+	OK(ingot_pool_ensure(t->device, 2 * MIB, 0, &pool));
+	OK(ingot_pool_fill(t->stream, pool, 0, 2 * MIB, 7, NULL));
+	OK(ingot_stream_await(t->stream));
+	at = address_of(t, pool, 10);
+	device_counts(t, &before);
+	OK(ingot_pool_ensure(t->device, 3 * MIB, 0, &pool));
+	device_counts(t, &now);
+	if (before.maps > first.maps) {
+		CHECK(now.maps == before.maps + 1 && address_of(t, pool, 10) == at);
+		OK(ingot_pool_ensure(t->device, 4 * MIB, 0, &pool));            /* whole granules are there already */
+		OK(ingot_pool_read(t->stream, pool, 2 * MIB - 1, &byte, 1, NULL));
+		OK(ingot_stream_await(t->stream));
+		device_counts(t, &now);
+		CHECK(byte == 7 && now.maps == before.maps + 1 && address_of(t, pool, 10) == at);
+		OK(ingot_pool_ensure(t->device, 17 * MIB, 0, &pool));           /* more than its addresses: another */
+		CHECK(address_of(t, pool, 10) != at);
+	}
+	OK(ingot_pool_ensure(t->device, 18 * MIB, 0, &pool));
+	OK(ingot_pool_bytes(t->device, pool, &bytes));
+	CHECK(bytes == 18 * MIB);
+	OK(ingot_device_used(t->device, &bytes));
+	CHECK(bytes == used + 18 * MIB);
+	OK(ingot_pool_fill(t->stream, pool, 18 * MIB - 1, 1, 9, NULL));
+	OK(ingot_pool_read(t->stream, pool, 18 * MIB - 1, &byte, 1, NULL));
+	OK(ingot_stream_await(t->stream));
+	CHECK(byte == 9);
+	at = address_of(t, pool, 10);
+	gate_hold(t, &gate, t->stream);
+	OK(ingot_pool_fill(t->stream, pool, 0, 10, 1, NULL));
+	OK(ingot_pool_ensure(t->device, 42 * MIB, 0, &pool));
+	gate_open(&gate);
+	OK(ingot_stream_await(t->stream));
+	CHECK(address_of(t, pool, 10) != at);
+}
+
 static void b15(struct trial *t)
 {
 	uint32_t pool = 0, kept;
@@ -722,6 +768,7 @@ const struct row rows_memory[] = {
 	{ "B13", "ingot_node_slice", "views", b13, NULL, NULL },
 	{ "B14", "ingot_plan_place", "reuse_by_liveness", b14, NULL, NULL },
 	{ "B15", "ingot_pool_ensure", "reuse_if_it_fits", b15, NULL, NULL },
+	{ "B15", "ingot_pool_ensure", "grows_in_place", b15_in_place, NULL, NULL },
 	{ "B16", "ingot_buffer_open", "zero_size", b16, NULL, NULL },
 	{ "B17", "struct ingot_call", "300_arguments", b17, NULL, NULL },
 	{ "B18", "struct ingot_buffer", "sized_buffers", b18, NULL, NULL },

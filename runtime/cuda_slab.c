@@ -1,0 +1,140 @@
+/* cuda_slab.c: memory of a GPU.
+ *
+ * A slab of a granule and more (2 MiB) reserves addresses for several times its size, and has memory behind the first of them: it grows where it is, and what
+ * was captured with its addresses stays right.  Where the driver has no reserved addresses, or gives none, a slab is a block of the driver's, which never
+ * grows; so is a small one, which would take a granule. */
+#include "common/alone.h"
+#if INGOT_THREADS
+#include <stdio.h>
+#include <stdlib.h>
+#include "cuda_inside.h"
+
+enum { GROWTH = 8 };                     /* as many times its size a slab may come to */
+
+/* As the driver lays them out. */
+struct place { int type, device; };
+struct memory_kind { int type, handles; struct place place; void *security; unsigned char flags[8]; };
+struct access { struct place place; int flags; };
+enum { PINNED = 1, ON_DEVICE = 1, READ_WRITE = 3 };
+
+static struct memory_kind kind_of(const struct cuda_device *device)
+{
+	return (struct memory_kind){ .type = PINNED, .place = { ON_DEVICE, device->device } };
+}
+
+size_t cuda_granule(struct cuda_device *device)
+{
+	const struct functions *call = &device->cuda->call;
+	struct memory_kind kind = kind_of(device);
+	size_t granule = 0;
+	int there = 0;
+	if (!call->cuMemAddressReserve || !call->cuMemAddressFree || !call->cuMemCreate || !call->cuMemRelease || !call->cuMemMap || !call->cuMemUnmap ||
+	    !call->cuMemSetAccess || !call->cuMemGetAllocationGranularity)
+		return 0;
+	if (call->cuDeviceGetAttribute(&there, CUDA_RESERVED_ADDRESSES, device->device) || !there || call->cuMemGetAllocationGranularity(&granule, &kind, 0))
+		return 0;
+	return granule & (granule - 1) ? 0 : granule;
+}
+
+static size_t whole(size_t bytes, size_t granule) { return (bytes + granule - 1) / granule * granule; }
+
+/* Memory behind the addresses up to `bytes`, whole granules: a code of the driver's, after which all is as it was. */
+static int map_up_to(struct cuda_slab *slab, size_t bytes)
+{
+	const struct functions *call = &slab->device->cuda->call;
+	struct memory_kind kind = kind_of(slab->device);
+	struct access access = { kind.place, READ_WRITE };
+	unsigned long long memory, at = slab->block + slab->mapped;
+	size_t more = bytes - slab->mapped;
+	int code = call->cuMemCreate(&memory, more, &kind, 0);
+	if (code)
+		return code;
+	code = call->cuMemMap(at, more, 0, memory, 0);
+	call->cuMemRelease(memory);               /* what it is mapped to keeps it */
+	if (code)
+		return code;
+	if ((code = call->cuMemSetAccess(at, more, &access, 1)))
+		call->cuMemUnmap(at, more);
+	else
+		slab->mapped = bytes;
+	return code;
+}
+
+static bool reserve(struct cuda_slab *slab, size_t bytes)
+{
+	const struct cuda_device *device = slab->device;
+	const struct functions *call = &device->cuda->call;
+	size_t granule = device->granule, wanted = whole(bytes, granule), most = whole((size_t)device->properties.memory_bytes, granule);
+	size_t room = wanted > most / GROWTH ? most : GROWTH * wanted;
+	if (wanted > most || call->cuMemAddressReserve(&slab->block, room, 0, 0, 0))
+		return false;
+	slab->reserved = room;
+	if (!map_up_to(slab, wanted))
+		return true;
+	call->cuMemAddressFree(slab->block, room);
+	slab->reserved = 0;
+	return false;
+}
+
+enum ingot_status cuda_slab_alloc(void *raw, size_t bytes, size_t align, enum ingot_slab_mode mode, void **made, char *text)
+{
+	struct cuda_device *device = raw;
+	size_t more = align > CUDA_SLAB_ALIGN ? align : 0;
+	enum ingot_status status = cuda_same_process(device->cuda, text);
+	struct cuda_slab *slab = status ? NULL : calloc(1, sizeof *slab);
+	(void)mode;
+	if (!slab || bytes > SIZE_MAX - more) {
+		free(slab);
+		return status ? status : INGOT_MEMORY;
+	}
+	slab->device = device;
+	if (!(status = in(device, text))) {
+		if (device->granule && bytes >= device->granule && align <= device->granule && reserve(slab, bytes))
+			more = 0;
+		else
+			status = CALL(device, text, cuMemAlloc_v2, &slab->block, bytes + more);
+		out(device);
+	}
+	slab->at = more ? (slab->block + align - 1) / align * align : slab->block;
+	if (status)
+		free(slab);
+	else
+		*made = slab;
+	return status;
+}
+
+enum ingot_status cuda_slab_grow(void *raw, void *grown, size_t bytes, char *text)
+{
+	struct cuda_device *device = raw;
+	struct cuda_slab *slab = grown;
+	if (bytes > slab->reserved)
+		return INGOT_UNSUPPORTED;
+	if (bytes <= slab->mapped)
+		return INGOT_OK;
+	enum ingot_status status = in(device, text);
+	if (status)
+		return status;
+	status = cuda_answer(device, map_up_to(slab, whole(bytes, device->granule)), "cuMemMap", text);
+	out(device);
+	return status;
+}
+
+void cuda_slab_free(void *raw, void *freed)
+{
+	struct cuda_device *device = raw;
+	struct cuda_slab *slab = freed;
+	const struct functions *call = &device->cuda->call;
+	char text[INGOT_BACKEND_TEXT];
+	if (!in(device, text)) {
+		if (slab->reserved) {
+			call->cuMemUnmap(slab->block, slab->mapped);
+			call->cuMemAddressFree(slab->block, slab->reserved);
+		} else
+			call->cuMemFree_v2(slab->block);
+		out(device);
+	}
+	free(slab);
+}
+
+void *cuda_slab_base(void *slab) { return (void *)(uintptr_t)((struct cuda_slab *)slab)->at; }
+#endif
