@@ -400,6 +400,7 @@ def faults(library, driver, folder):
     """The stand-in sees what it is there for: libraries whose host side is changed."""
     name = library.manifest["prefix"]
     source = open(os.path.join(library.folder, name + ".c")).read()
+    right = library.run(driver, "host")
     for what, before, after, words in (
             ("no context", "static int enter(struct {0}_device *device) {{ return CALL(device, cuCtxPushCurrent_v2, (device->primary)); }}".format(name),
              "static int enter(struct {0}_device *device) {{ (void)device; return 0; }}".format(name), "no current context"),
@@ -408,14 +409,23 @@ def faults(library, driver, folder):
             ("a context is kept", "(void)cuDevicePrimaryCtxRelease_v2_of(device)(device->ordinal);", ";", "1 contexts"),
             ("a graph is kept", "(void)cuGraphDestroy_of(device)(graph);", ";", "1 graphs"),
             ("freed twice", "(void)cuMemFree_v2_of(device)(device->memory);", "{ (void)cuMemFree_v2_of(device)(device->memory); (void)cuMemFree_v2_of(device)(device->memory); }",
-             "is no allocation")):
+             "is no allocation"),
+            ("a wrong grid", "one->blocks, 1, 1,", "one->blocks > 1 ? one->blocks - 1 : 1, 1, 1,", None)):
         expect("the text of a fault: " + what, source.count(before) == 1)
         changed = os.path.join(folder, "changed.c")
         open(changed, "w").write(source.replace(before, after))
         call("gcc", "-std=gnu11", "-w", "-c", "-I", library.folder, changed, "-o", changed + ".o")
         library.link("changed", changed + ".o")
-        said = library.run(driver, "host", program="changed")[2]
-        expect("a planted fault, %s, is seen" % what, words in said, said)
+        status, _, said, got = library.run(driver, "host", program="changed")
+        expect("a planted fault, %s, is seen" % what, words in said if words else status == 0 and not said and got != right[3], said)
+    # The kernels' text is another than the images': one has a parameter more.
+    other, text = os.path.join(folder, "other"), open(os.path.join(library.folder, name + ".cu")).read()
+    changed = re.sub(r'(extern "C" __global__ [^{;]*)\)(\s*\{)', r"\1, float *more)\2", text, count=1)
+    shutil.copytree(library.folder, other)
+    with open(os.path.join(other, name + ".cu"), "w") as file:
+        file.write(changed)
+    said = library.run(driver, "host", STANDIN_KERNELS=emulated(other, name))[2]
+    expect("a planted fault, a parameter too many, is seen", changed != text and re.search(r"the image has \d+ parameters of \d+ bytes, the text \d+", said), said)
 
 
 def main(body):
