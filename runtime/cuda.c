@@ -269,8 +269,8 @@ static enum ingot_status cuda_device_open(void *state, int ordinal, void **raw, 
 	pthread_mutex_init(&device->lock, NULL);
 	status = CALL(device, text, cuDeviceGet, &device->device, ordinal);
 	status = status ? status : facts(device, text);
+	status = status ? status : cuda_granule(device, text);
 	status = status ? status : CALL(device, text, cuDevicePrimaryCtxRetain, &device->context, device->device);
-	device->granule = status ? 0 : cuda_granule(device);
 	if (status) {
 		pthread_mutex_destroy(&device->lock);
 		free(device);

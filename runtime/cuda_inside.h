@@ -125,7 +125,7 @@ static inline void out(struct cuda_device *device)
 }
 
 /* ---- cuda_slab.c ---- */
-size_t cuda_granule(struct cuda_device *);
+enum ingot_status cuda_granule(struct cuda_device *, char *text);            /* asks for it */
 enum ingot_status cuda_slab_alloc(void *device, size_t bytes, size_t align, enum ingot_slab_mode, void **slab, char *text);
 void cuda_slab_free(void *device, void *slab);
 void *cuda_slab_base(void *slab);

@@ -22,7 +22,7 @@ static struct memory_kind kind_of(const struct cuda_device *device)
 	return (struct memory_kind){ .type = PINNED, .place = { ON_DEVICE, device->device } };
 }
 
-size_t cuda_granule(struct cuda_device *device)
+enum ingot_status cuda_granule(struct cuda_device *device, char *text)
 {
 	const struct functions *call = &device->cuda->call;
 	struct memory_kind kind = kind_of(device);
@@ -30,10 +30,12 @@ size_t cuda_granule(struct cuda_device *device)
 	int there = 0;
 	if (!call->cuMemAddressReserve || !call->cuMemAddressFree || !call->cuMemCreate || !call->cuMemRelease || !call->cuMemMap || !call->cuMemUnmap ||
 	    !call->cuMemSetAccess || !call->cuMemGetAllocationGranularity)
-		return 0;
-	if (call->cuDeviceGetAttribute(&there, CUDA_RESERVED_ADDRESSES, device->device) || !there || call->cuMemGetAllocationGranularity(&granule, &kind, 0))
-		return 0;
-	return granule & (granule - 1) ? 0 : granule;
+		return INGOT_OK;
+	enum ingot_status status = CALL(device, text, cuDeviceGetAttribute, &there, CUDA_RESERVED_ADDRESSES, device->device);
+	if (!status && there)
+		status = CALL(device, text, cuMemGetAllocationGranularity, &granule, &kind, 0);
+	device->granule = granule & (granule - 1) ? 0 : granule;
+	return status;
 }
 
 static size_t whole(size_t bytes, size_t granule) { return (bytes + granule - 1) / granule * granule; }
