@@ -286,6 +286,7 @@ struct rewrite {                          /* of a convolution */
 	int64_t pad_top, pad_left;
 	struct definition *parts[5];      /* made for it: t, v, u, s, b as winograd.c names them */
 };
+enum { WINOGRAD_FILTERS = 2 };            /* of the parts: u */
 /* Of the convolution, or of what was made for it; NULL: it is none. */
 struct rewrite *program_rewrite(const struct program *, const struct definition *);
 /* The body of a 3x3 convolution (stride and dilation 1, one group, NCHW) becomes that of Winograd's F(m x m, 3x3), and the

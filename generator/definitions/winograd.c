@@ -1,7 +1,7 @@
 /* winograd.c: one definition -> six.  A 3x3 convolution of stride 1 becomes Winograd's F(m x m, 3x3), m = 2 or 4: transforms
  * of m + 2 points, a sum of products for each pair of points, and a transform back.
  *
- *     u  f32[p, p, o, c]            constant: the filters, transformed in double
+ *     u  f32[p, p, o, c]            the filters: constants are transformed in double, those that come at run time in float
  *     t  f32[n, c, ty, p, x]        columns of the tiles forward: p points from m + 2 rows of x with its zeros around
  *     v  f32[n, c, ty, tx, p, p]    rows forward
  *     s  f32[n, o, ty, tx, p, p]    = sum(c from +0) v[n, c, ty, tx, i, j] * u[i, j, o, c]
@@ -59,7 +59,7 @@ static bool match(struct winograd *w)
 	w->x = select ? data->arg[0] : data;
 	w->w = conv->body->arg[1];
 	if (w->x->kind != EXPR_LOAD || w->x->of->rank != 4 || w->w->kind != EXPR_LOAD || w->w->of->rank != 4
-		|| w->w->of->source != SOURCE_CONSTANT || w->w->of->type != DTYPE_F32 || w->x->type != DTYPE_F32 || !w->w->of->data)
+		|| w->w->of->type != DTYPE_F32 || w->x->type != DTYPE_F32 || (w->w->of->source == SOURCE_CONSTANT && !w->w->of->data))
 		return false;
 	for (int i = 0; select && i < data->range_count; i++)
 		if (!is_zero(data->arg[1]) || !is_pad(w, &data->ranges[i]))
@@ -160,8 +160,52 @@ static struct definition *define(const struct winograd *w, const char *what, int
 	return define_map(w->program, arena_printf(w->arena, "%s.%s", w->conv->name, what), rank, extents, body);
 }
 
+/* Three values forward: point `i` of d[0 … 2], but for its scale. */
+static const struct expr *filter_point(const struct winograd *w, int i, const struct expr *const *d)
+{
+	if (i == 0 || i == w->n - 1)
+		return d[i ? 2 : 0];
+	if (w->m == 2)
+		return (i == 1 ? add : sub)(w, add(w, d[0], d[2]), d[1]);
+	double s = i < 3 ? S1 : S2, p = i < 3 ? P1 : P2;
+	return fma_of(w, i == 1 || i == 3 ? p : -p, d[1], fma_of(w, s, d[2], d[0]));
+}
+
+static const struct expr *filter_points(const struct winograd *w, const struct index *at, const struct expr *const *d)
+{
+	const struct expr *of[6];
+	for (int i = 0; i < w->n; i++)
+		of[i] = filter_point(w, i, d);
+	return one_of(w, at, of, (int)w->n);
+}
+
+/* Filters that come at run time: columns, rows, and one factor for each pair of points. */
+static struct definition *define_run_time_filters(const struct winograd *w)
+{
+	int64_t extents[] = { w->n, w->n, w->conv->extents[1], w->channels };
+	const struct index *var[4];
+	const struct expr *d[3], *columns[3], *scales[6], *row[6];
+	for (int i = 0; i < 4; i++)
+		var[i] = index_var(w->arena, i, extents[i]);
+	for (int c = 0; c < 3; c++) {
+		for (int r = 0; r < 3; r++) {
+			const struct index *at[] = { var[2], var[3], index_constant(w->arena, r), index_constant(w->arena, c) };
+			d[r] = expr_load(w->arena, w->w->of, at);
+		}
+		columns[c] = filter_points(w, var[0], d);
+	}
+	for (int i = 0; i < w->n; i++) {
+		for (int j = 0; j < w->n; j++)
+			row[j] = number(w, winograd_scale((int)w->m, i, j));
+		scales[i] = one_of(w, var[1], row, (int)w->n);
+	}
+	return define(w, "u", 4, extents, expr_scalar(w->arena, SCALAR_mul, filter_points(w, var[1], columns), one_of(w, var[0], scales, (int)w->n), NULL));
+}
+
 static struct definition *define_filters(const struct winograd *w)
 {
+	if (w->w->of->source != SOURCE_CONSTANT)
+		return define_run_time_filters(w);
 	int64_t extents[] = { w->n, w->n, w->conv->extents[1], w->channels }, filters = extents[2] * extents[3];
 	float *u = arena_array(w->arena, (size_t)(w->n * w->n * filters), sizeof *u);
 	const float *from = w->w->of->data;

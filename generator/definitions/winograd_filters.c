@@ -1,17 +1,28 @@
 /* winograd_filters.c: 3x3 filters -> the weights of Winograd's F(2x2,3x3) and F(4x4,3x3); and which of them a shape is worth. */
 #include "definitions/winograd.h"
 
-/* Row i of G: (1, p, p^2) of point i over the product of its differences to the other points; the last point is infinity.
- * So no scale is left for the products, and the forward and back transforms hold small constants alone. */
+static const double points_of[2][5] = { { 0, 1, -1 }, { 0, 0.625, -0.625, 1.5, -1.5 } };
+
+/* The product of the differences of point i to the other points; the last point is infinity. */
+static double differences(int m, int i)
+{
+	const double *p = points_of[m == 4];
+	double product = 1;
+	for (int j = 0; i <= m && j <= m; j++)
+		if (j != i)
+			product *= p[i] - p[j];
+	return product;
+}
+
+double winograd_scale(int m, int i, int j) { return (double)(float)(1 / (differences(m, i) * differences(m, j))); }
+
+/* Row i of G: (1, p, p^2) of point i over those differences.  So no scale is left for the products, and the forward and back transforms hold
+ * small constants alone. */
 static void matrix_g(int m, double g[6][3])
 {
-	const double points[2][5] = { { 0, 1, -1 }, { 0, 0.625, -0.625, 1.5, -1.5 } };
-	const double *p = points[m == 4];
+	const double *p = points_of[m == 4];
 	for (int i = 0; i <= m; i++) {
-		double scale = 1;
-		for (int j = 0; j <= m; j++)
-			if (j != i)
-				scale *= p[i] - p[j];
+		double scale = differences(m, i);
 		g[i][0] = 1 / scale, g[i][1] = p[i] / scale, g[i][2] = p[i] * p[i] / scale;
 	}
 	g[m + 1][0] = 0, g[m + 1][1] = 0, g[m + 1][2] = 1;
@@ -42,17 +53,20 @@ static double work(int m, double ci, double co, double height, double width, dou
 	return points * tiles * ci * co16 + tiles * (forward * ci16 + back * co16) + store * points * tiles * co16 + weight * points * ci * co;
 }
 
-int winograd_best(int64_t channels_in, int64_t channels_out, int64_t height, int64_t width)
+/* A filter at run time: what its packing costs the direct sum, and its transforms: most of that is stores, a line for each point. */
+static double run_time_filter(int m) { return m == 4 ? 400 : m == 2 ? 180 : 116; }
+
+int winograd_best(int64_t channels_in, int64_t channels_out, int64_t height, int64_t width, bool run_time)
 {
 	double ci = (double)channels_in, co = (double)channels_out, h = (double)height, w = (double)width;
-	const double weight = 9 * ci * co * sizeof(float) > CACHED_BYTES ? 20 : 6;
-	double co16 = (double)((channels_out + 15) / 16 * 16), least = (9 * h * w * ci * co16 + weight * 9 * ci * co) / 1.1;
+	const double weight = run_time ? 0 : 9 * ci * co * sizeof(float) > CACHED_BYTES ? 20 : 6;
+	double co16 = (double)((channels_out + 15) / 16 * 16), least = (9 * h * w * ci * co16 + weight * 9 * ci * co + (run_time ? run_time_filter(0) * ci * co : 0)) / 1.1;
 	int best = 0;
 	for (int m = 2; m <= 4; m += 2) {
 		/* F(4x4) has 1.4 to 2.0 times the direct chain's error from 32 channels on, more below, where the chain rounds seldom. */
 		if (m == 4 && channels_in < 32)
 			continue;
-		double cost = work(m, ci, co, h, w, weight);
+		double cost = work(m, ci, co, h, w, weight) + (run_time ? run_time_filter(m) * ci * co : 0);
 		if (cost < least)
 			least = cost, best = m;
 	}

@@ -79,6 +79,34 @@ static int64_t run_of(const struct target *target, const struct contraction *c, 
 	return run;
 }
 
+/* Of filters that come at run time. */
+static struct value filters_value(const struct target *target, struct arena *arena, const struct contraction *c)
+{
+	struct value filters = value_dict(arena);
+	const struct { const char *key; int64_t value; } sizes[] = {
+		{ "out", c->w_out }, { "channel", c->w_channel }, { "row", c->w_row }, { "column", c->w_column }, { "pass", c->pass },
+	};
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		value_dict_set(filters, sizes[i].key, value_int(sizes[i].value));
+	value_dict_set(filters, "kept", value_bool(c->kept));
+	value_dict_set(filters, "turns", value_bool(target->lanes >= 4 && !target->small && c->w_channel == 9 && c->w_row == 3 && c->w_column == 1));
+	return filters;
+}
+
+/* Floats between neighbours of u as a kernel made it: what a GPU reads, as constants packed for it. */
+static struct value points_value(struct arena *arena, const struct contraction *c)
+{
+	struct value u = value_dict(arena);
+	const struct definition *of = c->rewrite->parts[WINOGRAD_FILTERS];
+	int64_t ci = c->rewrite->w->extents[1], n = c->rewrite->m + 2;
+	const int64_t packed[] = { n * n * ci, n * ci * c->lanes, ci * c->lanes, c->lanes, 1 }, *stride = placed(of)->stride;
+	const int64_t stored[] = { stride[2], stride[0], stride[1], stride[3], stride[2] }, *from = c->packed ? packed : stored;
+	static const char *const keys[] = { "column", "row", "point", "channel", "lane" };
+	for (size_t i = 0; i < COUNT(keys); i++)
+		value_dict_set(u, keys[i], value_int(from[i]));
+	return u;
+}
+
 struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
@@ -110,7 +138,10 @@ struct value winograd_values(struct emit *emit, const struct kernel *kernel)
 	value_dict_set(tile, "vecs", value_int(c->tile_vecs));
 	value_dict_set(values, "x", from);
 	value_dict_set(values, "tile", tile);
-	value_dict_set(values, "weights", value_string(emit_buffer((void *)(uintptr_t)kernel, c->packed)));
+	const char *weights = emit_buffer((void *)(uintptr_t)kernel, winograd_filters(c));
+	value_dict_set(values, "weights", c->w && c->w_base ? value_printf(arena, "(%s + %" PRId64 ")", weights, c->w_base) : value_string(weights));
+	value_dict_set(values, "filters", c->w ? filters_value(emit->target, arena, c) : value_none());
+	value_dict_set(values, "u", points_value(arena, c));
 	value_dict_set(values, "prefetch", value_bool(c->prefetch));
 	return values;
 }

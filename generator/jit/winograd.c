@@ -76,6 +76,11 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	set(globals, "products_at", blocks_scratch(b, products * n * n, NULL));
 	set(globals, "patch_at", blocks_scratch(b, depth * n * n, NULL));
 
+	if (c->w) {
+		set(globals, "filters_at", blocks_scratch(b, n * n * c->pass * lanes * (c->kept ? vecs : panel_vecs), NULL));
+		blocks_uses(b, arena_printf(arena, "m_filters_%d", m), "filters");
+	}
+
 	/* the bias of a panel */
 	struct dims across = { -1, CHANNEL, "1", "channels", 1, width };
 	struct operand start = { .at = "0" };

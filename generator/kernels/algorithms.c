@@ -8,7 +8,9 @@ static int winograd_size(const struct definition *conv)
 {
 	if (conv->rank != 4 || conv->reduced != 3 || conv->reduced_extents[0] != 3 || conv->reduced_extents[1] != 3)
 		return 0;
-	return winograd_best(conv->reduced_extents[2], conv->extents[1], conv->extents[2], conv->extents[3]);
+	const struct expr *w = conv->body->arg[1];
+	bool run_time = w && w->kind == EXPR_LOAD && w->of->source != SOURCE_CONSTANT;
+	return winograd_best(conv->reduced_extents[2], conv->extents[1], conv->extents[2], conv->extents[3], run_time);
 }
 
 void choose_algorithms(struct program *program, enum algorithms algorithms)

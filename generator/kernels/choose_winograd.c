@@ -19,6 +19,8 @@ struct contraction *winograd_match(struct lowered *lowered, struct definition *r
 		c->store_at[d] = index_var(arena, d, root->extents[d]);
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *d = program->all.at[i];
+		if (d == c->rewrite->parts[WINOGRAD_FILTERS] && lowered->target->lanes_are_threads)
+			continue;                                     /* blocks share filters that come at run time: a kernel makes them once for all */
 		if (placed(d)->rewrite == c->rewrite && d != root && d->source == SOURCE_COMPUTED)
 			push(arena, &c->parts, d);
 	}
@@ -48,6 +50,41 @@ static void check_affine(void *user, const struct expr *load)
 	a->all &= index_is_affine(address);
 }
 
+/* Of a choice among n points (one_of, definitions/winograd.c): the tap that point 0, 1 or the last one brings. */
+static const struct expr *tap_of(const struct expr *points, int n, int tap)
+{
+	for (int i = 0; i < (tap == 2 ? n - 1 : tap); i++)
+		points = points->arg[1];
+	return tap == 2 ? points : tap == 1 ? points->arg[0]->arg[1] : points->arg[0];
+}
+
+/* Filters that come at run time, of which u is made inside the kernel: one tensor, its taps apart by steps. */
+static bool arrange_filters(struct arena *arena, struct contraction *c, const struct definition *u)
+{
+	const struct index *first = NULL;
+	for (int t = 0; t < 9; t++) {
+		const struct expr *load = tap_of(tap_of(u->body->arg[0], c->rewrite->m + 2, t % 3), c->rewrite->m + 2, t / 3);
+		if (load->kind != EXPR_LOAD)
+			return false;                                 /* no tensor is behind it */
+		const struct index *address = placed_address(arena, load->of, load->at);
+		if (!index_is_affine(address))
+			return false;
+		if (!first)
+			first = address, c->w = load->of;
+		int64_t apart = address->constant - first->constant;
+		if (t == 1)
+			c->w_column = apart;
+		if (t == 3)
+			c->w_row = apart;
+		if (load->of != c->w || apart != t / 3 * c->w_row + t % 3 * c->w_column)
+			return false;
+	}
+	c->w_base = first->constant;
+	c->w_out = u->extents[2] > 1 ? index_factor(first, 2) : 0;
+	c->w_channel = u->extents[3] > 1 ? index_factor(first, 3) : 0;
+	return true;
+}
+
 bool winograd_arrange(struct arena *arena, struct contraction *c)
 {
 	/* n, channel, tile row, point, column are the variables of the forward transform. */
@@ -75,12 +112,17 @@ bool winograd_arrange(struct arena *arena, struct contraction *c)
 	affine.all &= index_is_affine(c->out_at);
 	c->start = c->root->original->start;
 	c->value = c->epilogue;
+	const struct definition *u = c->rewrite->parts[WINOGRAD_FILTERS];
+	if (u->source == SOURCE_COMPUTED && placed(u)->mode == MODE_LOCAL && !arrange_filters(arena, c, u))
+		return false;
 	if (c->start)
 		expr_loads(c->start, check_affine, &affine);
 	if (c->value)
 		expr_loads(c->value, check_affine, &affine);
 	return affine.all;
 }
+
+enum { FAR_VALUES = 1 << 20 };            /* bytes of a group's values, where they may come from beyond L2 */
 
 static size_t fill_filters(const struct constant_item *item, int64_t piece, void *out)
 {
@@ -111,21 +153,37 @@ static void choose_block(const struct target *target, struct contraction *c, int
 	c->group = ceil_div(tiles, c->tile_rows);
 }
 
-/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2; where the weights do not, they come anew for each
- * group, so within three quarters. */
+/* Filters at run time: all are transformed once in each call where they fit half of L2; else, for each group anew, so many channels of a panel at a time as
+ * fit a quarter,
+ * in front of the products with them. */
+static void choose_passes(const struct target *target, struct contraction *c, int64_t ci, int64_t points)
+{
+	int64_t width = c->tile_vecs * target->lanes, most = near_bytes(target, NEAR_filters_pass) / (int64_t)sizeof(float) / (points * width) / target->lanes * target->lanes;
+	most = most < target->lanes ? target->lanes : most;
+	c->pass = c->kept || most > ci ? ci : ceil_div(ci, ceil_div(ci, most));
+}
+
+/* The products' tile: as a matrix of `group` rows.  Values and products of a group stay within half of L2; where constant weights do not, they come anew for each
+ * group, so within three quarters; what is transformed anew for each group is dearer: then values may come from beyond L2. */
 static void choose_group(const struct target *target, struct contraction *c, int64_t tiles, int64_t vecs, bool far)
 {
 	int64_t ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], points = (c->rewrite->m + 2) * (c->rewrite->m + 2);
+	int64_t room = near_bytes(target, far && !c->w ? NEAR_tiles_far : NEAR_tiles);
 	tile_choose(target, target->registers, tiles < 24 ? tiles : 24, co, ci, VECS_MOST, &c->tile_rows, &c->tile_vecs);
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
+	c->kept = c->w && points * vecs * target->lanes * ci * (int64_t)sizeof(float) <= near_bytes(target, NEAR_filters);
+	if (c->w && !c->kept && !target->small && room < FAR_VALUES)
+		room = 3 * room < FAR_VALUES ? 3 * room : FAR_VALUES;
 	double a_tile = 4. * (double)points * (double)(ceil_div(ci, target->lanes) + c->tile_vecs) * target->lanes;
-	int64_t group = (int64_t)((double)near_bytes(target, far ? NEAR_tiles_far : NEAR_tiles) / a_tile);
+	int64_t group = (int64_t)((double)room / a_tile);
 	group = group < c->tile_rows ? c->tile_rows : group > 64 ? 64 : group;
 	c->group = ceil_div(tiles, group);                    /* groups in one image; where weights stay near, enough for some threads */
-	if (!far && c->group < 4)
+	if ((c->w ? c->kept : !far) && c->group < 4)
 		c->group = tiles < 2 * c->tile_rows ? 1 : tiles < 4 * c->tile_rows ? 2 : 4;
-	c->prefetch = far;
+	c->prefetch = far && !c->w;
+	if (c->w)
+		choose_passes(target, c, ci, points);
 }
 
 void winograd_choose(struct lowered *lowered, struct kernel *kernel)
@@ -144,7 +202,15 @@ void winograd_choose(struct lowered *lowered, struct kernel *kernel)
 	kernel->blocks_of = arena_printf(lowered->arena, "groups of up to %lld tiles", (long long)ceil_div(tiles, c->group));
 	kernel->tile = arena_printf(lowered->arena, "F(%d), %d x %d", c->rewrite->m, c->tile_rows, c->tile_vecs * target->lanes);
 	kernel->template_name = arena_printf(lowered->arena, "%s/winograd.jinja", target->family);
+	const struct definition *u = c->rewrite->parts[WINOGRAD_FILTERS];
+	if (u->source == SOURCE_COMPUTED)
+		return;
 	c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.filters", c->root->name), DTYPE_F32, floats, fill_filters, kernel);
+}
+
+struct definition *winograd_filters(const struct contraction *c)
+{
+	return c->packed ? c->packed : c->w ? c->w : c->rewrite->parts[WINOGRAD_FILTERS];
 }
 
 const char *winograd_word(const struct kernel *kernel)
@@ -157,7 +223,7 @@ void winograd_parameters(struct lowered *lowered, struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;
 	kernel_add_param(lowered->arena, kernel, c->x, false);
-	kernel_add_param(lowered->arena, kernel, c->packed, false);
+	kernel_add_read(lowered, kernel, winograd_filters(c));
 	kernel_add_reads(lowered, kernel, c->start);
 	kernel_add_reads(lowered, kernel, c->value);
 	kernel_add_param(lowered->arena, kernel, c->result, true);

@@ -471,7 +471,8 @@ void fuse(struct lowered *lowered)
 		struct definition *d = program->all.at[i];
 		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL || placed(d)->generic || placed(d)->contraction)
 			continue;
-		placed(d)->contraction = placed(d)->rewrite && !lowered->target->log ? winograd_match(lowered, d) : contraction_match(lowered, d);
+		bool whole = placed(d)->rewrite && !lowered->target->log && !placed(placed(d)->rewrite->result)->generic;
+		placed(d)->contraction = whole ? winograd_match(lowered, d) : contraction_match(lowered, d);
 		for (size_t p = 0; placed(d)->contraction && p < placed(d)->contraction->parts.count; p++) {
 			struct placed *part = placed(placed(d)->contraction->parts.at[p]);
 			part->contraction = placed(d)->contraction;

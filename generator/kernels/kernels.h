@@ -288,6 +288,10 @@ struct contraction {
 	int64_t x_image, x_row, x_pixel, x_channel, x_base;   /* floats between neighbours of x, and to its element 0 */
 	int lanes;
 	bool prefetch;
+	/* filters that come at run time and are transformed inside: the tensor, its element 0, and floats between its neighbours; pass: of so many channels at a time */
+	struct definition *w;
+	int64_t w_base, w_out, w_channel, w_row, w_column;
+	bool kept;                            /* all of them once in each call, in front of all groups */
 };
 const char *contraction_word(const struct kernel *);
 void contraction_parameters(struct lowered *, struct kernel *);
@@ -323,6 +327,7 @@ void stage_pooled(const struct contraction *, int lanes, struct stage *);       
 struct contraction *winograd_match(struct lowered *, struct definition *);       /* NULL: not rewritten */
 bool winograd_arrange(struct arena *, struct contraction *);
 void winograd_choose(struct lowered *, struct kernel *);
+struct definition *winograd_filters(const struct contraction *);         /* what its kernel reads: packed constants, w, or u where that is stored */
 struct contraction *contraction_match(const struct lowered *, struct definition *);
 /* False where an address is not affine under the layouts chosen: then it runs as generic loops. */
 bool contraction_arrange(struct arena *, struct contraction *);

@@ -107,8 +107,8 @@ static void follow_load(void *user, const struct expr *load)
 static double follow(struct lowered *lowered, const struct definition *d, const struct kernel *writer)
 {
 	struct following f = { .arena = lowered->arena, .d = d, .elements = (double)definition_elements(d) };
-	if (writer->detail)
-		return 0;
+	if (writer->detail || (placed(d)->rewrite && placed(d)->rewrite->parts[WINOGRAD_FILTERS] == d))
+		return 0;                                             /* filters are read for each group of tiles: what reads them says how they lie */
 	/* Of a rewrite that runs in parts each tile and point is another sum: vectors run along channels, the second variable of all parts. */
 	if (placed(d)->rewrite && d->extents[1] >= lowered->target->lanes && unit_variable(d) != 1)
 		f.cost += f.elements;

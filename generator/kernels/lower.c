@@ -9,7 +9,8 @@ bool arrange(struct lowered *lowered)
 		struct kernel *kernel = lowered->kernels.at[k];
 		if (!shapes[kernel->shape].arrange || shapes[kernel->shape].arrange(lowered->arena, kernel->detail))
 			continue;
-		placed(kernel->root)->generic = true;
+		const struct rewrite *rewrite = placed(kernel->root)->rewrite;        /* runs in parts then */
+		placed(rewrite ? rewrite->result : kernel->root)->generic = true;
 		all = false;
 	}
 	return all;

@@ -113,6 +113,24 @@ WINOGRADS = {
                      external("w", 35, 41, 3, 3)), 1),
     "planes_small": (graph("float[1,20,13,12] x", "float[1,32,13,12] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w)", external("w", 32, 20, 3, 3)), 1),
 }
+def filtered(x, w, y, made="f = Identity (w)", start="", pads="[1, 1, 1, 1]"):
+    """A 3x3 convolution whose filters come at run time, as they are or as nodes make them."""
+    return graph(f"float[{x}] x, float[{w}] w", f"float[{y}] y", f"{made} c = Conv <kernel_shape = [3, 3], pads = {pads}> (x, f{start}) y = Relu (c)",
+                 "int64[2] first = {-1, -1}, int64[2] last = {-9, -9}, int64[2] axes = {2, 3}, int64[4] as = {35, 41, 3, 3}, int64[2] flat = {315, 41}, float half = {0.5}, "
+                 + external("b", int(y.split(",")[1])))
+
+
+WINOGRADS |= {
+    "run_time": (filtered("2,41,18,37", "35,41,3,3", "2,35,18,37", start=", b"), 1),                # lanes are left on both sides
+    "run_time_passes": (filtered("1,160,9,10", "176,160,3,3", "1,176,9,10"), 1),
+    "run_time_f2": (filtered("1,20,13,12", "32,20,3,3", "1,32,11,12", pads="[0, 1, 0, 1]"), 1),
+    "run_time_lanes": (filtered("1,41,12,15", "3,3,41,35", "1,35,12,15", "f = Transpose <perm = [3, 2, 0, 1]> (w)"), 1),        # columns are neighbours
+    "run_time_backward": (filtered("1,41,12,15", "35,41,3,3", "1,35,12,15", "f = Slice (w, first, last, axes, first)"), 1),
+    "run_time_made": (filtered("1,41,12,15", "35,41,3,3", "1,35,12,15", "f = Mul (w, half)"), 1),
+    "mixed": (graph("float[1,41,180] x", "float[1,35,12,15] y", "t = Transpose <perm = [0, 2, 1]> (x) f = Reshape (t, as) c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (f, w) y = Relu (c)",
+                    external("w", 35, 41, 3, 3) + ", int64[4] as = {1, 41, 12, 15}"), 0),
+    "run_time_mixed": (filtered("1,41,12,15", "35,41,9", "1,35,12,15", "t = Transpose <perm = [0, 2, 1]> (w) u = Reshape (t, flat) f = Reshape (u, as)"), 0),   # no steps lead from tap to tap
+}
 def convolution(x, channels, terms, y, ending="y = Identity (c)", more="", window="kernel_shape = [1, 1]", size=(1, 1)):
     return graph(f"float[{x}] x{more}", f"float[{y}] y", f"c = Conv <{window}> (x, w, b) {ending}",
                  f"{external('w', channels, terms, *size)}, {external('b', channels)}, float sqrt_two = {{1.4142135}}, float one = {{1.0}}, float half = {{0.5}}")
