@@ -4,7 +4,6 @@
 #include "emit/contraction.h"
 #include "jit/jit.h"
 #include <inttypes.h>
-#include <math.h>
 
 enum { TILE_TERMS = 3, PATCH_DIMS = 4 };
 
@@ -57,48 +56,133 @@ static void add_start(struct tiling *t, const struct dims *d, struct value tile)
 	value_dict_set(tile, "start_lane", value_int(o.lane));
 }
 
+/* The loops of terms, as few as there are: where one goes on where the next ends, in a and in b, both are one.  Returns how many. */
+struct term_loop { const char *name, *end, *a; int64_t extent, direct, w; };
+static int join_terms(struct tiling *t, struct term_loop *loops)
+{
+	const struct contraction *c = t->p->c;
+	int count = 0;
+	for (int i = 0; i < c->terms; i++) {
+		int v = c->column + 1 + i;
+		const struct stride *s = &t->p->term_stride[i];
+		struct term_loop one = { t->p->names[v], t->p->ends[v], stride_text(t->b->arena, s), c->extents[v], s->name ? -1 : s->direct,
+			c->b_mode == B_DIRECT ? index_factor(c->b_at, v) : 0 };
+		struct term_loop *before = count ? &loops[count - 1] : NULL;
+		if (before && !before->end && !one.end && before->direct >= 0 && before->direct == one.extent * one.direct && before->w == one.extent * one.w) {
+			one.extent *= before->extent;
+			*before = one;
+		} else
+			loops[count++] = one;
+	}
+	return count;
+}
+
 /* A tile of up to three loops of terms; what is more stays outside, and the sums go on from where they lie. */
-static void add_terms(struct tiling *t, struct value globals)
+static void add_terms(struct tiling *t, struct value globals, const struct term_loop *loops, int count)
 {
 	const struct contraction *c = t->p->c;
 	struct arena *arena = t->b->arena;
 	struct value around = value_list(arena), terms = value_list(arena);
-	int extra = c->terms > TILE_TERMS ? c->terms - TILE_TERMS : 0;
+	int extra = count > TILE_TERMS ? count - TILE_TERMS : 0;
 	const char *first = NULL, *a_at = NULL, *w_at = NULL;
-	int64_t inside = 1;
-	for (int i = extra; i < c->terms; i++)
-		inside *= c->extents[c->column + 1 + i];
-	int64_t packed = inside;
+	int64_t packed = 1;
+	for (int i = extra; i < count; i++)
+		packed *= loops[i].extent;
 	for (int i = extra - 1; i >= 0; i--) {
-		int v = c->column + 1 + i;
-		const char *name = t->p->names[v];
-		const char *a = arena_printf(arena, "%s * %s", stride_text(arena, &t->p->term_stride[i]), name);
-		const char *w = c->b_mode == B_DIRECT ? arena_printf(arena, "%" PRId64 " * %s", index_factor(c->b_at, v), name)
+		const char *name = loops[i].name;
+		const char *a = arena_printf(arena, "%s * %s", loops[i].a, name);
+		const char *w = c->b_mode == B_DIRECT ? arena_printf(arena, "%" PRId64 " * %s", loops[i].w, name)
 			: arena_printf(arena, "%" PRId64 " * %d * vecs * %s", packed, t->b->printer.target->lanes, name);
-		packed *= c->extents[v];
+		packed *= loops[i].extent;
 		first = first ? arena_printf(arena, "%s && !%s", first, name) : arena_printf(arena, "!%s", name);
 		a_at = a_at ? arena_printf(arena, "%s + %s", a_at, a) : a;
 		w_at = w_at ? arena_printf(arena, "%s + %s", w_at, w) : w;
 	}
-	for (int i = 0; i < extra; i++) {
-		struct value axis = value_dict(arena);
-		set(axis, "name", t->p->names[c->column + 1 + i]);
-		value_dict_set(axis, "extent", t->p->ends[c->column + 1 + i] ? value_string(t->p->ends[c->column + 1 + i]) : value_int(c->extents[c->column + 1 + i]));
-		value_list_add(around, axis);
-	}
-	for (int i = 0; i < TILE_TERMS; i++) {
-		struct value term = value_dict(arena);
-		int at = c->terms - TILE_TERMS + i, v = c->column + 1 + at;
-		value_dict_set(term, "extent", at >= 0 && t->p->ends[v] ? value_string(t->p->ends[v]) : value_int(at >= 0 ? c->extents[v] : 1));
-		set(term, "a", at >= 0 ? stride_text(arena, &t->p->term_stride[at]) : "0");
-		value_dict_set(term, "w", value_int(at >= 0 && c->b_mode == B_DIRECT ? index_factor(c->b_at, v) : 0));
-		value_list_add(terms, term);
+	for (int i = 0; i < count; i++) {
+		struct value one = value_dict(arena);
+		value_dict_set(one, "extent", loops[i].end ? value_string(loops[i].end) : value_int(loops[i].extent));
+		set(one, "name", loops[i].name);
+		set(one, "a", loops[i].a);
+		value_dict_set(one, "w", value_int(loops[i].w));
+		value_list_add(i < extra ? around : terms, one);
 	}
 	value_dict_set(globals, "around", around);
 	value_dict_set(globals, "terms", terms);
 	set(globals, "first", first ? first : "");
 	set(globals, "a_at", a_at ? a_at : "");
 	set(globals, "w_at", w_at ? w_at : "");
+}
+
+/* ---- padding: all that the kernel reads of a, copied once with its zeros, where tiles would copy more ---- */
+static bool pads_all(const struct tiling *t, struct stage *whole)
+{
+	const struct contraction *c = t->p->c;
+	double inside = 1;
+	int row = contraction_row(c);
+	int64_t tiles = c->row_blocks * c->panels;
+	if (!t->p->patched || !stage_whole(c, whole) || whole->floats * 4 > t->b->printer.target->l2_bytes / 4)
+		return false;
+	for (int v = 0; v < c->column; v++)
+		tiles *= v == row ? 1 : c->extents[v];
+	for (int i = 0; i < c->pad_count; i++) {
+		const struct range *pad = &c->arranged_pads[i];
+		int64_t reach = 0;
+		for (int k = 0; k < c->terms; k++)
+			reach += index_factor(pad->at, c->column + 1 + k) * (c->extents[c->column + 1 + k] - 1);
+		for (int v = 0; v < c->column; v++) {
+			int64_t factor = index_factor(pad->at, v), parts = v == row ? c->row_blocks : c->extents[v], there = 0;
+			for (int64_t p = 0; p < parts; p++) {
+				int64_t begin = c->extents[v] * p / parts, last = c->extents[v] * (p + 1) / parts - 1;
+				there += pad->at->constant + factor * begin >= pad->from && pad->at->constant + factor * last + reach < pad->to;
+			}
+			inside *= factor ? (double)there / (double)parts : 1;
+		}
+	}
+	return (1 - inside) * (double)(tiles * t->p->patch.floats) > (double)whole->floats;
+}
+
+static void pad_all(struct tiling *t, struct value globals, const struct stage *whole)
+{
+	struct printing *p = t->p;
+	const struct contraction *c = p->c;
+	struct arena *arena = t->b->arena;
+	struct value padded = value_dict(arena), dims = value_list(arena);
+	const struct stage_dim *last = &whole->dim[whole->dims - 1];
+	bool run = !last->pad;
+	const struct index *with[MAX_VARS] = { 0 };
+	for (int v = 0; v <= c->column + c->terms; v++)
+		with[v] = index_constant(arena, 0);
+	set(padded, "from", printer_address(&t->b->printer, c->a->of, index_substitute(arena, c->a_at, with)));
+	for (int i = 0; i < whole->dims - run; i++) {
+		const struct stage_dim *d = &whole->dim[i];
+		struct value dim = value_dict(arena), pad = d->pad ? value_dict(arena) : value_none();
+		value_dict_set(dim, "extent", value_int(d->extent));
+		value_dict_set(dim, "stride", value_int(d->stride));
+		value_dict_set(dim, "factor", value_int(d->factor));
+		value_dict_set(dim, "pad", pad);
+		if (d->pad) {
+			value_dict_set(pad, "base", value_int(d->pad->at->constant));
+			value_dict_set(pad, "from", value_int(d->pad->from));
+			value_dict_set(pad, "to", value_int(d->pad->to));
+		}
+		value_list_add(dims, dim);
+	}
+	value_dict_set(padded, "dims", dims);
+	value_dict_set(padded, "run", value_int(run ? last->extent : 1));
+	value_dict_set(padded, "step", value_int(run ? last->stride : 1));
+	set(padded, "at", blocks_scratch(t->b, whole->floats + t->b->printer.target->lanes - 1, NULL));
+	blocks_uses(t->b, "m_patch", "patch");
+	const char *at = "padded";
+	int row = contraction_row(c);
+	for (int v = 0; v < c->column; v++)
+		if (v == row ? whole->of_row : whole->of_outer[v])
+			at = arena_printf(arena, "%s + %" PRId64 " * %s", at, v == row ? whole->of_row : whole->of_outer[v], p->names[v]);
+	p->row_stride = (struct stride){ .direct = whole->of_row };
+	for (int k = 0; k < c->terms; k++)
+		p->term_stride[k] = (struct stride){ .direct = whole->of_term[k] };
+	value_dict_set(globals, "padded", padded);
+	value_dict_set(globals, "patch", value_none());
+	set(globals, "a_base", at);
 }
 
 /* ---- a maximum over windows: rows of the convolution stand in scratch, the maxima of their windows are stored ---- */
@@ -110,9 +194,8 @@ static void add_maxima(struct tiling *t)
 	struct arena *arena = b->arena;
 	const struct definition *d = c->pool.d;
 	const char *names[MAX_VARS];
-	int64_t of_column = p->pooled.dim[1].lies;
 	int lane, across = d->rank - 1;                               /* pool.c: the windows' own */
-	struct value pool = value_dict_get(t->globals, "pool"), taps = value_list(arena), calls = value_list(arena), before = b->list;
+	struct value pool = value_dict_get(t->globals, "pool"), calls = value_list(arena), fields = value_list(arena), before = b->list;
 	const struct index *address = contraction_pooled(p, "0", "0", names, &lane);
 	struct printer printer = b->printer;
 	printer.names = names;
@@ -120,26 +203,26 @@ static void add_maxima(struct tiling *t)
 	struct operand to = { printer_address(&printer, d, address), index_factor(address, across), 1, false }, sum = to;
 	if (step != 1)
 		sum = (struct operand){ blocks_scratch(b, wide * columns, NULL), columns, 1, false };
-	b->list = calls;
-	blocks_call(b, "m_copy_s", "map1", arena_printf(arena, "%s, %" PRId64 ", %s, 0, %" PRId64 ", %" PRId64, sum.at, sum.row,
-		blocks_number(b, -INFINITY), wide, columns));
-	for (int64_t tap = 0; tap < c->pool.size[0] * c->pool.size[1]; tap++)
-		value_list_add(taps, value_int(contraction_tap(p, tap)));
-	if (value_count(taps) > JIT_TERMS_MOST)
-		blocks_cannot(b, "its windows are too large");
-	blocks_entry(b, "terms");
-	for (size_t i = 0; i < value_count(taps); i++) {
-		struct value term = blocks_entry(b, "term");
-		set(term, "a", arena_printf(arena, "pooled + %" PRId64, value_at(taps, i).integer));
-		value_dict_set(term, "a_row", value_int(c->pool.stride[1] * of_column));
+	const struct { const char *name; int64_t value; } sizes[] = {
+		{ "x_row", 0 }, { "x_column", c->pool.stride[1] * p->pooled.dim[1].lies }, { "x_up", p->pooled.dim[0].lies }, { "x_right", p->pooled.dim[1].lies },
+		{ "up", c->pool.size[0] }, { "right", c->pool.size[1] }, { "columns", wide }, { "channels", columns }, { "out_row", 0 }, { "out_column", sum.row },
+		{ "start", 0 }, { "add", 0 }, { "act", 0 }, { "w", 0 },
+		{ "row_move", 0 }, { "row_step", 0 }, { "row_base", 0 }, { "row_from", 0 }, { "row_to", 1 }, { "column_move", 0 } };
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		struct value field = value_dict(arena);
+		set(field, "name", sizes[i].name);
+		value_dict_set(field, "value", value_int(sizes[i].value));
+		value_list_add(fields, field);
 	}
-	blocks_call(b, "m_chain_max_v", "chain", arena_printf(arena, "%s, %" PRId64 ", terms, at_term - terms, %" PRId64 ", %" PRId64, sum.at, sum.row, wide, columns));
+	blocks_uses(b, "m_window_max", "window");
+	b->list = calls;
 	if (step != 1)
 		blocks_call(b, "m_scatter", "scatter", arena_printf(arena, "%s, %" PRId64 ", %" PRId64 ", %s, %" PRId64 ", %" PRId64 ", %" PRId64, to.at, to.row, step,
 			sum.at, sum.row, wide, columns));
 	b->list = before;
-	b->terms = true;
+	value_dict_set(pool, "fields", fields);
 	value_dict_set(pool, "calls", calls);
+	set(pool, "to", sum.at);
 	set(pool, "at", blocks_scratch(b, p->pooled.floats, NULL));
 }
 
@@ -181,6 +264,12 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	b->place = place_root;
 	b->user = &t;
 
+	struct stage whole;
+	struct term_loop loops[MAX_VARS];
+	value_dict_set(globals, "padded", value_none());
+	if (pads_all(&t, &whole))
+		pad_all(&t, globals, &whole);
+	int term_loops = join_terms(&t, loops);
 	struct operand into = add_into(&t, globals);
 	const struct expr *value = c->value;
 	struct ending ending;
@@ -191,7 +280,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 		add = blocks_value(b, ending.add, &d, false);
 		plain = add.lane == 1;
 	}
-	bool direct = into.lane == 1 && plain && c->terms <= TILE_TERMS;
+	bool direct = into.lane == 1 && plain && term_loops <= TILE_TERMS;
 	struct value tile = value_dict(arena);
 	t.sums = direct ? into : (struct operand){ blocks_scratch(b, d.rows_most * width, NULL), row >= 0 ? width : 0, 1, false };
 	blocks_lets(b);
@@ -225,7 +314,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 		value_list_add(entries, entry);
 		blocks_uses(b, name, "tile");
 	}
-	add_terms(&t, globals);
+	add_terms(&t, globals, loops, term_loops);
 	value_dict_set(globals, "tile", tile);
 	value_dict_set(globals, "result", result);
 	value_dict_set(globals, "entries", entries);

@@ -313,6 +313,7 @@ struct stage_dim {
 	int term;                             /* the term that runs along it; -1: none */
 	int64_t step;                         /* elements between neighbours of the term … */
 	int64_t rows;                         /* … and of the tile's rows, where they share it: a window that the whole tile sees; 0: they do not */
+	int outer;                            /* of stage_whole: the variable that runs along it alone, and one; 0: none */
 	int64_t extent, stride, lies;         /* elements; floats between neighbours, of the tensor and in the box */
 	const struct range *pad;              /* zeros where pad->at, of element 0, + factor * element lies outside; NULL: all is there */
 	int64_t factor;
@@ -320,9 +321,10 @@ struct stage_dim {
 struct stage {
 	int dims;
 	struct stage_dim dim[MAX_VARS];       /* outermost first, dense */
-	int64_t floats, of_row, of_term[MAX_VARS];    /* floats of the box; in it, between neighbouring rows and terms */
+	int64_t floats, of_row, of_term[MAX_VARS], of_outer[MAX_VARS];    /* floats of the box; in it, between neighbouring rows, terms, and values of the variables around */
 };
 void stage_padded(const struct contraction *, int64_t rows, struct stage *);      /* of a, with its zeros: what a tile of so many rows reads */
+bool stage_whole(const struct contraction *, struct stage *);                      /* the same of all tiles; false: that is no box */
 void stage_pooled(const struct contraction *, int lanes, struct stage *);         /* of the result: window rows, across, columns that one row of maxima reads */
 struct contraction *winograd_match(struct lowered *, struct definition *);       /* NULL: not rewritten */
 bool winograd_arrange(struct arena *, struct contraction *);

@@ -33,6 +33,19 @@ static void lay(struct stage *stage)
 		stage->dim[i].lies = stage->floats;
 }
 
+static void settle(struct stage *stage)
+{
+	sort(stage);
+	lay(stage);
+	for (int i = 0; i < stage->dims; i++) {
+		const struct stage_dim *dim = &stage->dim[i];
+		if (dim->term >= 0)
+			stage->of_term[dim->term] = dim->lies * dim->step;
+		if (dim->rows)
+			stage->of_row = dim->lies * dim->rows;
+	}
+}
+
 void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage)
 {
 	int row = contraction_row(c);
@@ -58,15 +71,48 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 		stage->dim[stage->dims++] = (struct stage_dim){ .term = -1, .extent = (rows - 1) * step + 1, .stride = index_factor(c->a_at, row) / step,
 			.pad = row_pad, .factor = row_pad != NULL, .rows = step };
 	}
-	sort(stage);
-	lay(stage);
-	for (int i = 0; i < stage->dims; i++) {
-		const struct stage_dim *dim = &stage->dim[i];
-		if (dim->term >= 0)
-			stage->of_term[dim->term] = dim->lies * dim->step;
-		if (dim->rows)
-			stage->of_row = dim->lies * dim->rows;
+	settle(stage);
+}
+
+bool stage_whole(const struct contraction *c, struct stage *stage)
+{
+	int row = contraction_row(c);
+	int64_t moves[MAX_VARS] = { 0 };
+	stage_padded(c, row >= 0 ? c->extents[row] : 1, stage);
+	for (int v = 0; v < c->column; v++) {
+		const struct range *pad = pad_along(c, v);
+		int64_t apart = index_factor(c->a_at, v);
+		if (v == row || c->extents[v] == 1 || (!apart && !pad))
+			continue;
+		struct stage_dim *dim = NULL;
+		for (int i = 0; pad && i < stage->dims; i++)
+			if (stage->dim[i].pad == pad)
+				dim = &stage->dim[i];
+		if (!pad) {
+			dim = &stage->dim[stage->dims++];
+			*dim = (struct stage_dim){ .term = -1, .outer = v + 1, .extent = 1, .stride = apart };
+			moves[v] = 1;
+		} else if (!dim || index_factor(pad->at, v) % dim->factor)
+			return false;
+		else
+			moves[v] = index_factor(pad->at, v) / dim->factor;
+		if (moves[v] <= 0 || apart != moves[v] * dim->stride)
+			return false;
+		dim->extent += (c->extents[v] - 1) * moves[v];
 	}
+	for (int i = 0; i < c->pad_count; i++) {              /* each pad is a dim's */
+		int k = 0;
+		while (k < stage->dims && stage->dim[k].pad != &c->arranged_pads[i])
+			k++;
+		if (k == stage->dims || !index_is_affine(c->arranged_pads[i].at))
+			return false;
+	}
+	settle(stage);
+	for (int v = 0; v < c->column; v++)
+		for (int i = 0; moves[v] && i < stage->dims; i++)
+			if (stage->dim[i].outer == v + 1 || (pad_along(c, v) && stage->dim[i].pad == pad_along(c, v)))
+				stage->of_outer[v] = stage->dim[i].lies * moves[v];
+	return true;
 }
 
 void stage_pooled(const struct contraction *c, int lanes, struct stage *stage)
