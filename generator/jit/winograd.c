@@ -69,6 +69,7 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 				blocks_cannot(b, "the menu has no tile of that size");
 			blocks_uses(b, arena_printf(arena, "m_tile_%" PRId64 "x%" PRId64, value_at(rows, r).integer, value_at(wide, v).integer), "tile");
 		}
+	blocks_uses(b, "m_products", "products");
 	blocks_uses(b, arena_printf(arena, "m_forward_%d", m), "forward");
 	blocks_uses(b, arena_printf(arena, "m_back_%d", m), "back");
 
