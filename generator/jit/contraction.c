@@ -67,6 +67,7 @@ static int join_terms(struct tiling *t, struct term_loop *loops)
 		const struct stride *s = &t->p->term_stride[i];
 		struct term_loop one = { t->p->names[v], t->p->ends[v], stride_text(t->b->arena, s), c->extents[v], s->name ? -1 : s->direct,
 			c->b_mode == B_DIRECT ? index_factor(c->b_at, v) : 0 };
+		one.extent = contraction_extent(c, i);
 		struct term_loop *before = count ? &loops[count - 1] : NULL;
 		if (before && !before->end && !one.end && before->direct >= 0 && before->direct == one.extent * one.direct && before->w == one.extent * one.w) {
 			one.extent *= before->extent;
@@ -120,7 +121,7 @@ static bool pads_all(const struct tiling *t, struct stage *whole)
 	double inside = 1;
 	int row = contraction_row(c);
 	int64_t tiles = c->row_blocks * c->panels;
-	if (!t->p->patched || !stage_whole(c, whole) || whole->floats * 4 > t->b->printer.target->l2_bytes / 4)
+	if (!t->p->patched || c->pass || !stage_whole(c, whole) || whole->floats * 4 > t->b->printer.target->l2_bytes / 4)
 		return false;
 	for (int v = 0; v < c->column; v++)
 		tiles *= v == row ? 1 : c->extents[v];
@@ -242,20 +243,28 @@ static struct operand add_into(struct tiling *t, struct value globals)
 	return (struct operand){ arena_printf(t->b->arena, "turned + %" PRId64 " * (%s - begin)", width, value_dict_get(turned, "row").bytes), width, 1, false };
 }
 
+/* Between passes sums wait where the result will be: where a tile ends with what it can do itself. */
+static bool waits(const struct contraction *c)
+{
+	struct ending ending;
+	return c->b_mode == B_PACKED && !c->turned && !c->pool.d && c->terms <= TILE_TERMS && index_factor(c->out_at, c->column) == 1 && blocks_ending(c->value, c->root, &ending)
+		&& !(ending.add && (ending.add->kind != EXPR_LOAD || index_factor(c->out_at, c->column) != 1));
+}
+
 bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 {
 	struct printing p;
 	struct tiling t = { .p = &p, .b = b };
 	struct arena *arena = b->arena;
-	/* The menu's tiles take all terms at once. */
 	struct contraction *c = new(arena, struct contraction);
 	struct kernel *kernel = new(arena, struct kernel);
 	*c = *(const struct contraction *)b->kernel->detail;
 	*kernel = *b->kernel;
 	kernel->detail = c;
-	c->pass = 0;
-	c->next_lines = 0;
+	c->next_lines = c->next_lines > 0;                    /* the menu's tiles fetch one line in each step */
 	c->patches = 0;
+	if (!waits(c))
+		c->pass = 0;
 	struct value globals = contraction_values(emit, kernel, &p), entries = value_list(arena), result = value_list(arena);
 	int lanes = emit->target->lanes, row = contraction_row(c);
 	int64_t width = (int64_t)c->tile_vecs * lanes;
@@ -268,6 +277,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	struct stage whole;
 	struct term_loop loops[MAX_VARS];
 	value_dict_set(globals, "padded", value_none());
+	value_dict_set(globals, "all_terms", value_dict_get(globals, "terms"));
 	if (pads_all(&t, &whole))
 		pad_all(&t, globals, &whole);
 	int term_loops = join_terms(&t, loops);
@@ -281,6 +291,8 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 		add = blocks_value(b, ending.add, &d, false);
 		plain = add.lane == 1;
 	}
+	if (c->pass && add.lane != 1 && ending.add)
+		blocks_cannot(b, "its sums cannot wait");
 	bool direct = into.lane == 1 && plain && term_loops <= TILE_TERMS;
 	struct value tile = value_dict(arena);
 	t.sums = direct ? into : (struct operand){ blocks_scratch(b, d.rows_most * width, NULL), row >= 0 ? width : 0, 1, false };
