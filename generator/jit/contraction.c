@@ -5,7 +5,7 @@
 #include "jit/jit.h"
 #include <inttypes.h>
 
-enum { TILE_TERMS = 3, PATCH_DIMS = 4 };
+enum { TILE_TERMS = 3, PATCH_DIMS = 6 };
 
 struct tiling { struct printing *p; struct blocks *b; struct operand sums; struct value globals; };
 
@@ -121,7 +121,7 @@ static bool pads_all(const struct tiling *t, struct stage *whole)
 	double inside = 1;
 	int row = contraction_row(c);
 	int64_t tiles = c->row_blocks * c->panels;
-	if (!t->p->patched || c->pass || !stage_whole(c, whole) || whole->floats * 4 > t->b->printer.target->l2_bytes / 4)
+	if (!t->p->patched || c->pass || !stage_whole(c, whole) || whole->dims > PATCH_DIMS || whole->floats * 4 > t->b->printer.target->l2_bytes / 4)
 		return false;
 	for (int v = 0; v < c->column; v++)
 		tiles *= v == row ? 1 : c->extents[v];
