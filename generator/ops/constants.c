@@ -248,7 +248,7 @@ void infer_one_hot(struct node *node, const struct op *op)
 	if (values->rank >= 0 && (values->rank != 1 || (dim_is_known(values->dims[0]) && values->dims[0].extent != 2)))
 		node_fail(node, EXIT_INVALID, "%s: values has %d dimensions, one of 2 is right", node->type, values->rank);
 	if (node->in[1]->type != DTYPE_NONE && number_in(node, 1, &number, &depth) && (depth < 1 || depth > (int64_t)1 << 40))
-		node_fail(node, EXIT_INVALID, "%s: depth is %g, at least 1 is right", node->type, number);
+		node_fail(node, EXIT_INVALID, "%s: depth is %g, 1 to 2^40 is right", node->type, number);
 	if (indices->rank < 0) {
 		infer_output_unknown(node, 0, type);
 		return;

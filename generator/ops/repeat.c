@@ -310,7 +310,7 @@ bool repeat_try(struct repeating *r, struct texts *texts, struct node *node, boo
 	const struct guard *guard = graph->guard;
 	size_t nodes = graph->nodes.count, tensors = graph->tensors.count;
 	jmp_buf *out = build->out, mine;
-	*r = (struct repeating){ .build = build, .texts = texts, .node = node, .graph = graph, .why = "" };
+	*r = (struct repeating){ .build = build, .texts = texts, .node = node, .graph = graph, .why = "nothing bounds them below 2^31" };
 	build->out = &mine;
 	if (setjmp(mine) == 0) {
 		r->body = graph_new(build, node->name, graph->file, graph);
