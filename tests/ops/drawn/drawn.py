@@ -125,8 +125,9 @@ def check(server, case, engines, refused, without):
                 return Told("refused", pattern, "")
         if not can:
             return Told("unjudged", f"exit {answer.code} and no judge can", answer.message)
-        if len(declared) == 2 and declared[0] != declared[1] and all(reason_for(case, {name: ""}, can, outputs) for name, outputs in can.items()):
-            return Told("explained", "two judges, two shapes, and what is known of each", answer.message)
+        reasons = [reason_for(case, {name}, can, None) for name in can] if case.at_run_time and answer.code == 3 else [None]
+        if all(reasons):                                                                                # the declared shapes are those judges'
+            return Told("explained", reasons[0], answer.message)
         return Told("fault", "refused", f"exit {answer.code}: {answer.message}; {'both judges run it' if len(can) == 2 else 'by ' + next(iter(can))}")
     for engine in engines[1:]:
         other = ours(server, case, shapes, engine)
@@ -142,9 +143,9 @@ def check(server, case, engines, refused, without):
     if not wrong or agree and len(wrong) < 2:
         return Told("right" if len(can) == 2 and agree else "right by " + next(n for n in whys if not whys[n]), "", "")
     text = "; ".join(f"{n}: {w}" for n, w in wrong.items())
-    reason = reason_for(case, wrong, can, answer.outputs)
-    if reason:
-        return Told("explained", reason, text)
+    reasons = [reason_for(case, wrong, can, answer.outputs)] + [reason_for(case, {name}, can, answer.outputs) for name in wrong]
+    if reasons[0] or all(reasons[1:]):                                                                  # one for all, or each its own
+        return Told("explained", reasons[0] or reasons[1], text)
     if len(can) == 2 and not agree:
         return Told("sided" if len(wrong) == 1 else "alone", next(iter(wrong)), text)
     return Told("fault", "differs" if len(can) == 2 else "differs from the one judge", text)
