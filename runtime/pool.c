@@ -83,7 +83,7 @@ void slab_grow(struct slab *slab, uint64_t bytes)
 	struct device *device = slab->device;
 	const struct ingot_backend *table = device->backend->table;
 	char text[INGOT_BACKEND_TEXT] = "";
-	if (slab->adopted || !table->slab_grow || !slab->bytes || bytes <= slab->bytes || bytes > SIZE_MAX / 2 ||
+	if (!OPTIONAL(table, slab_grow) || slab->adopted || !slab->bytes || bytes <= slab->bytes || bytes > SIZE_MAX / 2 ||
 	    table->slab_grow(device->raw, slab->raw, (size_t)bytes, text))
 		return;
 	device->backend->used[device->properties.ordinal] += bytes - slab->bytes;

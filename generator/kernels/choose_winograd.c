@@ -154,8 +154,7 @@ static void choose_block(const struct target *target, struct contraction *c, int
 }
 
 /* Filters at run time: all are transformed once in each call where they fit half of L2; else, for each group anew, so many channels of a panel at a time as
- * fit a quarter,
- * in front of the products with them. */
+ * fit a quarter, in front of the products with them. */
 static void choose_passes(const struct target *target, struct contraction *c, int64_t ci, int64_t points)
 {
 	int64_t width = c->tile_vecs * target->lanes, most = near_bytes(target, NEAR_filters_pass) / (int64_t)sizeof(float) / (points * width) / target->lanes * target->lanes;

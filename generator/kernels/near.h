@@ -12,6 +12,6 @@ N(steps,      l2_bytes,  8, 512 << 10,  "what lies between the steps of a block"
 N(weights,    l2_bytes, 16, INT64_MAX,  "weights that each block reads anew")
 N(tiles,      l2_bytes, 16, 384 << 10,  "Winograd's values and products of a group of tiles")
 N(tiles_far,  l2_bytes, 24, 768 << 10,  "Winograd's values and products, where weights come from further away")
-N(filters,    l2_bytes, 16, INT64_MAX,  "Winograd's filters that come at run time, all of them")
-N(filters_pass, l2_bytes, 8, 512 << 10, "a pass's part of a panel of them")
+N(filters,    l2_bytes, 16, 512 << 10,  "Winograd's filters that come at run time, all of them")
+N(filters_pass, l2_bytes, 8, 256 << 10, "a pass's part of a panel of them")
 N(all,        l2_bytes, 32, INT64_MAX,  "all of the weights, before they are fetched ahead")
