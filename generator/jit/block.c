@@ -169,8 +169,11 @@ static struct operand load_operand(struct blocks *b, const struct expr *load, co
 		blocks_cannot(b, "it loads what is not float");
 		return o;
 	}
-	if (b->place && b->place(b->user, load, d, &o))
+	if (b->place && b->place(b->user, load, d, &o)) {
+		if (b->row)
+			o = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", o.at, o.row, b->row), 0, o.lane, false };
 		return o;
+	}
 	const struct index *address = placed_address(b->arena, load->of, load->at);
 	if ((d->row >= 0 && index_bends(address, d->row)) || (d->lane >= 0 && index_bends(address, d->lane)))
 		blocks_cannot(b, "an address is not affine");
@@ -302,9 +305,46 @@ const char *blocks_condition(struct blocks *b, const struct range *ranges, int c
 
 static void fill(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to);
 
+static void select_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to);
+
+/* A select that asks for the row, row by row: each is a block of its own, where the row's variable stands at it. */
+static bool rows_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
+{
+	bool asks = false;
+	for (int i = 0; i < e->range_count && b->by_rows && d->row >= 0; i++)
+		asks |= index_uses(e->ranges[i].at, d->row);
+	if (!asks)
+		return false;
+	if (!to.temporary) {                          /* an address that the row's variable may stand in */
+		struct operand rows = temporary(b, d);
+		rows_into(b, e, d, rows);
+		copy(b, to, rows, d);
+		return true;
+	}
+	const char *name = b->printer.names[d->row], *first = arena_printf(b->arena, "%s_first", name);
+	struct dims one = { -1, d->lane, "1", d->n, 1, d->n_most };
+	struct value outer[2];
+	blocks_open(b, "scope", "body", &outer[0]);
+	blocks_let(b, "long", first, name);
+	b->row = arena_printf(b->arena, "%s_row", name);
+	struct value loop = blocks_open(b, "for", "body", &outer[1]);
+	value_dict_set(loop, "name", value_string(b->row));
+	value_dict_set(loop, "extent", value_string(d->rows));
+	value_dict_set(loop, "step", value_int(1));
+	blocks_let(b, "long", name, arena_printf(b->arena, "%s + %s", first, b->row));
+	to = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", to.at, to.row, b->row), 0, to.lane, false };
+	select_into(b, e, &one, to);
+	b->row = NULL;
+	blocks_close(b, outer[1]);
+	blocks_close(b, outer[0]);
+	return true;
+}
+
 static void select_into(struct blocks *b, const struct expr *e, const struct dims *d, struct operand to)
 {
 	struct value outer, list;
+	if (rows_into(b, e, d, to))
+		return;
 	const char *condition = blocks_condition(b, e->ranges, e->range_count, d);
 	struct value branch = blocks_open(b, "if", "body", &outer);
 	value_dict_set(branch, "condition", value_string(condition));

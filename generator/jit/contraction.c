@@ -272,6 +272,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	b->printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = p.names, .buffer = buffer_name, .user = &t };
 	t.globals = globals;
 	b->place = place_root;
+	b->by_rows = true;
 	b->user = &t;
 
 	struct stage whole;

@@ -41,6 +41,8 @@ struct blocks {
 	/* A load that lies in scratch; false: it is a buffer's. */
 	bool (*place)(void *user, const struct expr *load, const struct dims *, struct operand *out);
 	void *user;
+	bool by_rows;                     /* what lies in scratch does so by rows and lanes alone: a block may be taken row by row */
+	const char *row;                  /* then: how many rows before this one; NULL: it is not */
 	struct value list;                /* the statements so far, for templates/c/jit_kernel.jinja */
 	VECTOR(const char *) constants;   /* c0, c1 … : texts */
 	VECTOR(struct used) used;         /* entries of the menu */

@@ -67,6 +67,19 @@ static bool pads_are_plain(const struct contraction *c, const struct definition 
 	return true;
 }
 
+/* Does it take one side here and the other one there?  Lanes beside each other would have to take both. */
+static bool selects_along(const struct expr *expr, int vars)
+{
+	for (int i = 0; expr->kind == EXPR_SELECT && i < expr->range_count; i++)
+		for (int v = 0; v < vars; v++)
+			if (index_uses(expr->ranges[i].at, v))
+				return true;
+	for (int i = 0; i < 3; i++)
+		if (expr->arg[i] && selects_along(expr->arg[i], vars))
+			return true;
+	return false;
+}
+
 struct contraction *contraction_match(const struct lowered *lowered, struct definition *root)
 {
 	struct arena *arena = lowered->arena;
@@ -74,7 +87,7 @@ struct contraction *contraction_match(const struct lowered *lowered, struct defi
 	const struct range *pads[2];
 	int counts[2], columns[2] = { 0, 0 };
 	const struct product *product = product_of(lowered->target, root);
-	if (!product)
+	if (!product || (root->start && selects_along(root->start, root->rank)))
 		return NULL;
 	const struct expr *widened[2] = { NULL, NULL };
 	for (int i = 0; i < 2; i++) {

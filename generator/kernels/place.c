@@ -138,11 +138,12 @@ static int loads_inside(const struct expr *body)
 	return all - loads_outside(body);
 }
 
-static bool casts(const struct expr *expr)
+/* What no product starts from: it loads its start's words, lane beside lane. */
+static bool casts_or_selects(const struct expr *expr)
 {
-	bool any = expr->kind == EXPR_CAST;
+	bool any = expr->kind == EXPR_CAST || expr->kind == EXPR_SELECT;
 	for (int i = 0; i < 3 && expr->arg[i]; i++)
-		any |= casts(expr->arg[i]);
+		any |= casts_or_selects(expr->arg[i]);
 	return any;
 }
 
@@ -185,7 +186,7 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		all_maps &= reader->reduce == REDUCE_NONE;
 		into_product |= (reader->products || placed(reader)->rewrite) && sites(reader->body, d) > 0;
 		const struct product *product = product_of(lowered->target, reader);
-		into_product |= product && sites(reader->start, d) > 0 && (reader->type != DTYPE_F32 || casts(d->body));     /* words are loaded, not computed */
+		into_product |= (product || placed(reader)->rewrite) && sites(reader->start, d) > 0 && (reader->type != DTYPE_F32 || casts_or_selects(d->body));
 	}
 	if (into_product)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };
