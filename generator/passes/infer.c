@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 enum { FOLD_BYTES = 1 << 20, FOLD_GROWTH = 8, FOLD_ROUNDS_BYTES = 64 << 20, FOLD_ALWAYS = 256 }; /* more than either: left for run time, where it may cost no memory */
-static const double fold_terms = 1e9;                            /* about a second of the interpreter */
+static const double fold_terms = 1e9, fold_round = 200;          /* about a second of the interpreter; what a definition costs it in each round of a loop */
 
 static bool is_worth_folding(const struct node *node)
 {
@@ -38,6 +38,8 @@ static double terms_of(const struct program *program)
 		const struct definition *definition = program->all.at[i];
 		if (definition->source == SOURCE_COMPUTED)
 			terms += (double)definition_elements(definition) * (double)definition_terms(definition);
+		if (definition->repeat && definition_repeats(definition) == definition)
+			terms += (double)definition->repeat->rounds * (fold_round * (double)definition->repeat->body->all.count + terms_of(definition->repeat->body));
 	}
 	return terms;
 }
