@@ -5,8 +5,9 @@
 
 With INGOT each also goes through `INGOT build --no-compile`: exit 0, 3, 4, 6 (2: an unbound dim), one line, no output left behind.
 Takes cases/bad ($INGOT_CASES, or ../shared/cases beside the project) and files of its own around external data.  A copy is
-used, so that links can be made.  Ends with 77 where there are no cases."""
-import json, os, resource, shutil, stat, subprocess, sys, tempfile, time
+used, so that links can be made.  Ends with 77 where there are no cases.  With INGOT also what graphs/infer refuses, and large/: huge numbers,
+loops without an end; each with its message behind "# fails: ", or built."""
+import glob, json, os, re, resource, shutil, stat, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECONDS, BYTES = 5, 512 << 20
@@ -90,7 +91,7 @@ def own(folder):
 
 
 # Accepted by reading, and by ONNX; for the operators they use see `ingot ops`.  A clear exit 4 is right until those are there.
-def whole(ingot, path, expect, memory):
+def whole(ingot, path, expect, memory, message=""):
     """What is wrong about a whole build, or None."""
     with tempfile.TemporaryDirectory() as folder:
         out, start = os.path.join(folder, "out"), time.monotonic()
@@ -99,7 +100,7 @@ def whole(ingot, path, expect, memory):
         seconds, left = time.monotonic() - start, os.listdir(out) if os.path.isdir(out) else []
     code = done.returncode
     right = code in (0, 2, 3, 4, 6) and seconds < SECONDS and (code == 0 or not left)
-    right &= code == 0 or done.stderr.count(b"\n") == 1 and os.path.basename(path).encode() in done.stderr
+    right &= code == 0 or done.stderr.count(b"\n") == 1 and (message.encode() if message else os.path.basename(path).encode()) in done.stderr
     right &= expect == "EITHER" or (code != 0 if expect == "REJECT" else code in (0, 4))
     return None if right else f"build: code {code}, {seconds:.1f} s, left {left}, {done.stderr.decode('utf-8', 'replace')[-300:].strip()}"
 
@@ -141,6 +142,14 @@ def main(program, ingot=None):
             wrong = ingot and whole(os.path.abspath(ingot), path, expect, memory)
             if wrong:
                 print(f"{file} ({expect}: {why}): {wrong}")
+                bad += 1
+        texts = glob.glob(os.path.join(HERE, "large/*.onnxtxt")) + glob.glob(os.path.join(HERE, "../graphs/infer/fails_*.onnxtxt"))
+        for path in sorted(texts) if ingot else []:
+            with open(path) as file:
+                fails = re.search("^# fails: (.*)", file.read(), re.M)
+            wrong = whole(os.path.abspath(ingot), path, "REJECT" if fails else "ACCEPT", memory, fails[1] if fails else "")
+            if wrong:
+                print(f"{os.path.basename(path)}: {wrong}")
                 bad += 1
         cut = [os.path.join(folder, "in", f"{f}.onnx") for f in ("00_good_control", "own_ok", "50_sparse_index_oor", "47b_fn_mutual",
                                                                    "49d_loop_infinite", "43b_slice_intmin_step")]
