@@ -85,7 +85,12 @@ void winograd_why(const struct target *target, const struct contraction *c, stru
 	text_printf(out, "    why       a step of k takes %.1f cycles, by %s; ", step.cycles, step.bound);
 	print_near(target, c->prefetch ? NEAR_tiles_far : NEAR_tiles, 4. * (double)points * (double)(((ci + lanes - 1) / lanes + c->tile_vecs) * lanes * each), out);
 	text_printf(out, ", %" PRId64 " of %" PRId64 " tiles\n              ", each, tiles);
-	print_near(target, NEAR_all, (double)placed(c->packed)->bytes, out);
+	if (c->packed)
+		print_near(target, NEAR_all, (double)placed(c->packed)->bytes, out);
+	else
+		print_near(target, NEAR_filters, 4. * (double)(points * ((c->rewrite->w->extents[0] + lanes - 1) / lanes * lanes) * ci), out);
+	if (!c->packed && !c->kept)
+		text_printf(out, "; so %" PRId64 " of %" PRId64 " channels of a panel at a time", c->pass, ci);
 	text_addc(out, '\n');
 }
 

@@ -171,8 +171,8 @@ PACKED = {                                # b comes at run time, in rows that ar
     "rows_far_tail": (graph("float[61,100] x, float[100,533] k", "float[61,533] y", "y = MatMul (x, k)"), 1),
     "rows_far_passes": (graph("float[48,2304] x, float[2304,520] k", "float[48,520] y", "y = MatMul (x, k)"), 1),
     "columns_apart_passes": (graph("float[48,2304] x, float[72,2304] k", "float[48,72] y", "t = Transpose <perm = [1, 0]> (k) y = MatMul (x, t)"), 1),
-    "weights": (graph("float[1,24,11,12] x, float[40,24,3,3] k", "float[1,40,11,12] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, k)"), 1),
-    "weights_left": (graph("float[2,37,9,9] x, float[45,37,3,3] k", "float[2,45,9,9] y", "y = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, k)"), 1),
+    "weights": (graph("float[1,24,11,12] x, float[40,24,3,3] k", "float[1,40,11,12] y", "y = Conv <kernel_shape = [3, 3], dilations = [2, 2], pads = [2, 2, 2, 2]> (x, k)"), 1),
+    "weights_left": (graph("float[2,37,9,9] x, float[45,37,3,3] k", "float[2,45,9,9] y", "y = Conv <kernel_shape = [3, 3], dilations = [2, 2], pads = [2, 2, 2, 2]> (x, k)"), 1),
     "rows_near": (graph("float[64,100] x, float[100,64] k", "float[64,64] y", "y = MatMul (x, k)"), 0),
     "once": (graph("float[5,100] x, float[100,640] k", "float[5,640] y", "y = MatMul (x, k)"), 0),
 }
