@@ -265,6 +265,8 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	c->patches = 0;
 	if (!waits(c))
 		c->pass = 0;
+	if (c->b_mode == B_DIRECT && index_factor(c->b_at, c->column) != 1)
+		c->b_mode = B_GATHERED;                       /* too long for a stack; and the menu's tiles read columns side by side */
 	struct value globals = contraction_values(emit, kernel, &p), entries = value_list(arena), result = value_list(arena);
 	int lanes = emit->target->lanes, row = contraction_row(c);
 	int64_t width = (int64_t)c->tile_vecs * lanes;

@@ -15,7 +15,7 @@ enum {
 	JIT_LANES_MOST = 1024,            /* of a block whose loop is longer */
 	JIT_TERMS_MOST = 256,             /* of one chain */
 	JIT_PARAMS_MOST = 240,            /* of one kernel */
-	JIT_SCRATCH_MOST = 1 << 20,       /* floats of one kernel */
+	JIT_SCRATCH_MOST = 1 << 26,       /* floats of one kernel */
 };
 
 /* ---- menu.c: the build prints the menus ---- */

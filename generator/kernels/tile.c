@@ -227,6 +227,8 @@ static void fit_scratch(const struct target *target, const struct contraction *c
 		--*tile_vecs;
 }
 
+enum { STACK_FLOATS = 1 << 19 };          /* the most of b that is packed on a stack */
+
 /* Where a device waits for tiles: narrower ones first, since b streams through any. */
 static void spread(const struct target *target, int64_t rows, int64_t columns, double others, int *tile_rows, int *tile_vecs)
 {
@@ -492,6 +494,11 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	c->b_mode = c->b->of->source == SOURCE_CONSTANT ? B_PACKED : gathers(target, c, terms, blocks) ? B_GATHERED : B_DIRECT;
 	choose_turned(lowered, c);
 	c->pass = pass_of(target, c, terms, blocks, a_bytes);
+	int64_t packed = c->pass ? terms / c->extents[c->column + 1] * c->pass : terms;
+	if (c->b_mode == B_GATHERED && packed * c->tile_vecs * target->lanes > STACK_FLOATS) {      /* no stack holds that: lanes read b where it is */
+		c->b_mode = B_DIRECT;
+		c->pass = 0;
+	}
 	int64_t groups = group_of(target, c->pass ? a_bytes * (double)c->pass / (double)c->extents[c->column + 1] : a_bytes);
 	c->group = c->panels == 1 || groups >= blocks ? blocks : groups < 1 ? 1 : ceil_div(blocks, ceil_div(blocks, groups));
 	if (c->turned && c->group > c->turned / c->tile_rows)
