@@ -322,7 +322,7 @@ enum ingot_status ingot_pool_ensure(struct ingot_device handle, uint64_t bytes, 
 		return status;
 	const struct pool *pool = pool_find(device, *id);
 	/* What is queued keeps its slab, and who replaces that does not wait for it: it grows where nothing is queued alone. */
-	if (pool && !pool->inner && pool->slab->refs == 1)
+	if (INGOT_THREADS && pool && !pool->inner && pool->slab->refs == 1)
 		slab_grow(pool->slab, bytes);
 	bool fits = pool && !pool->inner && pool->slab->bytes >= bytes && slab_aligned(pool->slab, align) &&
 	            !(align & (align - 1));

@@ -117,7 +117,7 @@ static enum ingot_status merge_ensure(struct stream *stream, uint64_t bytes, boo
 {
 	struct merge *merge = &stream->merge;
 	enum ingot_status status;
-	if (merge->owned)
+	if (INGOT_THREADS && merge->owned)
 		slab_grow(merge->owned, bytes);
 	if (merge->owned && merge->owned->bytes >= bytes)
 		return INGOT_OK;
