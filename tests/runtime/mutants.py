@@ -1,7 +1,8 @@
 """mutants.py: drawn faults.  Every conditional and every call statement of runtime/*.c and common/*.c is removed or inverted once, in one build that
 chooses its mutant by $MUTANT, and the tests that reach it run until one of them fails.
 
-    mutants.py SOURCE WORK [--all | --sample N [--seed S] | --file NAME] [--seconds T] [--resume] [--jobs N] [--most PERCENT]
+    mutants.py SOURCE WORK [--all | --sample N [--seed S] | --file NAME ...] [--device NAME] [--seconds T] [--resume] [--jobs N]
+               [--most PERCENT]
 
     if            removed: it is evaluated, and taken for false
     while for ?:  inverted
@@ -11,7 +12,9 @@ What stands in code for one thread (#if !INGOT_THREADS) is not compiled here, an
 misuse on each device in a process of its own, the planner's and the threads' tests; for what these leave alive, the same with memory
 of each command its own, the rows with failing calls (--fail), and what the choice left out.  A test counts for a mutant that it
 reaches (an if: with a true condition) without one, and of many such tests a choice.  A hang is a death.  Each survivor is printed.
-Fails where more than PERCENT (10) survive.
+Fails where more than PERCENT (10) survive.  `cuda` is the driver that stands in for NVIDIA's; without NVRTC its rows have no kernels.
+
+--file: mutants of these files alone, with --sample so many of them.  --device: only the tests on that one.
 
 Without --all, --sample and --file (or INGOT_LONG=1: a sample of 100) it only counts.  --seconds: stops then, in an order of chance.
 --resume: goes on where the last run in WORK stopped, and takes what died then for dead.
@@ -33,7 +36,7 @@ import time
 
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|\d[\w.]*|->|\+\+|--|<<=|>>=|'
                    r'[-+*/%&|^=!<>]=|&&|\|\||<<|>>|\s+|.', re.S)
-DEVICES = ("sync", "multicore", "lazy", "mock")
+DEVICES = ("sync", "multicore", "lazy", "mock", "cuda")
 NOT_CALLS = {"if", "while", "for", "switch", "return", "sizeof", "va_start", "va_end", "defined", "__asm__"}
 ASSIGN = {"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="}
 
@@ -204,26 +207,35 @@ def keys(mutants):
 
 
 def build(source, work):
-    cc = os.environ.get("CC", "cc")
+    cc, tests = os.environ.get("CC", "cc"), source + "/tests/runtime/"
+    images = work + "/images"                                          # the rows' kernels, for GPUs and for the driver that stands in for NVIDIA's
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-w", "-I" + source, "-I" + source + "/runtime", "-I" + source + "/common",
-             "-I" + source + "/runtime/include", "-pthread"]
+             "-I" + source + "/runtime/include", "-I" + tests + "rows", "-I" + images, "-pthread"]
     os.makedirs(work, exist_ok=True)
     mutants = all_mutants(source, work)
-    tests = source + "/tests/runtime/"
     rows, misuse = glob.glob(tests + "rows/*.c"), glob.glob(tests + "misuse/*.c")
     paths = [f"{work}/{os.path.basename(path)}" for path in sources(source)]
+    driver = [f"{source}/tests/cuda/driver/{name}.c" for name in ("driver", "execute", "memory", "modules", "streams")]
     others = rows + misuse + [tests + "test_plan.c", tests + "test_threads.c"]
     with open(work + "/mutant.h", "w") as file:
         file.write(HEADER)
     with open(work + "/helper.c", "w") as file:
         file.write(f"#define MUTANTS {len(mutants)}\n" + HELPER)
     digest = hashlib.sha256(HELPER.encode())
-    for path in sorted(paths + others + glob.glob(source + "/runtime/*.h") + glob.glob(source + "/runtime/include/ingot/*.h")):
+    for path in sorted(paths + others + driver + [tests + "rows/kernels.cu"] + glob.glob(source + "/runtime/*.h")
+                       + glob.glob(source + "/runtime/include/ingot/*.h")):
         digest.update(open(path, "rb").read())
     stamp = digest.hexdigest()
     if os.path.exists(work + "/stamp") and open(work + "/stamp").read() == stamp:
         return mutants, stamp
-    jobs = [[cc] + flags + ["-include", work + "/mutant.h", "-c", path, "-o", path + ".o"] for path in paths]
+    images_made = run([sys.executable, tests + "rows_images.py", images])
+    if images_made.returncode:
+        sys.exit(images_made.stdout)
+    others.append(images + "/images.c")
+    os.makedirs(work + "/driver", exist_ok=True)
+    jobs = [[cc, "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-w", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread", "-I" + source] + driver
+            + ["-ldl", "-o", work + "/driver/libcuda.so.1"]]
+    jobs += [[cc] + flags + ["-include", work + "/mutant.h", "-c", path, "-o", path + ".o"] for path in paths]
     jobs.append([cc, "-O1", "-c", work + "/helper.c", "-o", work + "/helper.o"])
     jobs += [[cc] + flags + ["-c", path, "-o", f"{work}/{os.path.basename(path)}.test.o"] for path in others]
     failed = []
@@ -237,17 +249,23 @@ def build(source, work):
     objects = [path + ".o" for path in paths] + [work + "/helper.o"]
 
     def link(name, of, more):
-        made = run([cc, "-pthread"] + [f"{work}/{os.path.basename(p)}.test.o" for p in of] + objects + ["-lm", "-o", f"{work}/{name}"] + more)
+        made = run([cc, "-pthread"] + [f"{work}/{os.path.basename(p)}.test.o" for p in of] + objects + ["-lm", "-ldl", "-o", f"{work}/{name}"] + more)
         if made.returncode:
             sys.exit(made.stdout)
-    link("runtime-rows", rows, ["-Wl," + ",".join("--wrap=" + name for name in ("malloc", "calloc", "posix_memalign", "free", "pthread_create",
-                                                                                 "pthread_join"))])
-    link("runtime-misuse", misuse + [tests + "rows/" + n for n in ("small.c", "lazy.c", "mock.c")], [])
+    kernels = [tests + "rows/gpu.c", images + "/images.c"]
+    link("runtime-rows", rows + kernels[1:], ["-Wl," + ",".join("--wrap=" + name for name in ("malloc", "calloc", "posix_memalign", "free",
+                                                                                              "pthread_create", "pthread_join"))])
+    link("runtime-misuse", misuse + [tests + "rows/" + n for n in ("small.c", "lazy.c", "mock.c")] + kernels, [])
     link("test_plan", [tests + "test_plan.c"], ["-lcmocka"])
     link("test_threads", [tests + "test_threads.c"], ["-lcmocka"])
     with open(work + "/stamp", "w") as file:
         file.write(stamp)
     return mutants, stamp
+
+
+def on_standin(work):
+    """What the rows of `cuda` need around them."""
+    return {"LD_LIBRARY_PATH": work + "/driver", "STANDIN_DEVICES": "2", "STANDIN_ABORT": "1"}
 
 
 class Seen:
@@ -285,15 +303,16 @@ def each(items, jobs, work):
         thread.join()
 
 
-def units_of(work):
-    """The tests, one command each."""
-    rows = re.findall(r'"row":"(\w+)","device":"(\w+)"[^}]*"result":"pass"', run([work + "/runtime-rows", "--json"]).stdout)
-    units = [["runtime-rows", "--row", row, "--device", device] for row, device in sorted(set(rows)) if device in DEVICES]
+def units_of(work, device):
+    """The tests, one command each; those on one device, where it is said."""
+    rows = re.findall(r'"row":"(\w+)","device":"(\w+)"[^}]*"result":"pass"', run([work + "/runtime-rows", "--json"] + (["--device", device] if device else [])).stdout)
+    units = [["runtime-rows", "--row", row, "--device", on] for row, on in sorted(set(rows)) if on in DEVICES]
     for line in run([work + "/runtime-misuse", "--list"]).stdout.splitlines():
         words = line.split()
         if len(words) == 2 and words[0] in DEVICES:
             units.append(["runtime-misuse", "--device", words[0], "--way", words[1]])
-    return units + [["test_plan"], ["test_threads"]]
+    units += [["test_plan"], ["test_threads"]]
+    return [unit for unit in units if not device or device in unit]
 
 
 def cover(units, mutants, work, jobs):
@@ -318,14 +337,14 @@ def cover(units, mutants, work, jobs):
     return reach
 
 
-MOST = {"sync": 70, "mock": 60, "multicore": 25, "lazy": 25}       # rows that are asked for one mutant; of ways as many again
+MOST = {"sync": 70, "mock": 60, "multicore": 25, "lazy": 25, "cuda": 40}       # rows that are asked for one mutant; of ways as many again
 
 
 def choose(tests):
     """The fast ones of each device, rows first.  What hundreds of ways of misuse reach is what opens their scene: a sample of those."""
     chosen = []
     for program in ("test_plan", "test_threads", "runtime-rows", "runtime-misuse"):
-        for device in ("", "sync", "mock", "multicore", "lazy"):
+        for device in ("", *MOST):
             of = sorted(t for t in tests if t[1][0] == program and (device in t[1]) == bool(device) and (device or len(t[1]) == 1))
             most = MOST.get(device, 1)
             chosen += of[:most] if program != "runtime-misuse" else of[::max(1, 2 * len(of) // max(2, most))]
@@ -374,7 +393,8 @@ def main():
     options.add_argument("--all", action="store_true")
     options.add_argument("--sample", type=int, default=100 if os.environ.get("INGOT_LONG") else 0)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--file")
+    options.add_argument("--file", action="append")
+    options.add_argument("--device", choices=DEVICES)
     options.add_argument("--seconds", type=float, default=1e9)
     options.add_argument("--resume", action="store_true")
     options.add_argument("--fast", action="store_true", help="without the second look at what is alive")
@@ -382,6 +402,7 @@ def main():
     options = options.parse_args()
     os.environ.pop("INGOT_LONG", None)
     source, work = os.path.abspath(options.source), os.path.abspath(options.work)
+    os.environ.update(on_standin(work))
     mutants = all_mutants(source)
     print(f"{len(mutants)} mutants:", ", ".join(f"{sum(m[3] == kind for m in mutants)} {kind}" for kind in ("if", "while", "for", "?:", "call")), flush=True)
     if not (options.all or options.sample or options.file):
@@ -389,22 +410,23 @@ def main():
     begin = time.monotonic()
     mutants, stamp = build(source, work)
     names = keys(mutants)
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    stamp += options.device or ""
+    resource.setrlimit(resource.RLIMIT_DATA, (8 << 30, 8 << 30))        # not of addresses: the stand-in reserves some
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    units = units_of(work)
+    units = units_of(work, options.device)
     reach = kept(work + "/reach", stamp, lambda: cover(units, mutants, work, options.jobs))
     print(f"{len(units)} tests reach {sum(bool(t) for t in reach.values())} of them ({time.monotonic() - begin:.0f} s)", flush=True)
     failing = {}
     if not options.fast:
-        failing = kept(work + "/failing", stamp, lambda: cover([u + ["--fail", "40"] for u in units if u[0] == "runtime-rows" and u[4] == "sync"],
-                                                               mutants, work, options.jobs))
+        failing = kept(work + "/failing", stamp, lambda: cover([u + ["--fail", "40"] for u in units
+                                                                if u[0] == "runtime-rows" and u[4] in ("sync", "cuda")], mutants, work, options.jobs))
         print(f"with failing calls {sum(bool(reach[n] or failing[n]) for n in reach)} ({time.monotonic() - begin:.0f} s)", flush=True)
     killers, chance = {}, random.Random(options.seed)
     if options.resume and os.path.exists(work + "/results"):
         was = dict(line.rstrip("\n").rsplit("\t", 1) for line in open(work + "/results"))
         killers = {n: was[name] for n, name in names.items() if was.get(name, "alive") != "alive"}
-    picked = [m for m in mutants if not options.file or m[1] == options.file]
-    if options.sample and not options.all and not options.file:
+    picked = [m for m in mutants if not options.file or m[1] in options.file]
+    if options.sample and not options.all:
         picked = chance.sample(picked, min(options.sample, len(picked)))
     chance.shuffle(picked)
     lock, looked = threading.Lock(), []
