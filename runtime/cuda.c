@@ -83,6 +83,26 @@ static void look(struct issued *const *at, int count, uint64_t round)
 	}
 }
 
+/* A failed question says nothing of the command: it is put again when all that was issued before has ended, and then the whole queue is waited
+ * for.  A device that is lost runs nothing any more. */
+static void ask_again(struct issued *const *at, int count)
+{
+	bool before = false;
+	for (int i = 0; i < count; i++) {
+		struct issued *one = at[i];
+		struct cuda_device *device = one->queue->device;
+		if (one->code && one->code != CUDA_NOT_READY && !is_sticky(one->code)) {
+			int code = before ? CUDA_NOT_READY : device->cuda->call.cuCtxPushCurrent_v2(device->context);
+			if (!code) {
+				code = device->cuda->call.cuStreamSynchronize(one->queue->stream);
+				out(device);
+			}
+			one->code = code;
+		}
+		before = before || one->code == CUDA_NOT_READY;
+	}
+}
+
 /* In the order of issue.  How many there were. */
 static int tell(struct issued *const *at, int count)
 {
@@ -150,6 +170,7 @@ static void *hear(void *argument)
 			at[count++] = one;
 		pthread_mutex_unlock(&cuda->lock);
 		look(at, count, ++round);
+		ask_again(at, count);
 		int told = tell(at, count);
 		uint64_t rest = told ? 0 : (nanoseconds() - since) / 8;
 		if (rest > 1000)

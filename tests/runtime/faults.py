@@ -215,6 +215,7 @@ FAULTS = [
     ("C16", "runtime/cuda_ring.c", "if (bytes > RING_MOST || ring->absent)", "if (1)", "cuda"),
     ("C16", "runtime/cuda_ring.c", "if (!landing)\n\t\twait_for_landings(queue->device->cuda, host, bytes);", ";", "cuda"),
     ("C16", "runtime/cuda_ring.c", "wait_for_landings(queue->device->cuda, host, bytes);\n\tvoid *room", "void *room", "cuda"),
+    ("C16", "runtime/cuda.c", "\t\task_again(at, count);\n", "", "cuda"),
     ("C16", "runtime/command.c", "if (OVERLAPS(stream) && status)\n\t\twaits_end(command);", ";"),
     ("H14", "runtime/values.c", "|| base->host_hazard.taint))", "|| 0))"),
     ("H14", "runtime/library.c", "return library_loaded(library, device, loaded);\n\t}", "return library_loaded(library, device, loaded), INGOT_OK;\n\t}"),

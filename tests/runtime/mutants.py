@@ -10,8 +10,9 @@ chooses its mutant by $MUTANT, and the tests that reach it run until one of them
 
 What stands in code for one thread (#if !INGOT_THREADS) is not compiled here, and not counted.  The tests: each row and each way of
 misuse on each device in a process of its own, the planner's and the threads' tests; for what these leave alive, the same with memory
-of each command its own, the rows with failing calls (--fail), and what the choice left out.  A test counts for a mutant that it
-reaches (an if: with a true condition) without one, and of many such tests a choice.  A hang is a death.  Each survivor is printed.
+of each command its own, the rows with failing calls (--fail, --fail-driver), the rows on other stand-ins, and what the choice left out.
+A test counts for a mutant that it reaches (an if: with a true condition) without one, and of many such tests a choice.  A hang is a
+death.  Each survivor is printed.
 Fails where more than PERCENT (10) survive.  `cuda` is the driver that stands in for NVIDIA's; without NVRTC its rows have no kernels.
 
 --file: mutants of these files alone, with --sample so many of them.  --device: only the tests on that one.
@@ -337,6 +338,8 @@ def cover(units, mutants, work, jobs):
     return reach
 
 
+FAILING = {"sync": ["--fail", "40"], "cuda": ["--fail-driver", "4"]}          # cuda: the calls of the driver
+OTHERS = ({"STANDIN_RESERVED": "0"}, {"STANDIN_CAPABILITY": "120", "STANDIN_VERSION": "13090"})       # an older driver; a GPU that takes text
 MOST = {"sync": 70, "mock": 60, "multicore": 25, "lazy": 25, "cuda": 40}       # rows that are asked for one mutant; of ways as many again
 
 
@@ -418,8 +421,8 @@ def main():
     print(f"{len(units)} tests reach {sum(bool(t) for t in reach.values())} of them ({time.monotonic() - begin:.0f} s)", flush=True)
     failing = {}
     if not options.fast:
-        failing = kept(work + "/failing", stamp, lambda: cover([u + ["--fail", "40"] for u in units
-                                                                if u[0] == "runtime-rows" and u[4] in ("sync", "cuda")], mutants, work, options.jobs))
+        failing = kept(work + "/failing", stamp, lambda: cover([u + FAILING[u[4]] for u in units if u[0] == "runtime-rows" and u[4] in FAILING],
+                                                               mutants, work, options.jobs))
         print(f"with failing calls {sum(bool(reach[n] or failing[n]) for n in reach)} ({time.monotonic() - begin:.0f} s)", flush=True)
     killers, chance = {}, random.Random(options.seed)
     if options.resume and os.path.exists(work + "/results"):
@@ -442,6 +445,9 @@ def main():
                 if not killer and not options.fast:
                     killer = (dies(work, number, tests[:80], ROW_NO_SPARES="1") or dies(work, number, sorted(failing[number])[:12])
                               or dies(work, number, left_out(reach[number], tests)))
+                    on_cuda = [t for t in tests if "cuda" in t[1]]
+                    for others in OTHERS:
+                        killer = killer or dies(work, number, on_cuda, **others)
             with lock:
                 looked.append(mutant)
                 killers[number] = killer

@@ -48,6 +48,7 @@ struct device { int retained; };
 struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; unsigned graphs, launches, updates, maps; };     /* made, launched */
 EXPORT void standin_count(struct standin_counts *);
 EXPORT void standin_hold(int);
+EXPORT void standin_fails(int (*)(const char *));           /* asked at each call: whether it fails, with 999 */
 
 extern pthread_mutex_t lock;
 extern pthread_cond_t changed;

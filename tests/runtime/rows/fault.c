@@ -1,10 +1,11 @@
 /* fault.c: an allocator, a backend and a C library that fail on purpose.  The C library's calls come here by the linker (--wrap), from all of
  * the program: the runtime's backends, those of the tests, and the tests. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include "fault.h"
 
-static _Atomic int left;                                     /* calls until the one that fails */
+static _Atomic int left, driver_left;                        /* calls until the one that fails */
 static _Atomic bool happened;
 static _Atomic bool libc_too;
 static _Thread_local bool here;
@@ -13,6 +14,19 @@ static const struct ingot_backend *real;
 static struct ingot_backend wrapped;
 
 void fault_plant(int n) { atomic_store(&left, n); }
+void fault_plant_driver(int n) { atomic_store(&driver_left, n); }
+
+static const char *_Atomic failing_name;
+static _Atomic int failing_count;
+static bool on_standin;
+
+bool fault_driver(const char *name, int count)
+{
+	atomic_store(&failing_count, count);
+	atomic_store(&failing_name, name);
+	return on_standin;
+}
+
 bool fault_happened(void) { return atomic_load(&happened); }
 long fault_blocks(void) { return atomic_load(&blocks); }
 void fault_libc(bool too) { atomic_store(&libc_too, too); }
@@ -22,19 +36,32 @@ long fault_threads(void) { return atomic_load(&threads); }
 void fault_forget(void)
 {
 	atomic_store(&left, 0);
+	atomic_store(&driver_left, 0);
 	atomic_store(&happened, false);
 	here = false;
 }
 
 bool fault_here(void) { return here; }
 
-static bool due(void)
+static bool counted_down(_Atomic int *calls)
 {
-	if (atomic_load(&left) <= 0 || atomic_fetch_sub(&left, 1) != 1)
+	if (atomic_load(calls) <= 0 || atomic_fetch_sub(calls, 1) != 1)
 		return false;
 	atomic_store(&happened, true);
 	here = true;
 	return true;
+}
+
+static bool due(void) { return counted_down(&left); }
+static int driver_due(const char *name)
+{
+	const char *failing = atomic_load(&failing_name);
+	if (failing && !strcmp(name, failing) && atomic_fetch_sub(&failing_count, 1) > 0)
+		return 1;
+	bool now = counted_down(&driver_left);
+	if (now && getenv("VERBOSE"))
+		fprintf(stderr, "fails: %s\n", name);
+	return now;
 }
 
 void *__real_malloc(size_t), *__real_calloc(size_t, size_t), __real_free(void *);
@@ -108,7 +135,7 @@ static void release(void *user, void *memory)
 void fault_options(struct ingot_runtime_options *options)
 {
 	/* Where memory is watched, each command has its own: one used again would hide what comes too late, or fails. */
-	if (atomic_load(&left) > 0 || getenv("ROW_NO_SPARES"))
+	if (atomic_load(&left) > 0 || atomic_load(&driver_left) > 0 || getenv("ROW_NO_SPARES"))
 		options->spare_commands = INGOT_NO_SPARES;
 	options->allocate = allocate;
 	options->release = release;
@@ -117,6 +144,12 @@ void fault_options(struct ingot_runtime_options *options)
 #define DUE(text) if (due()) { snprintf(text, INGOT_BACKEND_TEXT, "a failure on purpose"); return INGOT_DEVICE; }
 static enum ingot_status f_open(const struct ingot_backend_options *o, void **s, char *t)
 {
+	void *driver = strcmp(real->name, "cuda") ? NULL : dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	void (*plant)(int (*)(const char *)) = NULL;
+	if (driver)
+		*(void **)&plant = dlsym(driver, "standin_fails");
+	if ((on_standin = plant != NULL))
+		plant(driver_due);
 	DUE(t) return real->open(o, s, t);
 }
 static enum ingot_status f_device(void *s, int n, void **d, char *t) { DUE(t) return real->device_open(s, n, d, t); }

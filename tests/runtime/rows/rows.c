@@ -1,9 +1,10 @@
 /* rows.c: runs the tests of the runtime's rows, each in a process of its own, on each device.
  *
- *     runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--here]
+ *     runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--fail-driver N] [--here]
  *
  * --fail N: each test runs again and again; in run k the k-th allocation or backend call fails, once (fault.c), until
- * there are no more.  The first N one by one (1000 with INGOT_LONG=1), then a step grows by one with each N more.  --here: in this process, for
+ * there are no more.  The first N one by one (1000 with INGOT_LONG=1), then a step grows by one with each N more.  --fail-driver N: so with
+ * the calls of the driver that stands in for NVIDIA's (INGOT_LONG=1: 20).  --here: in this process, for
  * debuggers.  $ROW_STOP: ends with the first that fails. */
 #include <errno.h>
 #include <pthread.h>
@@ -32,6 +33,7 @@ static const struct {
 enum { SKIPS = 5 };                       /* a child's exit code: the row is not for this device */
 static const char *current = "?", *on = "?";
 static char reason[400], note[80];
+static bool driver_fails;                 /* not a call of the runtime's, one of NVIDIA's driver */
 static FILE *channel;                     /* where a child says why it failed */
 
 /* Sanitizers answer a request that is too large as malloc does. */
@@ -380,7 +382,7 @@ static enum result row_run(const struct row *row, const char *device, int fail_a
 	*why = 0;
 	current = row->id;
 	if (here) {
-		fault_plant(fail_at);
+		(driver_fails ? fault_plant_driver : fault_plant)(fail_at);
 		trial_run(row, device);
 		return PASS;
 	}
@@ -398,7 +400,7 @@ static enum result row_run(const struct row *row, const char *device, int fail_a
 		close(ends[0]);
 		channel = fdopen(ends[1], "w");
 		alarm(getenv("ROW_SECONDS") ? (unsigned)atoi(getenv("ROW_SECONDS")) : 20); /* only ends what hangs */
-		fault_plant(fail_at);
+		(driver_fails ? fault_plant_driver : fault_plant)(fail_at);
 		trial_run(row, device);
 		reason[0] = 0;
 		if (fault_happened())
@@ -455,9 +457,13 @@ int main(int argc, char **argv)
 			only_device = argv[++i];
 		else if (!strcmp(argv[i], "--fail") && i + 1 < argc)
 			fail_from = atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--fail-driver") && i + 1 < argc) {
+			fail_from = atoi(argv[++i]);
+			driver_fails = true;
+		}
 		else {
 			fprintf(stderr,
-			        "usage: runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--here]\n");
+			        "usage: runtime-rows [--json] [--row ID] [--device NAME] [--fail N] [--fail-driver N] [--here]\n");
 			return 2;
 		}
 	}
@@ -484,8 +490,8 @@ int main(int argc, char **argv)
 					report(row, device, result, why);
 					continue;
 				}
-				if (getenv("INGOT_LONG") && fail_from < 1000)
-					fail_from = 1000;
+				if (getenv("INGOT_LONG") && fail_from < (driver_fails ? 20 : 1000))
+					fail_from = driver_fails ? 20 : 1000;
 				/* Until a run ends without having met one. */
 				enum result result = row_run(row, device, 0, here, why, sizeof why, &fault);
 				if (result == SKIP)
