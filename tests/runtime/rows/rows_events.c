@@ -642,6 +642,40 @@ static void c16_unanswered(struct trial *t)
 	CHECK(all_of(got, BYTES, MANY));
 }
 
+/* What the driver fails is said in its words, by the name of its call; and nothing is left with it, which it says itself at the end. */
+static void c16_words(struct trial *t)
+{
+	enum { BYTES = 64, LARGE = 4 << 20 };
+	uint32_t pool, large;
+	OK(ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
+	OK(ingot_pool_fill(t->stream, pool, 0, BYTES, 1, NULL));
+	OK(ingot_stream_await(t->stream));
+	if (!fault_driver(NULL, 0))
+		return;                                            /* a real one fails nothing on purpose */
+	static const struct { const char *fails[2], *says; } cases[] = {
+		{ { "cuMemsetD8Async", NULL }, "cuMemsetD8Async: unknown error (999)" },
+		{ { "cuEventRecord", NULL }, "no event of the driver" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		fault_driver(cases[i].fails[0], 1);
+		OK(ingot_pool_fill(t->stream, pool, 0, BYTES, 2, NULL));
+		CHECK(ingot_stream_await(t->stream));
+		SAYS(cases[i].says);
+		fault_driver(NULL, 0);
+		OK(ingot_stream_restart(t->stream));
+	}
+	/* A slab that no memory can be put behind is a block of the driver's. */
+	static const char *const calls[] = { "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess" };
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		fault_driver(calls[i], 1);
+		OK(ingot_pool_open(t->device, LARGE, 0, INGOT_SLAB_PRIVATE, &large));
+		OK(ingot_pool_fill(t->stream, large, 0, LARGE, 3, NULL));
+		OK(ingot_stream_await(t->stream));
+		OK(ingot_pool_close(t->device, large));
+		fault_driver(NULL, 0);
+	}
+}
+
 static void c16_pageable(struct trial *t)
 {
 	enum { BYTES = 4096, LARGE = 300000, MIDDLE = 200000, TIMES = 8, ROUNDS = 30 };
@@ -778,6 +812,7 @@ const struct row rows_events[] = {
 	{ "C16", "ingot_command_finish", "cuda_events", c16, NULL, "mock cuda" },
 	{ "C16", "ingot_pool_read", "pageable_in_flight", c16_pageable, NULL, "mock cuda" },
 	{ "C16", "ingot_stream_await", "unanswered_questions", c16_unanswered, NULL, "cuda" },
+	{ "C16", "ingot_message", "words_of_the_driver", c16_words, NULL, "cuda" },
 	{ "C17", "ingot_backend_sync", "no_scheduler", c17, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };
