@@ -56,7 +56,7 @@ class Driver:
 		              "-I" + os.path.join(RUNTIME, "include"), "-I" + environment.ROOT, "-I" + include]
 		self.libraries = ["-lm", "-ldl", "-pthread", *os.environ.get("LDLIBS", "").split()]
 		self.work, self.objects, self.cpu = work, [], cpu
-		if cpu != "native":                         # OpenVINO's own copy of oneDNN does not ask for it
+		if cpu != "native":                         # oneDNN's, OpenVINO's copy of it too; OpenVINO's products are not oneDNN's
 			os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX2"
 		names = ["race", "team", "limits", "bounds", "ingot", "onnxruntime", "openvino"]
 		names.append("onednn" if onednn else "onednn_absent")

@@ -14,7 +14,7 @@ def parser(name, text):
 	                            formatter_class=argparse.RawDescriptionHelpFormatter)
 	p.add_argument("--threads", type=int, choices=(1, 2), default=1)
 	p.add_argument("--cpu", choices=("native", "x86-64-v3"), default="native",
-	               help="x86-64-v3: ingot, the limits and oneDNN are held to AVX2; onnxruntime and OpenVINO take what the machine has")
+	               help="x86-64-v3: ingot, the limits, oneDNN and OpenVINO's convolutions are held to AVX2; onnxruntime and OpenVINO's products take what the machine has")
 	p.add_argument("--json", metavar="FILE", help="writes the figures there")
 	p.add_argument("--only", action="append", default=[], metavar="NAME", help="races what has these names only")
 	p.add_argument("--rounds", type=int, default=90, metavar="N", help="turns of each engine (90)")
