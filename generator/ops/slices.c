@@ -18,7 +18,7 @@ static struct cut cut_of(const struct node *node, int64_t start, int64_t end, in
 	start = start < 0 ? 0 : start > high ? high : start;
 	end = end < low ? low : end > high ? high : end;
 	uint64_t size = step > 0 ? (uint64_t)step : -(uint64_t)step, span = 0;
-	if (step > 0 ? end > start : start > end)
+	if (extent > 0 && (step > 0 ? end > start : start > end))
 		span = (uint64_t)(step > 0 ? end - start : start - end);
 	cut.start = start;
 	cut.count = span ? (int64_t)((span - 1) / size + 1) : 0;
