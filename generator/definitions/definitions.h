@@ -114,6 +114,7 @@ const struct expr *expr_redirect(struct arena *, const struct expr *, struct def
 const struct expr *expr_map_loads(struct arena *, const struct expr *, const struct expr *(*map)(void *user, const struct expr *load), void *user);
 bool expr_equal(const struct expr *, const struct expr *);
 int  expr_compare(const struct expr *, const struct expr *);       /* an order of them: no address is in it, tensors go by their names */
+bool expr_has(const struct expr *, unsigned kinds);              /* one of them, bits 1u << EXPR_…, in it outside of indices */
 bool expr_uses(const struct expr *, int var);
 /* Whether it can be a vector along that variable (-1: of one value): float alone, affine in it, no select on it. */
 bool expr_can_vector(const struct expr *, int lane);

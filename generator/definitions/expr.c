@@ -290,6 +290,14 @@ int expr_compare(const struct expr *a, const struct expr *b)
 }
 #undef BY
 
+bool expr_has(const struct expr *expr, unsigned kinds)
+{
+	bool any = kinds >> expr->kind & 1;
+	for (int i = 0; i < 3 && !any; i++)
+		any = expr->arg[i] && expr_has(expr->arg[i], kinds);
+	return any;
+}
+
 bool expr_uses(const struct expr *expr, int var)
 {
 	if (expr->kind == EXPR_LOAD)

@@ -28,18 +28,10 @@ static void look_at_load(void *user, const struct expr *load)
 	w->of = moves ? load : w->of;
 }
 
-static bool chooses(const struct expr *expr)
-{
-	bool any = expr->kind == EXPR_SELECT || expr->kind == EXPR_INDEX;
-	for (int i = 0; i < 3; i++)
-		any |= expr->arg[i] && chooses(expr->arg[i]);
-	return any;
-}
-
 const struct expr *contraction_widened(const struct definition *root, const struct expr *factor)
 {
 	struct widening w = { .root = root };
-	if (factor->kind == EXPR_LOAD || chooses(factor))
+	if (factor->kind == EXPR_LOAD || expr_has(factor, 1u << EXPR_SELECT | 1u << EXPR_INDEX))
 		return NULL;
 	expr_loads(factor, look_at_load, &w);
 	return w.others ? NULL : w.of;

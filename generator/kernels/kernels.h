@@ -268,7 +268,7 @@ struct contraction {
 	int warps, depth, stages;
 	struct reckoned { double cycles; const char *bound; } reckoned;      /* of an SM by such blocks, and what bounds them */
 	double apart;                     /* cycles by warps alone; 0: nothing was reckoned */
-	double a_block;                       /* bytes of a that a block of rows reads over all terms */
+	double a_block;                   /* bytes of a that a block of rows reads over all terms */
 	bool woven;                           /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
 	struct definition *packed;            /* the constant b as the blob holds it */
 
@@ -395,6 +395,7 @@ double tile_cost(const struct target *, int64_t rows, int64_t vecs, int64_t r, i
 bool tile_fits(int registers, int64_t rows, int64_t vecs, int r, int v);
 struct tiles_nest { int64_t rows, columns, terms, batches, outer; };
 struct tiles_nest contraction_nest(const struct contraction *);             /* extents of the tiles' nest */
+enum near near_of_panel(const struct contraction *);                        /* which row a panel of its b goes by */
 void contraction_choose(struct lowered *, struct kernel *);
 void contraction_why(const struct target *, const struct contraction *, struct text *);       /* for people */
 void winograd_why(const struct target *, const struct contraction *, struct text *);

@@ -3,6 +3,7 @@
  * on the stack, and for what is gone over again and again, whose pages should be found in a CPU's first table of them (64 to 96 of 4 KB; measured). */
 N(panel_l1,   l1_bytes, 16, INT64_MAX,  "a panel that tiles read from L1")
 N(panel,      l2_bytes, 12, 256 << 10,  "a panel of b over all of its terms")
+N(gathered,   l2_bytes, 12, 2 << 20,    "a panel of b that is packed at run time")
 N(panel_pass, l2_bytes,  4, 256 << 10,  "a pass's part of a panel")
 N(group,      l2_bytes,  8, 512 << 10,  "the rows of a for a group of blocks")
 N(twice,      l2_bytes,  8, 512 << 10,  "a panel that is not packed for two blocks alone")

@@ -138,15 +138,6 @@ static int loads_inside(const struct expr *body)
 	return all - loads_outside(body);
 }
 
-/* What no product starts from: it loads its start's words, lane beside lane. */
-static bool casts_or_selects(const struct expr *expr)
-{
-	bool any = expr->kind == EXPR_CAST || expr->kind == EXPR_SELECT;
-	for (int i = 0; i < 3 && expr->arg[i]; i++)
-		any |= casts_or_selects(expr->arg[i]);
-	return any;
-}
-
 /* What costs more than this is stored, where a store and a load are nothing beside it: the expression of a chain would grow with the chain, and with it each
  * step that looks through it and each function that the compiler gets. */
 enum { COST_MOST = 512 };
@@ -186,7 +177,8 @@ static struct ingot_mode_state verdict(const struct lowered *lowered, const stru
 		all_maps &= reader->reduce == REDUCE_NONE;
 		into_product |= (reader->products || placed(reader)->rewrite) && sites(reader->body, d) > 0;
 		const struct product *product = product_of(lowered->target, reader);
-		into_product |= (product || placed(reader)->rewrite) && sites(reader->start, d) > 0 && (reader->type != DTYPE_F32 || casts_or_selects(d->body));
+		into_product |= (product || placed(reader)->rewrite) && sites(reader->start, d) > 0 && (reader->type != DTYPE_F32
+			|| expr_has(d->body, 1u << EXPR_CAST | 1u << EXPR_SELECT));                /* a product loads its start's words, lane beside lane */
 	}
 	if (into_product)
 		return (struct ingot_mode_state){ INGOT_NEVER_VIRTUAL, 0, INGOT_BY_FACTOR };

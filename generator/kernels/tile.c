@@ -267,6 +267,9 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 enum { PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
 static int64_t group_of(const struct target *target, double a_bytes) { return (int64_t)((double)near_bytes(target, NEAR_group) / (a_bytes > 1 ? a_bytes : 1)); }
 
+/* What is packed at run time stays whole while it can: each pass reads the lines of b again. */
+enum near near_of_panel(const struct contraction *c) { return c->b_mode == B_GATHERED ? NEAR_gathered : NEAR_panel; }
+
 static int64_t pass_of(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks, double a_bytes)
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
@@ -274,7 +277,7 @@ static int64_t pass_of(const struct target *target, const struct contraction *c,
 	if (c->b_mode == B_DIRECT || c->pool.d || target->hides_latency || target->small || target->lanes == 1 || blocks < 4
 		|| (index_factor(c->out_at, c->column) != 1 && !c->turned))
 		return 0;
-	if (panel <= (double)near_bytes(target, NEAR_panel) && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
+	if (panel <= (double)near_bytes(target, near_of_panel(c)) && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
 		return 0;
 	for (int64_t pass = extent - 1; pass * inner >= PASS_STEPS; pass--)
 		if (extent % pass == 0) {
@@ -409,7 +412,7 @@ static int most_vecs(const struct target *target, const struct contraction *c, i
 	int most = VECS_MOST;
 	if (target->lanes == 1 || target->hides_latency || target->small || c->b->of->source == SOURCE_CONSTANT || index_factor(c->b_at, c->column) == 1)
 		return most;
-	while (most >= 2 && terms * most * target->lanes * 4 > near_bytes(target, NEAR_panel))
+	while (most >= 2 && terms * most * target->lanes * 4 > near_bytes(target, NEAR_gathered))
 		most--;
 	return most < 2 ? VECS_MOST : most;
 }

@@ -60,10 +60,9 @@ static void print_places(const struct target *target, const struct contraction *
 	if (c->b_mode == B_DIRECT)
 		text_adds(out, "b is read where it lies");
 	else
-		print_near(target, NEAR_panel, panel, out);
-	if (c->pass) {
+		print_near(target, near_of_panel(c), panel, out);
+	if (c->pass)
 		text_printf(out, "; so in passes of %" PRId64 " of %" PRId64 " terms", (int64_t)((double)n.terms * part), n.terms);
-	}
 	if (c->panels > 1) {
 		text_adds(out, "\n              ");
 		print_near(target, NEAR_group, (double)c->group * c->a_block * part, out);

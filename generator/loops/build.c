@@ -703,16 +703,6 @@ static struct loops *build_members(struct building *b, bool named)
 	return loops;
 }
 
-static bool has_selects(const struct expr *expr)
-{
-	if (expr->kind == EXPR_SELECT)
-		return true;
-	for (int i = 0; i < 3; i++)
-		if (expr->arg[i] && has_selects(expr->arg[i]))
-			return true;
-	return false;
-}
-
 /* A transposition: neighbours of the output lie apart in what is loaded, and neighbours there lie apart in the output, along
  * variable `across`.  A block is then some rounds of `across`, which vectorise.c puts innermost: each line of memory is used whole. */
 struct crossing { const struct definition *d; struct arena *arena; int unit, across; };
@@ -729,7 +719,7 @@ static void see_crossing(void *user, const struct expr *load)
 static int crossed(struct building *b, const struct definition *d, const int *order, int count)
 {
 	struct crossing c = { d, b->loops->arena, count ? order[count - 1] : -1, -1 };
-	if (d->reduce == REDUCE_NONE && d->type == DTYPE_F32 && count > 1 && !has_selects(d->body))
+	if (d->reduce == REDUCE_NONE && d->type == DTYPE_F32 && count > 1 && !expr_has(d->body, 1u << EXPR_SELECT))
 		expr_loads(d->body, see_crossing, &c);
 	return c.across;
 }
@@ -920,7 +910,7 @@ struct loops *loops_build(struct build *build, struct arena *arena, const struct
 	}
 	b.loops = loops_new(build, arena, target, kernel);
 	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
-	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !has_selects(d->body) && counts_outermost(kernel) && crossed(&b, d, order, count) < 0) {
+	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !expr_has(d->body, 1u << EXPR_SELECT) && counts_outermost(kernel) && crossed(&b, d, order, count) < 0) {
 		build_flat(&b);
 		if (!bends_anywhere(b.loops))
 			return b.loops;
