@@ -63,6 +63,18 @@ static int memory_is_there(size_t bytes)
 	return 1;
 }
 
+void *jit_data(size_t bytes)
+{
+	const size_t large = 2 << 20, align = bytes < large / 2 ? 64 : large;
+	if (bytes > SIZE_MAX - align)
+		return NULL;
+	bytes = (bytes + align - 1) / align * align;
+	void *at = aligned_alloc(align, bytes);
+	if (at && align == large)
+		(void)madvise(at, bytes, MADV_HUGEPAGE);
+	return at;
+}
+
 static enum jit_status place(struct jit_code *code)
 {
 	int size = tcc_relocate(code->state, NULL);

@@ -78,6 +78,30 @@ static int join_terms(struct tiling *t, struct term_loop *loops)
 	return count;
 }
 
+/* Short loops one inside the other are a list: where each term stands in a. */
+enum { LISTED_SHORT = 8, LISTED_MOST = 128 };
+static struct value list_terms(const struct tiling *t, const struct term_loop *loops, int *count)
+{
+	const struct contraction *c = t->p->c;
+	struct value list = value_list(t->b->arena);
+	int64_t total = 1;
+	for (int i = 0; i < *count; i++) {
+		if (loops[i].direct < 0 || loops[i].end)
+			return list;
+		total *= loops[i].extent;
+	}
+	if (*count < 2 || loops[*count - 1].extent > LISTED_SHORT || total > LISTED_MOST || c->b_mode == B_DIRECT || c->next_lines || c->pass)
+		return list;
+	for (int64_t n = 0; n < total; n++) {
+		int64_t at = 0, rest = n;
+		for (int i = *count - 1; i >= 0; rest /= loops[i--].extent)
+			at += rest % loops[i].extent * loops[i].direct;
+		value_list_add(list, value_int(at));
+	}
+	*count = 0;
+	return list;
+}
+
 /* A tile of up to three loops of terms; what is more stays outside, and the sums go on from where they lie. */
 static void add_terms(struct tiling *t, struct value globals, const struct term_loop *loops, int count)
 {
@@ -284,6 +308,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	if (pads_all(&t, &whole))
 		pad_all(&t, globals, &whole);
 	int term_loops = join_terms(&t, loops);
+	value_dict_set(globals, "list", list_terms(&t, loops, &term_loops));
 	struct operand into = add_into(&t, globals);
 	const struct expr *value = c->value;
 	struct ending ending;

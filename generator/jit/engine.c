@@ -11,7 +11,7 @@ struct state {
 
 static void *allocate(struct build *build, const char *what, int64_t bytes)
 {
-	void *at = aligned_alloc(64, ((size_t)bytes + 64 + 63) / 64 * 64);
+	void *at = jit_data((size_t)bytes + 64);
 	if (!at)
 		fail(build, EXIT_LIMIT, NULL, "out of memory: %lld bytes of %s", (long long)bytes, what);
 	return at;

@@ -11,6 +11,7 @@
 
 enum {
 	JIT_ROWS_MOST = 14, JIT_VECS_MOST = 4,        /* of a contraction's tile */
+	JIT_POINT_VECS = 2, JIT_POINT_LANES = 16,     /* of a tile of a Winograd point, that has an entry of its own */
 	JIT_BLOCK = 2048,                 /* values of a block, about: some of these fit L1 */
 	JIT_LANES_MOST = 1024,            /* of a block whose loop is longer */
 	JIT_TERMS_MOST = 256,             /* of one chain */

@@ -164,6 +164,10 @@ void jit_menu_print(struct build *build, const struct target *target, struct tex
 	emit.templates = environment_new(build, arena, &template_settings_kernels, load_embedded, &places);
 	value_dict_set(globals, "target", emit_target_value(&emit));
 	value_dict_set(globals, "tiles", tiles_value(arena, target));
+	struct value point = value_dict(arena);
+	value_dict_set(point, "vecs", value_int(JIT_POINT_VECS));
+	value_dict_set(point, "lanes", value_int(JIT_POINT_LANES));
+	value_dict_set(globals, "point", point);
 	value_dict_set(globals, "rows", rows_value(arena));
 	value_dict_set(globals, "ways", ways_value(arena));
 	text_init(&body, build);

@@ -63,11 +63,13 @@ bool jit_winograd(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	}
 	add_size(wide, vecs / c->panels);
 	add_size(wide, panel_vecs);
+	const char *entry = panel_vecs <= JIT_POINT_VECS && width <= JIT_POINT_LANES && !c->w && !c->prefetch ? "m_point" : "m_tile";
+	set(globals, "entry", entry);
 	for (size_t r = 0; r < value_count(rows); r++)
 		for (size_t v = 0; v < value_count(wide); v++) {
 			if (!jit_tile_fits(emit->target, (int)value_at(rows, r).integer, (int)value_at(wide, v).integer))
 				blocks_cannot(b, "the menu has no tile of that size");
-			blocks_uses(b, arena_printf(arena, "m_tile_%" PRId64 "x%" PRId64, value_at(rows, r).integer, value_at(wide, v).integer), "tile");
+			blocks_uses(b, arena_printf(arena, "%s_%" PRId64 "x%" PRId64, entry, value_at(rows, r).integer, value_at(wide, v).integer), "tile");
 		}
 	blocks_uses(b, "m_products", "products");
 	blocks_uses(b, arena_printf(arena, "m_forward_%d", m), "forward");

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""windows.py JIT_BENCH INGOT: drawn windows over images whose channels are neighbours (depthwise convolutions, maxima), and convolutions of few terms, whose terms are a list: the
+interpreter's bits by the menu of each class of this CPU, and the menu's entry is called.  77 without libtcc."""
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+
+COUNT = 70
+
+
+def attributes(draw, kernel, height, width):
+    pads = [draw.choice((0, 1, 1, 1, 2)) if kernel[i % 2] > 2 else 0 for i in range(4)]
+    strides = [draw.choice((1, 1, 2))] * 2 if draw.random() < 0.7 else [draw.choice((1, 2, 3)) for _ in range(2)]
+    dilations = [draw.choice((1, 1, 1, 1, 2)) if size > 4 * kernel[i] else 1 for i, size in enumerate((height, width))]
+    return "kernel_shape=%s, pads=%s, strides=%s, dilations=%s" % (list(kernel), pads, strides, dilations)
+
+
+def window(draw):
+    """A window between two 1x1 convolutions: channels are neighbours there."""
+    channels, height, width = draw.choice((16, 32, 64, 8, 24, 20, 48)), draw.randrange(3, 34), draw.randrange(3, 34)
+    kernel = draw.choice(((3, 3), (3, 3), (3, 3), (3, 1), (2, 2), (5, 5)))
+    if min(height, width) < kernel[0]:
+        height = width = 9
+    how = attributes(draw, kernel, height, width)
+    first = "t = Conv (x, v)\n"
+    kind = draw.choice(("depthwise", "depthwise", "relu", "bias", "max", "max"))
+    step = {"depthwise": "s = Conv<%s, group=%d> (t, w)" % (how, channels), "bias": "s = Conv<%s, group=%d> (t, w, b)" % (how, channels),
+            "relu": "u = Conv<%s, group=%d> (t, w, b)\ns = Relu (u)" % (how, channels), "max": "s = MaxPool<%s> (t)" % how}[kind]
+    inputs = "float[1,4,%d,%d] x" % (height, width)
+    numbers = [("v", (channels, 4, 1, 1)), ("w", (channels, 1) + kernel), ("b", (channels,)), ("z", (4, channels, 1, 1))]
+    return inputs, numbers, first + step + "\ny = Conv (s, z)"
+
+
+def few(draw):
+    """A convolution of one channel or few."""
+    channels, height, width = draw.choice((1, 1, 2, 3)), draw.randrange(6, 30), draw.randrange(6, 30)
+    kernel = draw.choice(((5, 5), (3, 3), (4, 2), (2, 5), (3, 1)))
+    how = attributes(draw, kernel, height, width)
+    inputs = "float[1,%d,%d,%d] x" % (channels, height, width)
+    numbers = [("w", (draw.choice((8, 16, 40, 64)), channels) + kernel)]
+    end = draw.choice(("y = Relu (t)", "y = Neg (t)", "y = Mul (t, t)"))
+    return inputs, numbers, "t = Conv<%s> (x, w)\n%s" % (how, end)
+
+
+def written(folder, number, case, draw):
+    inputs, numbers, body = case
+    path = os.path.join(folder, "layer_%d.onnxtxt" % number)
+    lists = []
+    for name, shape in numbers:
+        count = 1
+        for extent in shape:
+            count *= extent
+        lists.append("float%s %s = {%s}" % (list(shape), name, ", ".join("%.3f" % draw.uniform(-1, 1) for _ in range(count))))
+    with open(path, "w", encoding="utf-8") as f:
+        f.write('<ir_version: 8, opset_import: ["" : 17]>\nlayer (%s) => (float[1,?,?,?] y)\n<%s>\n{\n%s\n}\n' % (inputs, ", ".join(lists), body))
+    return path
+
+
+def main():
+    bench, ingot = sys.argv[1:3]
+    draw = random.Random(12)
+    cases = [window(draw) for _ in range(COUNT)] + [few(draw) for _ in range(COUNT // 2)]
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [written(folder, i, case, draw) for i, case in enumerate(cases)]
+        for cpu in (None, "x86-64-v3", "generic") if platform.machine() == "x86_64" else (None, "generic"):
+            environment = dict(os.environ, **({"INGOT_NATIVE": cpu} if cpu else {}))
+            bits = subprocess.run([bench, "--bits"] + paths, capture_output=True, text=True, check=False, env=environment)
+            print(bits.stdout, bits.stderr, end="")
+            if bits.returncode:
+                return bits.returncode
+        glue = [subprocess.run([ingot, "show", path, "--stage", "glue", "--cpu", "native"], capture_output=True, text=True, check=False).stdout for path in paths]
+        windows, lists = sum("m_window_" in text for text in glue[:COUNT]), sum("_list[]" in text for text in glue[COUNT:])
+        print("%d layers, same bits; %d of %d by the menu's windows, %d of %d by lists" % (len(paths), windows, COUNT, lists, len(cases) - COUNT))
+        return windows < COUNT // 2 or lists < 5
+
+
+if __name__ == "__main__":
+    sys.exit(main())
