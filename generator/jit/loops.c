@@ -244,7 +244,9 @@ static void emit_nest(struct walking *w, struct stmt *first, const struct dims *
 		open_loop(w, nest.loop[lane]->var, extent, chunk, &outer[opened++]);
 		inner.n = count_text(w, nest.loop[lane]->var, extent, chunk);
 	} else if (row >= 0) {
-		int64_t extent = nest.loop[row]->extent, chunk = at_least_one(JIT_BLOCK / longest(nest.body), extent);
+		/* Whole vectors of sums, however long each is: that is what there is to gain. */
+		int64_t extent = nest.loop[row]->extent, terms = longest(nest.body), lanes = terms <= 8 * JIT_BLOCK ? w->b->printer.target->lanes : 1;
+		int64_t chunk = at_least_one(JIT_BLOCK / terms > lanes ? JIT_BLOCK / terms : lanes, extent);
 		inner = (struct dims){ -1, nest.loop[row]->var, "1", NULL, 1, chunk };
 		open_loop(w, nest.loop[row]->var, extent, chunk, &outer[opened++]);
 		inner.n = count_text(w, nest.loop[row]->var, extent, chunk);

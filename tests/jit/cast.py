@@ -38,6 +38,7 @@ def main():
     draw = random.Random(11)
     some = [(layer, draw.choice((1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 33)), draw.randrange(1, 300)) for layer in LAYERS if layer != "pool" for _ in range(12)]
     some += [("softmax", n, 1000) for n in (1, 8, 197)]
+    some += [("pool", 56, 64), ("pool", 40, 24)]
     some += [("pool", draw.randrange(2, 12), draw.choice((16, 40, 64, 80, 128, 256))) for _ in range(8)]
     with tempfile.TemporaryDirectory() as folder:
         paths = [written(folder, *case) for case in PROMISED + some]
