@@ -103,7 +103,7 @@ const struct expr *expr_scalar(struct arena *, enum scalar, const struct expr *a
 const struct expr *expr_select(struct arena *, const struct range *, int count, const struct expr *yes, const struct expr *no);
 const struct expr *expr_index(struct arena *, const struct index *);
 const struct expr *expr_cast(struct arena *, enum dtype, const struct expr *);
-/* A float below 32 bits is widened to F32 alone, whatever comes then; what narrows such a number again is the number. */
+/* A float below 32 bits is widened to F32 alone, whatever comes then; what narrows such a number again is the number, but for an infinity that saturates. */
 const struct expr *expr_cast_as(struct arena *, enum dtype, int cast, const struct expr *);
 const struct expr *expr_substitute(struct arena *, const struct expr *, const struct index *const *with);
 /* Every load of `of` becomes its body (a definition without reduction), indices substituted. */

@@ -85,13 +85,20 @@ const struct expr *expr_cast(struct arena *arena, enum dtype type, const struct 
 	return expr_cast_as(arena, type, 0, a);
 }
 
+/* Whether what a narrow type has is the same behind a cast to it: an infinity that saturates is not. */
+static bool keeps_all(enum dtype type, int cast)
+{
+	const struct narrow_row *row = &narrows[type];
+	return !(cast & CAST_SATURATES) || row->over == row->nan || row->over == row->top;
+}
+
 const struct expr *expr_cast_as(struct arena *arena, enum dtype type, int cast, const struct expr *a)
 {
 	if (a->type == type)
 		return a;
 	if (!(cast & CAST_BITS) && dtype_is_narrow(a->type) && type != DTYPE_F32)
 		a = expr_cast(arena, DTYPE_F32, a);
-	if (!(cast & CAST_BITS) && dtype_is_narrow(type) && a->kind == EXPR_CAST && !(a->cast & CAST_BITS) && a->arg[0]->type == type)
+	if (!(cast & CAST_BITS) && dtype_is_narrow(type) && a->kind == EXPR_CAST && !(a->cast & CAST_BITS) && a->arg[0]->type == type && keeps_all(type, cast))
 		return a->arg[0];
 	struct expr *expr = expr_new(arena, EXPR_CAST, type);
 	expr->cast = cast;

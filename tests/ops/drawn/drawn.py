@@ -243,7 +243,7 @@ def main():
                 keys[(told.state, told.key)] += 1
             if told.state in ("fault", "alone", "sided"):
                 ops[(job[0], told.state, told.key)] += 1
-            if told.state in ("fault", "alone") or a.case or told.state in ("sided",) and a.only:
+            if told.state in ("fault", "alone", "sided") or a.case:
                 kind = (job[0], told.state, re.sub(r"[\d.e+-]+", "N", told.text)[:60])
                 shown[kind] += 1
                 if shown[kind] <= a.show:

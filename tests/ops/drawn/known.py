@@ -77,6 +77,22 @@ def gelu_to_the_digit(case, can, ours):
                                                                                     atol=1e-7 if y.dtype == numpy.float16 else 0, equal_nan=True)
 
 
+def above_an_element(case, can, ours):
+    """A place that lies less than 1e-9 above an element of the data, along any axis."""
+    mode, x, y = case.attributes.get("coordinate_transformation_mode", "half_pixel"), case.arrays["x0"], ours[0]
+    given = next((case.arrays[n] for n in ("x2", "x1") if n in case.arrays and case.arrays[n].size == x.ndim and case.arrays[n].dtype == "f4"), None)
+    for d in range(x.ndim):
+        n, out = x.shape[d], y.shape[d]
+        scale = float(given[d]) if given is not None else out / n
+        i = numpy.arange(out)
+        at = i / scale if mode == "asymmetric" else i * (n - 1) / max(scale * n - 1, 1e-9) if mode == "align_corners" else (i + 0.5) / scale - 0.5
+        at = at + n / 2 * (1 - out / (scale * n)) if mode == "half_pixel_symmetric" else at
+        above = at - numpy.floor(at)
+        if ((above > 0) & (above < 1e-9)).any():
+            return True
+    return False
+
+
 def typed(*kinds):
     return lambda case, *_: any(a.dtype in [DTYPES[k] for k in kinds] for a in case.arrays.values())
 
@@ -115,6 +131,10 @@ known(REFERENCE, "MeanVarianceNormalization", "a variance of 0 divides by 0, the
 known(REFERENCE, "AveragePool", "of opset 1 it counts pads", before(7))
 known(REFERENCE, "MaxPool", "SAME_LOWER and pads that differ make fewer windows, and places of maxima are those of one row",
       lambda case, *_: set(case.attributes) & {"auto_pad", "pads"} or len(case.outputs) > 1)
+known(REFERENCE, "Resize", "a place a hair above an element: the pad that it adds rounds the hair away, and the taps are those of the element before", above_an_element)
+known(REFERENCE, "AveragePool LpPool", "with ceil_mode the pads are others, and a window that hangs over is scaled as a mean", attribute("ceil_mode", 1))
+known(REFERENCE, "Unsqueeze", "up to opset 12 it puts one axis in after the other, so that those below 0 count fewer dimensions", before(13))
+known(REFERENCE, "Attention", "qk_matmul_output_mode 0 is the product, it gives what softcap made of that", attribute("softcap"))
 known(REFERENCE, "LRN", "it sums over as many channels as the batch has images")
 known(REFERENCE, "GridSample", "cubic with a border or reflection takes elements outside as 0", attribute("mode", "cubic", "bicubic"))
 known(REFERENCE, "GridSample", "of integers its weights are integers, too", lambda case, *_: not is_float(case.arrays["x0"].dtype))
@@ -128,8 +148,15 @@ known(REFERENCE, "Clip", "what has no default in opset 1 is asked of opset 7", b
 # ---- onnxruntime ----
 known(RUNTIME, "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare ArgMax ArgMin", "of nothing it has other shapes or 0", empty)
 known(RUNTIME, "Pad", "wrap with pads below 0 wraps around what is left, the standard and NumPy around the data", lambda case, *_: case.attributes.get("mode") == "wrap" and (case.arrays["x1"] < 0).any())
-known(RUNTIME, "MatMul", "a sum of no terms is what was in memory", empty)
+known(RUNTIME, "MatMul MatMulInteger", "a sum of no terms is what was in memory", empty)
 known(RUNTIME, "Slice", "2^31 - 1 as end is the other end where the step is below 0", lambda case, *_: any(abs(int(n)) >= 2**31 - 1 for n in case.arrays["x2"].reshape(-1)))
+known(RUNTIME, "Attention", "with is_causal a query sees as many keys more as there are more keys than queries, the standard as many as the cache had",
+      lambda case, *_: case.attributes.get("is_causal") and "x4" in case.arrays)
+known(RUNTIME, "Clip", "a bound that is not there is the end of the type, which cuts infinities", overflows)
+known(RUNTIME, "Col2Im", "of images of other than two dimensions it passes over dilations", lambda case, *_: case.arrays["x1"].size != 2 and max(case.attributes.get("dilations", [1])) > 1)
+known(RUNTIME, "Mod", "fmod of 64 bits is computed in double", lambda case, *_: case.attributes.get("fmod") and overflows(case))
+known(RUNTIME, "QuantizeLinear", "in blocks float8 saturates whatever `saturate` says", attribute("saturate", 0))
+known(RUNTIME, "QuantizeLinear", "in blocks it divides in float32, whatever the type of the scale", typed("float16", "bfloat16"))
 known(RUNTIME, "InstanceNormalization", "of one element x less its mean is not 0")
 known(RUNTIME, "Shrink", "x less bias is cut in another order", overflows)
 known(RUNTIME, "MeanVarianceNormalization", "a variance of 0 divides by 0, the standard adds 1e-9")
@@ -141,5 +168,6 @@ known(RUNTIME, "Cast CastLike", "out of range of 4 bits ONNX says nothing", lamb
 known(RUNTIME, "Cast CastLike", "float8e8m0 has no sign, which it makes the least number of a number below 0", lambda case, *_: case.types[0] == "float8e8m0")
 known(RUNTIME, "Cast CastLike", "-0 of a float below 32 bits is true", lambda case, *_: case.types[0] == "bool" and (case.arrays["x0"].astype("f4") == 0).any())
 known(RUNTIME, "Resize Upsample", "it cuts integers, the reference rounds them", lambda case, *_: not is_float(case.arrays["x0"].dtype) and case.attributes.get("mode") in ("linear", "cubic", "bilinear"))
+known(RUNTIME, "Resize", "align_corners counts whole elements where the scale leaves a part of one", attribute("coordinate_transformation_mode", "align_corners"))
 known(RUNTIME, "Resize", "nearest places are computed in float32", lambda case, *_: case.attributes.get("mode", "nearest") == "nearest")
 known(RUNTIME, "CastLike Cast", "an infinity that saturates stays one where the type is the same", overflows)
