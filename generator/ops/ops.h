@@ -44,6 +44,9 @@ const struct op *op_find(const char *domain, const char *name);        /* NULL: 
 /* The op of a node; EXIT_UNSUPPORTED where ingot does not know it, EXIT_INVALID where an attribute is not of its
  * version, or of another kind. */
 const struct op *op_of(const struct node *);
+/* EXIT_INVALID where an input or output is there, or of a type, that the op's version does not have; what is not known yet may be any (versions.c). */
+void version_check_inputs(const struct node *);
+void version_check_outputs(const struct node *);
 /* Its output has the shape of its first input, element by element: what is known of one is known of the other. */
 bool op_keeps_shape(const struct op *);
 /* Is its output of the shapes of two inputs, broadcast? */
@@ -238,6 +241,7 @@ struct texts {
 	struct environment *environment;  /* made by the first text */
 	size_t copied;                    /* of all texts of a graph */
 	int depth;                        /* texts within texts that are open now */
+	bool again;                       /* the nodes have been walked before, and so their types checked: some are those of texts now */
 	int rounds;                       /* loops that are open now: what folds in them is counted in all */
 	double folded;                    /* terms */
 	size_t folded_bytes;

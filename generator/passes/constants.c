@@ -1,6 +1,7 @@
 /* constants.c: graph -> graph.  Constant nodes become constants, Identity nodes vanish where names allow, and with them
  * all that no output depends on.  Works inside subgraphs too.  Needs topological order and keeps it. */
 #include "passes/passes.h"
+#include "ops/ops.h"
 
 /* ---- Constant ---- */
 static void set_list(struct tensor *tensor, enum dtype type, int rank, size_t count, const void *data)
@@ -27,6 +28,7 @@ static const char *const *strings_of(struct node *node, const struct bytes *at, 
 static bool make_constant(struct node *node)
 {
 	struct tensor *tensor = node->out[0];
+	op_of(node);                                          /* refuses what the version has not */
 	if (node->outs != 1 || node->ins || !tensor || node->attribute_count != 1)
 		fail(node->graph->build, EXIT_INVALID, node->where, "must have one value, one output and no input");
 	const struct attribute *a = &node->attributes[0];
@@ -62,6 +64,7 @@ static bool make_constant(struct node *node)
 	default:
 		return false;                                 /* no Constant of ONNX: inference says what is wrong */
 	}
+	version_check_outputs(node);
 	tensor->is_initializer = true;
 	tensor->producer = NULL;
 	return true;

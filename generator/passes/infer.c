@@ -134,7 +134,7 @@ static void want_tensors(const struct node *node)
 }
 
 /* The op of the node; inference may have made another of it. */
-static const struct op *infer_one(struct node *node)
+static const struct op *infer_one(struct texts *texts, struct node *node)
 {
 	const struct op *op = NULL;
 	for (const char *type = NULL, *domain = NULL; type != node->type || domain != node->domain;) {
@@ -143,10 +143,14 @@ static const struct op *infer_one(struct node *node)
 		op = op_of(node);
 		if (!op->lists)
 			want_tensors(node);
+		if (!texts->again && !texts->depth)
+			version_check_inputs(node);
 		bool counted = counts_come(node, op);
 		if (op->place)
 			return op;
 		op->infer(node, op);
+		if (!texts->again && !texts->depth)
+			version_check_outputs(node);
 		if (counted && type == node->type && domain == node->domain)
 			counts_go(node, op);
 		else if (!counted)
@@ -174,17 +178,22 @@ static void walk_all_of(struct texts *, struct graph *);
 static void infer_bodies(struct texts *texts, struct node *node)
 {
 	const struct op *op = op_of(node);
+	bool again = texts->again;
+	texts->again = true;
 	for (int i = 0; !op->place && i < node->attribute_count; i++)
 		if (node->attributes[i].g)
 			walk_all_of(texts, node->attributes[i].g);
+	texts->again = again;
 }
 
 static void infer(struct texts *texts, struct node *node)
 {
 	infer_bodies(texts, node);
-	const struct op *op = infer_one(node);
+	const struct op *op = infer_one(texts, node);
 	if (op->place ? !op->place(texts, node, op) : !vanishes(texts, node, op))
 		push(node->graph->build->arena, &node->graph->nodes, node);
+	if (op->place && !texts->again && !texts->depth)
+		version_check_outputs(node);
 }
 
 /* Nodes that took the place of another, each in turn. */
@@ -207,9 +216,9 @@ static void walk_all_of(struct texts *texts, struct graph *graph)
 		infer(texts, nodes.at[i]);
 }
 
-static void walk_all(struct graph *graph)
+static void walk_all(struct graph *graph, bool again)
 {
-	struct texts texts = { .walk = walk_from };
+	struct texts texts = { .walk = walk_from, .again = again };
 	walk_all_of(&texts, graph);
 }
 
@@ -260,12 +269,12 @@ static bool waits_for_bounds(const struct graph *graph)
 
 void pass_infer(struct graph *graph)
 {
-	walk_all(graph);
+	walk_all(graph, false);
 	if (infer_backward(graph))
-		walk_all(graph);
+		walk_all(graph, true);
 	if (waits_for_bounds(graph)) {
 		graph->bounded = true;
-		walk_all(graph);
+		walk_all(graph, true);
 	}
 	pass_whole_outputs(graph);
 }

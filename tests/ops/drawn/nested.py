@@ -6,6 +6,7 @@ from onnx import helper
 from drawing import NotHere, Operand, TYPES, is_float, rule
 
 node = helper.make_node
+SEQUENCES = {kind[len("tensor("):-1] for c in onnx.defs.get_schema("SequenceConstruct", 28).type_constraints for kind in c.allowed_type_strs}      # what they can be of
 
 
 def some(d, count, alike=True):
@@ -57,6 +58,8 @@ def sequences(d):
 
 @rule("SplitToSequence")
 def split_to_sequence(d):
+    if main(d) not in SEQUENCES:                              # nothing could take an element out again
+        raise NotHere
     dims = d.dims(1, 3, 0)
     axis = d.axis(len(dims))
     kind = d.whole(0, 2)
@@ -99,7 +102,7 @@ def optionals(d):
         return d.case([], types=["bool"], nodes=[node("OptionalHasElement", [], ["y0"])])
     if d.opset >= 18 and d.chance(0.3) and d.op != "Optional":
         return d.case(x, types=["bool", kind], outputs=[True, True], nodes=[node("OptionalHasElement", ["x0"], ["y0"]), node("OptionalGetElement", ["x0"], ["y1"])])
-    if d.chance(0.4):
+    if kind in SEQUENCES and d.chance(0.4):
         return d.case(x, types=["bool", kind], outputs=[True, True], nodes=[node("SequenceConstruct", ["x0", "x0"], ["s"]), node("Optional", ["s"], ["o"]), node("OptionalHasElement", ["o"], ["y0"]),
                       node("OptionalGetElement", ["o"], ["t"]), node("ConcatFromSequence", ["t"], ["y1"], axis=0)])
     return d.case(x, types=["bool", kind], outputs=[True, True], nodes=[node("Optional", ["x0"], ["o"]), node("OptionalHasElement", ["o"], ["y0"]), node("OptionalGetElement", ["o"], ["y1"])])
