@@ -150,6 +150,7 @@ static struct node *copy_node(struct inliner *inliner, struct graph *graph, cons
 	struct node *node = graph_node_new(graph, from->domain, from->type, name, from->ins, from->outs);
 	node->overload = from->overload;
 	node->since = from->since;
+	node->is_given = from->is_given && (!inliner->owner || inliner->placing);
 	/* the node that the user wrote */
 	if (inliner->owner && !inliner->placing)
 		node->where = inliner->owner->where;

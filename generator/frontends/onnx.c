@@ -320,6 +320,7 @@ static void read_node(struct reader *reader, struct wire w, struct graph *graph)
 	struct node *node = graph_node_new(graph, domain, type, name, (int)ins, (int)outs);
 	if (!*type)
 		fail(build, EXIT_INVALID, node->where, "has no operator");
+	node->is_given = true;
 	node->overload = name_is(build->names, overload);
 	reader_attributes(reader, node->where, attributes);
 	node->attributes = new_array(build->arena, struct attribute, attributes);

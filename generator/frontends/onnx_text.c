@@ -412,6 +412,7 @@ static void parse_node(struct scan *s, struct graph *graph)
 	struct node *node = graph_node_new(graph, domain, type, label, 0, (int)outs.count);
 	node->overload = name_is(build->names, overload);
 	node->since = since ? (int)since : node->since;
+	node->is_given = !since;                     /* a version of its own is our syntax, of nodes that we made */
 	for (size_t k = 0; k < outs.count; k++)
 		if (*outs.at[k])
 			node_output(node, (int)k, outs.at[k]);

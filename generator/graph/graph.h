@@ -90,6 +90,7 @@ struct node {
 	int attribute_count;
 	int since;                        /* version of the domain in force: the model's opset import; 0: not imported */
 	const char *overload;             /* of a model function that it calls; else "" */
+	bool is_given;                    /* the model has it; else it was made in the place of one, and may take types that no version has */
 	int mark;                         /* scratch of the pass that runs; means nothing between passes */
 };
 

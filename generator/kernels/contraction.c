@@ -280,6 +280,15 @@ static bool loosens(struct arrangement *r)
 	return loosens;
 }
 
+/* Whether a stack holds the patch of one row at least. */
+static bool patch_fits(const struct contraction *c)
+{
+	struct stage stage = { .floats = 0 };
+	if (c->pad_count && c->column >= 0)
+		stage_padded(c, 1, &stage);
+	return stage.floats <= STACK_FLOATS;
+}
+
 bool contraction_arrange(struct arena *arena, struct contraction *c)
 {
 	struct arrangement *r = &(struct arrangement){ .arena = arena, .c = c };
@@ -329,7 +338,7 @@ bool contraction_arrange(struct arena *arena, struct contraction *c)
 	for (int i = 0; i < c->pad_count; i++)
 		pads[i] = (struct range){ index_substitute(arena, c->pads[i].at, r->with), c->pads[i].from, c->pads[i].to };
 	c->arranged_pads = pads;
-	return c->column >= 0;
+	return c->column >= 0 && patch_fits(c);
 }
 
 /* The other roles for the same sum. */

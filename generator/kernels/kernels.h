@@ -323,6 +323,7 @@ struct stage {
 	struct stage_dim dim[MAX_VARS];       /* outermost first, dense */
 	int64_t floats, of_row, of_term[MAX_VARS], of_outer[MAX_VARS];    /* floats of the box; in it, between neighbouring rows, terms, and values of the variables around */
 };
+enum { STACK_FLOATS = 1 << 19 };          /* the most of a tensor that a kernel has on its stack */
 void stage_padded(const struct contraction *, int64_t rows, struct stage *);      /* of a, with its zeros: what a tile of so many rows reads */
 bool stage_whole(const struct contraction *, struct stage *);                      /* the same of all tiles; false: that is no box */
 void stage_pooled(const struct contraction *, int lanes, struct stage *);         /* of the result: window rows, across, columns that one row of maxima reads */

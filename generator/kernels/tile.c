@@ -213,21 +213,19 @@ static struct definition *packed_alike(const struct lowered *lowered, const stru
 	return NULL;
 }
 
-/* Where scratch is short, a third each is for the patch, for b packed on the fly and for the sums of heavy epilogues. */
+/* A patch has rows that a stack holds.  Where scratch is short, a third each is for the patch, for b packed on the fly and for the sums of heavy epilogues. */
 static void fit_scratch(const struct target *target, const struct contraction *c, double terms, int *tile_rows, int *tile_vecs)
 {
-	double third = (double)target->scratch_bytes / 3 / 4;
+	double third = target->scratch_bytes ? (double)target->scratch_bytes / 3 / 4 : STACK_FLOATS;
 	struct stage stage;
 	for (; c->pad_count && *tile_rows > 1; --*tile_rows) {
 		stage_padded(c, *tile_rows, &stage);
 		if ((double)stage.floats <= third)
 			break;
 	}
-	while (c->b->of->source != SOURCE_CONSTANT && *tile_vecs > 1 && terms * *tile_vecs * target->lanes > third)
+	while (target->scratch_bytes && c->b->of->source != SOURCE_CONSTANT && *tile_vecs > 1 && terms * *tile_vecs * target->lanes > third)
 		--*tile_vecs;
 }
-
-enum { STACK_FLOATS = 1 << 19 };          /* the most of b that is packed on a stack */
 
 /* Where a device waits for tiles: narrower ones first, since b streams through any. */
 static void spread(const struct target *target, int64_t rows, int64_t columns, double others, int *tile_rows, int *tile_vecs)
@@ -475,8 +473,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	registers = registers - 2 > sums ? sums + 2 : registers;                /* beside the sums a tile takes two at least */
 	tile_choose(target, registers, rows, columns, terms, most_vecs(target, c, terms), &c->tile_rows, &c->tile_vecs);
 	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
-	if (target->scratch_bytes)
-		fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
+	fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
 	int64_t vecs = ceil_div(columns, target->lanes);
 	if (block_choose(target, c, sums)) {
 		rows *= outer;

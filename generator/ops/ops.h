@@ -241,7 +241,6 @@ struct texts {
 	struct environment *environment;  /* made by the first text */
 	size_t copied;                    /* of all texts of a graph */
 	int depth;                        /* texts within texts that are open now */
-	bool again;                       /* the nodes have been walked before, and so their types checked: some are those of texts now */
 	int rounds;                       /* loops that are open now: what folds in them is counted in all */
 	double folded;                    /* terms */
 	size_t folded_bytes;

@@ -134,7 +134,7 @@ static void want_tensors(const struct node *node)
 }
 
 /* The op of the node; inference may have made another of it. */
-static const struct op *infer_one(struct texts *texts, struct node *node)
+static const struct op *infer_one(struct node *node)
 {
 	const struct op *op = NULL;
 	for (const char *type = NULL, *domain = NULL; type != node->type || domain != node->domain;) {
@@ -143,13 +143,15 @@ static const struct op *infer_one(struct texts *texts, struct node *node)
 		op = op_of(node);
 		if (!op->lists)
 			want_tensors(node);
-		if (!texts->again && !texts->depth)
+		if (node->is_given)
 			version_check_inputs(node);
 		bool counted = counts_come(node, op);
 		if (op->place)
 			return op;
 		op->infer(node, op);
-		if (!texts->again && !texts->depth)
+		if (type != node->type || domain != node->domain)
+			node->is_given = false;
+		if (node->is_given)
 			version_check_outputs(node);
 		if (counted && type == node->type && domain == node->domain)
 			counts_go(node, op);
@@ -178,21 +180,18 @@ static void walk_all_of(struct texts *, struct graph *);
 static void infer_bodies(struct texts *texts, struct node *node)
 {
 	const struct op *op = op_of(node);
-	bool again = texts->again;
-	texts->again = true;
 	for (int i = 0; !op->place && i < node->attribute_count; i++)
 		if (node->attributes[i].g)
 			walk_all_of(texts, node->attributes[i].g);
-	texts->again = again;
 }
 
 static void infer(struct texts *texts, struct node *node)
 {
 	infer_bodies(texts, node);
-	const struct op *op = infer_one(texts, node);
+	const struct op *op = infer_one(node);
 	if (op->place ? !op->place(texts, node, op) : !vanishes(texts, node, op))
 		push(node->graph->build->arena, &node->graph->nodes, node);
-	if (op->place && !texts->again && !texts->depth)
+	if (op->place && node->is_given)
 		version_check_outputs(node);
 }
 
@@ -216,9 +215,9 @@ static void walk_all_of(struct texts *texts, struct graph *graph)
 		infer(texts, nodes.at[i]);
 }
 
-static void walk_all(struct graph *graph, bool again)
+static void walk_all(struct graph *graph)
 {
-	struct texts texts = { .walk = walk_from, .again = again };
+	struct texts texts = { .walk = walk_from };
 	walk_all_of(&texts, graph);
 }
 
@@ -269,12 +268,12 @@ static bool waits_for_bounds(const struct graph *graph)
 
 void pass_infer(struct graph *graph)
 {
-	walk_all(graph, false);
+	walk_all(graph);
 	if (infer_backward(graph))
-		walk_all(graph, true);
+		walk_all(graph);
 	if (waits_for_bounds(graph)) {
 		graph->bounded = true;
-		walk_all(graph, true);
+		walk_all(graph);
 	}
 	pass_whole_outputs(graph);
 }

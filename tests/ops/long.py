@@ -17,11 +17,13 @@ sys.path.insert(0, os.path.dirname(HERE))
 from same import same
 ENVIRONMENT, SKIPPED = 5, 77
 OPSET = '<ir_version: 8, opset_import: ["" : 17]>\n'
-# b comes at run time with its columns apart; and a convolution whose borders are copied, with an epilogue
+# b comes at run time with its columns apart; a convolution whose borders are copied, with an epilogue; borders of which a stack holds few rows, and not one
 MODELS = {
     "across": ("across (float[3,60000] x, float[70,60000] w) => (y) { y = Gemm <transB = 1> (x, w) }", (3, 60000), (70, 60000)),
     "borders": ("borders (float[1,2100,9,3] x, float[70,2100,9,3] w) => (y) { t = Conv <pads = [4, 1, 4, 1]> (x, w)  y = Sigmoid (t) }",
                 (1, 2100, 9, 3), (70, 2100, 9, 3)),
+    "patch": ("patch (float[1,40000,3,5] x, float[2,40000,3,3] w) => (y) { y = Conv <pads = [1, 1, 1, 1]> (x, w) }", (1, 40000, 3, 5), (2, 40000, 3, 3)),
+    "none": ("none (float[1,240000,3,3] x, float[2,240000,3,3] w) => (y) { y = Conv <pads = [1, 1, 1, 1]> (x, w) }", (1, 240000, 3, 3), (2, 240000, 3, 3)),
 }
 
 
