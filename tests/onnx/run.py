@@ -2,7 +2,7 @@
 """ONNX's own backend tests on any target, over all cores.
 
     run.py INGOT TREE... [--target T...] [--sample N [--seed S]] [--only PATTERN] [--cpu CPU] [--constants]
-           [--json FILE] [--coverage FILE] [--right N]
+           [--clean] [--json FILE] [--coverage FILE] [--right N]
 
 A TREE holds tests, folders with model.onnx and test_data_set_N, at any depth; one that is not there is written from PyPI's onnx (2024 tests,
 some seconds).  Each test is, on each target of `ingot check`:
@@ -12,6 +12,7 @@ some seconds).  Each test is, on each target of `ingot check`:
     wrong      numbers, type or shape differ from the stored ones, or the bits from the interpreter's
     crashed    a signal, two minutes over, or no message
 
+--clean: what is generated for C is compiled as C99 with every warning an error and with AddressSanitizer and UndefinedBehaviorSanitizer, and as C++ without a warning.
 --constants: every input but the first becomes an initialiser (shapes, axes and the like, as exporters write them); only tests with several inputs.
 --right N: at least N tests are right, one whose operators are all in `ingot ops` is refused with a message of refused.txt alone, and
 nothing ends otherwise than right or with exit 4.  --coverage writes docs/coverage.md from what ran.  Ends with 1 where a test is wrong,
@@ -28,6 +29,37 @@ except ImportError as missing:
 HERE = os.path.dirname(os.path.abspath(__file__))
 ORACLE, SECONDS, UNSUPPORTED, ENVIRONMENT = "interpreter", 120, 4, 5
 Result = collections.namedtuple("Result", "state message bits")
+
+
+# CC of --clean: GCC; what it is given comes before what it adds.  TMPDIR has no blanks.
+CLEAN = """#!/bin/sh
+unset LD_PRELOAD
+warn="-Wall -Wextra -Wconversion -pedantic -Wshadow -Wundef -Werror"
+others=
+for word in "$@"; do
+	case $word in
+	-std=*) ;;
+	*) others="$others $word" ;;
+	esac
+done
+case $others in
+*" -c "*".c "*) g++ -x c++ $others -o /dev/null -std=c++17 $warn || exit 1 ;;
+esac
+exec gcc "$@" -std=c99 $warn -fsanitize=address,undefined -fno-sanitize-recover=all
+"""
+
+
+def set_clean(folder):
+    """Whoever is started from here on compiles so, and has the sanitizer's memory from its first byte."""
+    if not shutil.which("gcc") or not shutil.which("g++"):
+        print("skipped: no gcc, or no g++")
+        sys.exit(77)
+    path = os.path.join(folder, "clean_cc")
+    with open(path, "w") as file:
+        file.write(CLEAN)
+    os.chmod(path, 0o755)
+    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+    os.environ.update(CC=path, LD_PRELOAD=os.path.realpath(library), ASAN_OPTIONS="detect_leaks=0")
 
 
 def write_tree(out):
@@ -186,6 +218,7 @@ def main():
     parser.add_argument("--only", default="*")
     parser.add_argument("--cpu", default="native")
     parser.add_argument("--constants", action="store_true")
+    parser.add_argument("--clean", action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--coverage")
     parser.add_argument("--right", type=int)
@@ -202,6 +235,8 @@ def main():
         folders = random.Random(a.seed).sample(folders, min(a.sample, len(folders)))
     with open(os.path.join(HERE, "refused.txt")) as file:
         patterns = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    if a.clean:
+        set_clean(scratch.name)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = dict(zip(folders, pool.map(lambda f: work(ingot, f, a.target, ["--cpu", a.cpu]), folders)))
     bad = 0
@@ -211,6 +246,8 @@ def main():
         for folder, by_target in results.items():
             result = by_target[target]
             why = result.message if result.state in ("wrong", "crashed") else unexpected(folder, result, known, patterns) if a.right else None
+            if a.clean and result.state == f"exit {ENVIRONMENT}":
+                why = result.message
             if why:
                 bad += 1
                 print(f"  {os.path.basename(folder)} {result.state}: {why}")
