@@ -32,7 +32,7 @@ static enum exit_code define(int version, const char *inputs, const char *nodes,
 #define M "m = Constant <value = int64 {3}> () far = Constant <value = int64 {9223372036854775807}> () yes = Constant <value = bool {1}> () "
 static const struct { int version; const char *inputs, *nodes; enum exit_code code; const char *message; } refused[] = {
 	{ 17, "float c, float[2] x", "y = If (c) <then_branch = t () => (r) { r = Neg (x) }, else_branch = e () => (r) { r = Abs (x) }>", EXIT_INVALID,
-		"t: node #0 (If): If: the condition is float, bool is right" },
+		"t: node #0 (If): If of opset 17: input 0 is float, bool is right" },
 	{ 17, "bool[2] c, float[2] x", "y = If (c) <then_branch = t () => (r) { r = Neg (x) }, else_branch = e () => (r) { r = Abs (x) }>", EXIT_INVALID,
 		"t: node #0 (If): If: input 0, 'c', is a tensor of 1 dimension, a scalar is right" },
 	{ 17, "bool c, float[2] x", "y = If (c) <then_branch = t () => (r) { r = Neg (x) }>", EXIT_INVALID, "t: node #0 (If): If lacks the attribute \"else_branch\"" },
@@ -62,7 +62,7 @@ static const struct { int version; const char *inputs, *nodes; enum exit_code co
 	{ 17, "float[2] x", M "y = Loop <body = b (int64 i, bool c, float[2] a) => (i, float[2] d) { d = Neg (a) }> (m, yes, x)", EXIT_INVALID,
 		"t: node #3 (Loop): the condition that the body hands on is int64, bool is right" },
 	{ 17, "float[2] x, float k", M "y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d) { d = Neg (a) }> (k, yes, x)", EXIT_INVALID,
-		"t: node #3 (Loop): Loop: M is float, int64 is right" },
+		"t: node #3 (Loop): Loop of opset 17: input 0 is float, int64 is right" },
 	{ 17, "float[2] x, int64 k", M "y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d) { d = RandomNormalLike (a) }> (k, yes, x)", EXIT_UNSUPPORTED,
 		"t: node #3 (Loop): Loop: how many rounds there are comes at run time, and neither a constant M of at most 4096 nor the declared shape of an output bounds them" },
 	{ 17, "float[2] x, bool k", M "z, y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d, a) { d = Neg (a) }> (m, k, x)", EXIT_UNSUPPORTED,
