@@ -271,7 +271,7 @@ static struct operand add_into(struct tiling *t, struct value globals)
 static bool waits(const struct contraction *c)
 {
 	struct ending ending;
-	return c->b_mode == B_PACKED && !c->turned && !c->pool.d && c->terms <= TILE_TERMS && index_factor(c->out_at, c->column) == 1 && blocks_ending(c->value, c->root, &ending)
+	return c->b_mode != B_GATHERED && !c->turned && !c->pool.d && c->terms <= TILE_TERMS && index_factor(c->out_at, c->column) == 1 && blocks_ending(c->value, c->root, &ending)
 		&& !(ending.add && (ending.add->kind != EXPR_LOAD || index_factor(c->out_at, c->column) != 1));
 }
 

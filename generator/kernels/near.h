@@ -7,6 +7,7 @@ N(gathered,   l2_bytes, 12, 2 << 20,    "a panel of b that is packed at run time
 N(panel_pass, l2_bytes,  4, 256 << 10,  "a pass's part of a panel")
 N(group,      l2_bytes,  8, 512 << 10,  "the rows of a for a group of blocks")
 N(twice,      l2_bytes,  8, 512 << 10,  "a panel that is not packed for two blocks alone")
+N(waiting,    l2_bytes, 16, 512 << 10,  "sums that wait for the next rows of b")
 N(patches,    l2_bytes,  4, 256 << 10,  "the patches of a group")
 N(turned,     l2_bytes,  1, 64 << 10,   "rows of results that are turned together")
 N(steps,      l2_bytes,  8, 512 << 10,  "what lies between the steps of a block")

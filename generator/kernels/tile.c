@@ -347,6 +347,26 @@ static bool gathers(const struct target *target, const struct contraction *c, in
 		&& (step * 4 >= FAR || (c->exchanged && step % target->lanes));
 }
 
+/* Rows of b that come at run time, some of them at a time, over all panels before the next ones, read where they lie: a panel of them all is a page for each
+ * row, more than are found at once, and packing it a second reading.  The sums wait near meanwhile.  Measured (docs/performance.md): 32 to 64 rows; one block of rows
+ * streams b as fast in panels while a CPU's second table of pages has them all (2,048 of 4 KB). */
+enum { SWEPT_LEAST = 16, SWEPT_MOST = 48, PAGES_FOUND = 8 << 20 };
+static int64_t swept_rows(const struct target *target, const struct contraction *c, const struct tiles_nest *n)
+{
+	int64_t step = c->terms == 1 && index_is_affine(c->b_at) ? index_factor(c->b_at, c->column + 1) * 4 : 0, rows = SWEPT_MOST;
+	if (c->b->of->source == SOURCE_CONSTANT || target->lanes == 1 || target->hides_latency || target->small || c->warps || c->pool.d || c->pad_count || c->widened
+		|| step < n->columns * 4 || n->columns * 4 < FAR || c->panels == 1 || index_factor(c->b_at, c->column) != 1 || index_factor(c->out_at, c->column) != 1
+		|| c->root->type != DTYPE_F32 || c->result->type != DTYPE_F32 || n->terms * step <= (c->row_blocks * n->outer > 1 ? near_bytes(target, NEAR_all) : PAGES_FOUND)
+		|| n->rows * n->outer * n->columns * 4 > near_bytes(target, NEAR_waiting))
+		return 0;
+	for (int v = 0; v <= c->column + 1; v++)
+		if (c->counts[v])
+			return 0;
+	while (rows >= SWEPT_LEAST && (n->terms % rows || rows == n->terms))
+		rows--;
+	return rows < SWEPT_LEAST ? 0 : rows;
+}
+
 /* Single floats that are stored so far apart take a line each, and often the same place in the cache: the rows of a group are turned together, as many as
  * stay in a part of L2, so that a column is written for some lines before the next one is. */
 static void choose_turned(const struct lowered *lowered, struct contraction *c)
@@ -390,6 +410,16 @@ static void choose_patches(const struct target *target, struct contraction *c)
 	if (room < c->group && (room < PATCHES_ENOUGH || c->b_mode == B_GATHERED))       /* each group would pack b again */
 		return;
 	c->patches = c->group = room < c->group ? room : c->group;
+}
+
+/* Weights that come from beyond L2, more of them than of a: threads share panels, so that each reads its own part of the weights and all of a.  Where all row
+ * blocks are one group the order is the same. */
+enum { PANELS_SHARED = 8 };
+static bool panels_are_shared(const struct target *target, const struct contraction *c, int64_t b_bytes, int64_t blocks)
+{
+	return c->b_mode == B_PACKED && c->group >= blocks && c->panels >= PANELS_SHARED && c->batches == 0 && !c->patches && !c->turned && !c->pool.d && !c->warps
+		&& target->lanes > 1 && !target->hides_latency && !target->small && !(contraction_row(c) >= 0 && c->counts[contraction_row(c)])
+		&& b_bytes > near_bytes(target, NEAR_all) && (double)b_bytes > c->a_block * (double)blocks;
 }
 
 struct tiles_nest contraction_nest(const struct contraction *c)
@@ -490,10 +520,11 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	a_bytes = tile_bytes < a_bytes ? tile_bytes : a_bytes;        /* strides skip part of a */
 	int64_t blocks = outer * c->row_blocks;
 	c->a_block = a_bytes;
-	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1)) && !c->pool.d && !c->warps;      /* exchanged: each panel of b is packed once */
-	c->b_mode = c->b->of->source == SOURCE_CONSTANT ? B_PACKED : gathers(target, c, terms, blocks) ? B_GATHERED : B_DIRECT;
+	int64_t swept = swept_rows(target, c, &n);
+	c->split_panels = (blocks < 2 || (c->exchanged && c->panels > 1) || swept) && !c->pool.d && !c->warps;      /* exchanged: each panel of b is packed once */
+	c->b_mode = c->b->of->source == SOURCE_CONSTANT ? B_PACKED : !swept && gathers(target, c, terms, blocks) ? B_GATHERED : B_DIRECT;
 	choose_turned(lowered, c);
-	c->pass = pass_of(target, c, terms, blocks, a_bytes);
+	c->pass = swept ? swept : pass_of(target, c, terms, blocks, a_bytes);
 	int64_t packed = c->pass ? terms / c->extents[c->column + 1] * c->pass : terms;
 	if (c->b_mode == B_GATHERED && packed * c->tile_vecs * target->lanes > STACK_FLOATS) {      /* no stack holds that: lanes read b where it is */
 		c->b_mode = B_DIRECT;
@@ -504,6 +535,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	if (c->turned && c->group > c->turned / c->tile_rows)
 		c->group = c->turned / c->tile_rows;
 	choose_patches(target, c);
+	c->split_panels |= panels_are_shared(target, c, batches * columns * terms * 4, blocks);
 	kernel->blocks = c->split_panels ? c->panels : c->pool.d ? outer : blocks;
 	kernel->blocks_of = c->split_panels ? arena_printf(lowered->arena, "panels of up to %d columns", c->tile_vecs * target->lanes)
 		: arena_printf(lowered->arena, "blocks of up to %d rows", c->tile_rows * (c->warps ? c->warps : 1));

@@ -762,10 +762,13 @@ static struct loops *build_crossed(struct building *b, int across, const int *or
 
 /* Rounds of one variable that a block has, where its loop is shared out: a divisor, best of whole vectors. */
 enum { VECS_TOGETHER = 4 };
-static int64_t places_share(const struct loops *loops, int64_t extent, double work)
+static int64_t places_share(const struct loops *loops, const struct definition *d, int64_t extent, double work)
 {
-	int64_t unit = 1;
-	for (int64_t lanes = loops->target->lanes; unit == 1 && lanes > 1; lanes /= 2)      /* rows are apart: some vectors of each together */
+	const struct target *target = loops->target;
+	int64_t unit = 1, half = target->registers / 2;           /* rows of sums so long lie side by side: they come as they lie (docs/performance.md) */
+	if (d->running && target->lanes > 1 && !target->lanes_are_threads && extent % (target->lanes * half) == 0)
+		unit = target->lanes * half;
+	for (int64_t lanes = target->lanes; unit == 1 && lanes > 1; lanes /= 2)      /* rows are apart: some vectors of each together */
 		unit = extent % (lanes * VECS_TOGETHER) == 0 ? lanes * VECS_TOGETHER : 1;
 	int64_t share = unit;
 	while (share < extent && (extent % share || work / (double)extent * (double)share < (double)block_work(loops)))
@@ -778,6 +781,30 @@ static int64_t divisor_below(int64_t n, int64_t most)
 	while (n % most)
 		most--;
 	return most;
+}
+
+/* Rows that run along what lies side by side, in what they load and what they store: with as many as lanes, each lane is a row (vectorise.c). */
+struct rowing { struct building *b; const struct definition *d; int loads; bool along; };
+static void see_rowing(void *user, const struct expr *load)
+{
+	struct rowing *r = user;
+	const struct index *at = placed_address(r->b->loops->arena, load->of, load->at);
+	if (index_is_constant(at, &(int64_t){ 0 }))
+		return;
+	r->loads++;
+	r->along &= load->type == DTYPE_F32 && index_factor(at, r->d->rank) == 1;
+}
+
+static bool rows_are_lanes(struct building *b, const struct definition *d, int64_t rows)
+{
+	const struct target *target = b->loops->target;
+	struct rowing r = { b, d, 0, true };
+	if (target->lanes < 4 || target->small || d->type != DTYPE_F32 || rows % target->lanes || d->reduced != 1 || d->reduced_extents[0] < target->lanes || !places_cover(d))
+		return false;
+	for (int v = 0; v < d->rank; v++)
+		r.along &= !d->place[v] || d->extents[v] == 1 || (index_factor(d->place[v]->index, d->rank) == 1 && stride_of(d, v) == 1);
+	expr_loads(d->body, see_rowing, &r);
+	return r.loads == 1 && r.along;
 }
 
 /* Terms with places: blocks are rounds of the variables that have none, the outermost first; of one that runs inside the terms, or along lanes, shares.
@@ -799,9 +826,13 @@ static struct loops *build_places(struct building *b, bool named)
 	int inside = d->running ? free && !rows : inner, taken = outer_count(loops, d, work, own, free, inside);
 	for (int n = 0; n < taken; n++)
 		work /= (double)d->extents[own[n]];
-	int64_t share = inside && taken == free - inside ? places_share(loops, d->extents[own[taken]], work) : 0;
+	bool lanes = rows && taken >= free - 1 && rows_are_lanes(b, d, d->extents[own[free - 1]]);
+	if (lanes && taken < free && work / (double)d->extents[own[taken]] * loops->target->lanes >= (double)block_work(loops))
+		taken++;
+	int64_t share = inside && taken == free - inside ? places_share(loops, d, d->extents[own[taken]], work) : 0;
 	if (!share || share == d->extents[own[taken]]) {
-		int64_t together = rows && taken == free && !loops->target->small ? divisor_below(d->extents[own[taken - 1]], CHAINS_TOGETHER) : 1;
+		int64_t together = lanes && taken == free ? loops->target->lanes
+			: rows && taken == free && !loops->target->small ? divisor_below(d->extents[own[taken - 1]], CHAINS_TOGETHER) : 1;
 		define(b, d, with, outer_loops(b, d, own, taken, together, named, with));
 		return loops;
 	}

@@ -323,7 +323,8 @@ static void tile_loop(struct loops *loops, struct stmt *loop, struct block *out)
 	int64_t most = target->registers * 3 / 4 / sums;
 	if (loops->beside > 1)
 		most = target->registers * 5 / 8 / sums / loops->beside;     /* what they load takes registers too */
-	most = most > TILE_MOST ? TILE_MOST : most < 1 ? 1 : most;
+	int64_t enough = loops->kernel->root->running ? target->registers / 2 : TILE_MOST;       /* running: as many as a block has */
+	most = most > enough ? enough : most < 1 ? 1 : most;
 	if (inner && inner_shares_more(loops, loop, inner)) {
 		tile_block(loops, &loop->body);
 		block_add(loops, out, loop);

@@ -230,18 +230,18 @@ static const struct expr *part_of_array(struct loops *loops, enum reduce reduce,
 		part_of_array(loops, reduce, array, from + step, count / 2, 2 * step));
 }
 
-static void join_parts(struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], struct block *out)
+static void join_parts(struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], int parts, struct block *out)
 {
 	for (int s = 0; s < loop->sum_count; s++)
-		for (int half = GROUP / 2; half; half /= 2)
+		for (int half = parts / 2; half; half /= 2)
 			for (int k = 0; k < half; k++)
 				block_add(loops, out, set_new(loops, part[k][s], reduce_join(loops, loop->reduce[s],
 					cell_load(loops, part[k][s], NULL), cell_load(loops, part[k + half][s], NULL)), false));
 }
 
-static void begin_parts(struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], struct block *out)
+static void begin_parts(struct loops *loops, const struct stmt *loop, struct cell *part[][SUMS_MAX], int parts, struct block *out)
 {
-	for (int k = 0; k < GROUP; k++)
+	for (int k = 0; k < parts; k++)
 		for (int s = 0; s < loop->sum_count; s++) {
 			enum dtype type = loop->sums[s]->of.type;
 			part[k][s] = cell_new(loops, CELL_REGISTER, loop->sums[s]->of.name, type, 1);
@@ -249,19 +249,20 @@ static void begin_parts(struct loops *loops, const struct stmt *loop, struct cel
 		}
 }
 
-/* Integers are exact in any order: terms as they lie, eight at a time. */
+/* Integers are exact in any order: terms as they lie, eight at a time.  A check's bit waits for nothing: one result, which stays in a register. */
 static void as_they_lie(struct loops *loops, const struct stmt *loop, struct block *out)
 {
 	struct cell *part[GROUP][SUMS_MAX];
 	int64_t main = loop->extent / GROUP * GROUP;
-	begin_parts(loops, loop, part, out);
+	int parts = loops->kernel->root->check ? 1 : GROUP;
+	begin_parts(loops, loop, part, parts, out);
 	struct stmt *terms = count_new(loops, "t", main, GROUP);
 	for (int k = 0; k < GROUP; k++)
-		group_term(loops, loop, part[k], index_plus(loops->arena, count_index(loops, terms), k), &terms->body);
+		group_term(loops, loop, part[k % parts], index_plus(loops->arena, count_index(loops, terms), k), &terms->body);
 	block_add(loops, out, terms);
 	for (int64_t k = main; k < loop->extent; k++)
-		group_term(loops, loop, part[k - main], index_constant(loops->arena, k), out);
-	join_parts(loops, loop, part, out);
+		group_term(loops, loop, part[(k - main) % parts], index_constant(loops->arena, k), out);
+	join_parts(loops, loop, part, parts, out);
 	for (int s = 0; s < loop->sum_count; s++)
 		block_add(loops, out, set_new(loops, loop->sums[s], cell_load(loops, part[0][s], NULL), true));
 }
@@ -291,7 +292,7 @@ static void in_groups(struct loops *loops, const struct stmt *loop, struct block
 		block_add(loops, out, begin);
 	}
 	block_add(loops, out, each);
-	begin_parts(loops, loop, part, body);
+	begin_parts(loops, loop, part, GROUP, body);
 	if (main) {
 		struct stmt *terms = count_new(loops, "t", main, SUMS);
 		for (int k = 0; k < GROUP; k++)
@@ -311,7 +312,7 @@ static void in_groups(struct loops *loops, const struct stmt *loop, struct block
 		if (some->kind == STMT_IF)
 			block_add(loops, body, some);
 	}
-	join_parts(loops, loop, part, body);
+	join_parts(loops, loop, part, GROUP, body);
 	for (int s = 0; s < loop->sum_count; s++) {
 		struct stmt *store = stmt_new(loops, STMT_STORE);
 		store->cell = array[s];
@@ -466,6 +467,118 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 	return out;
 }
 
+/* ---- rows of partial results ---- */
+/* The one load from a buffer of what a chain adds, of neighbours along the chain. */
+struct running { const struct stmt *rows, *chain; const struct cell *sum; const struct expr *load; bool plain; };
+static bool lies_along(const struct running *r, const struct index *at)
+{
+	return index_factor(at, r->chain->var) == 1 && index_factor(at, r->rows->var) > 1 && !index_bends(at, r->chain->var) && !index_bends(at, r->rows->var);
+}
+static void see_running(void *user, const struct expr *load)
+{
+	struct running *r = user;
+	if (cell_of_load(load) == r->sum || (load->at && index_is_constant(load->at[0], &(int64_t){ 0 })))
+		return;
+	r->plain &= !r->load && cell_of_load(load)->kind == CELL_BUFFER && load->type == DTYPE_F32 && lies_along(r, load->at[0]);
+	r->load = load;
+}
+
+static const struct expr *with_load(struct loops *loops, const struct expr *expr, const struct expr *load, const struct expr *with)
+{
+	if (expr->kind != EXPR_SCALAR)
+		return expr == load ? with : expr;
+	const struct expr *arg[3] = { 0 };
+	for (int i = 0; i < 3 && expr->arg[i]; i++)
+		arg[i] = with_load(loops, expr->arg[i], load, with);
+	return expr_scalar(loops->arena, expr->row, arg[0], arg[1], arg[2]);
+}
+
+static struct stmt *store_new(struct loops *loops, struct cell *cell, const struct index *at, const struct expr *value, int lane, int64_t square)
+{
+	struct stmt *stmt = stmt_new(loops, STMT_STORE);
+	stmt->cell = cell;
+	stmt->at = at;
+	stmt->value = value;
+	stmt->lane = lane;
+	stmt->square = square;
+	return stmt;
+}
+
+static int zero_new(struct loops *loops, const char *like, int64_t extent, struct block *out)
+{
+	struct stmt *is = stmt_new(loops, STMT_INDEX);
+	is->var = var_new(loops, like, extent);
+	is->at = index_constant(loops->arena, 0);
+	block_add(loops, out, is);
+	return is->var;
+}
+
+static const struct index *at_term(struct loops *loops, const struct running *r, const struct index *at, int row, const struct index *term)
+{
+	struct copying copying;
+	copying_init(&copying, loops, false);
+	copying_put(&copying, r->rows->var, index_var(loops->arena, row, loops->target->lanes));
+	copying_put(&copying, r->chain->var, term);
+	return index_substitute(loops->arena, at, copying.with);
+}
+
+/* As many rows as lanes, each with a sum of its own that is stored as it grows: lanes are the rows.  What is loaded and what is stored lies along the chain,
+ * so both go through a square that is turned. */
+static bool in_squares(struct loops *loops, const struct stmt *rows, struct block *out)
+{
+	const struct stmt *begin = rows->body.count == 2 ? rows->body.at[0] : NULL, *chain = begin ? rows->body.at[1] : NULL;
+	int64_t lanes = loops->target->lanes;
+	if (!chain || rows->extent != lanes || begin->kind != STMT_SET || begin->cell->of.type != DTYPE_F32 || begin->value->kind != EXPR_NUMBER || chain->kind != STMT_FOR
+		|| chain->role != ROLE_CHAIN || chain->step != 1 || chain->extent < lanes || chain->body.count != 2)
+		return false;
+	const struct stmt *step = chain->body.at[0], *store = chain->body.at[1];
+	struct running r = { rows, chain, begin->cell, NULL, true };
+	if (step->kind != STMT_SET || step->cell != begin->cell || store->kind != STMT_STORE || store->cell->kind != CELL_BUFFER || store->cell->of.type != DTYPE_F32
+		|| store->value->kind != EXPR_LOAD || cell_of_load(store->value) != begin->cell || !lies_along(&r, store->at) || !loops_can_vector(step->value, rows->var, false))
+		return false;
+	expr_loads(step->value, see_running, &r);
+	if (!r.plain || !r.load || cell_of_load(r.load) == store->cell)
+		return false;
+
+	struct arena *arena = loops->arena;
+	struct cell *square = cell_new(loops, CELL_ARRAY, "square", DTYPE_F32, lanes * lanes), *sum = begin->cell;
+	int row = zero_new(loops, "r", lanes, out);
+	struct stmt *start = set_new(loops, sum, begin->value, true), *array = stmt_new(loops, STMT_ARRAY);
+	sum->vector = true;
+	start->lane = row;
+	array->cell = square;
+	block_add(loops, out, start);
+	block_add(loops, out, array);
+
+	struct stmt *each = count_new(loops, "t", chain->extent / lanes * lanes, lanes), *term = count_new(loops, "u", lanes, 1);
+	const struct index *in_square = index_add(arena, index_scale(arena, count_index(loops, term), lanes), index_var(arena, row, lanes));
+	block_add(loops, &each->body, store_new(loops, square, index_var(arena, row, lanes),
+		cell_load(loops, cell_of_load(r.load), at_term(loops, &r, r.load->at[0], row, count_index(loops, each))), row, lanes));
+	struct stmt *add = set_new(loops, sum, with_load(loops, step->value, r.load, cell_load(loops, square, in_square)), false);
+	add->lane = row;
+	block_add(loops, &term->body, add);
+	block_add(loops, &term->body, store_new(loops, square, in_square, cell_load(loops, sum, NULL), row, 0));
+	block_add(loops, &each->body, term);
+	int along = zero_new(loops, "v", lanes, &each->body);
+	const struct index *from = index_add(arena, index_scale(arena, index_var(arena, along, lanes), lanes), index_var(arena, row, lanes));
+	block_add(loops, &each->body, store_new(loops, store->cell, at_term(loops, &r, store->at, row, index_add(arena, count_index(loops, each), index_var(arena, along, lanes))),
+		cell_load(loops, square, from), along, index_factor(store->at, rows->var)));
+	block_add(loops, out, each);
+
+	if (chain->extent % lanes) {
+		struct stmt *left = count_new(loops, "t", chain->extent % lanes, 1);
+		struct copying copying;
+		copying_init(&copying, loops, false);
+		copying_put(&copying, rows->var, index_var(arena, row, lanes));
+		copying_put(&copying, chain->var, index_plus(arena, count_index(loops, left), each->extent));
+		copy_block(&copying, &chain->body, &left->body);
+		mark(&left->body, row, 0);
+		block_add(loops, out, left);
+	}
+	loops->tile = arena_printf(arena, "%d x %d", (int)lanes, (int)lanes);
+	return true;
+}
+
 static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block *out)
 {
 	struct stmt *loop[NEST_MOST];
@@ -478,6 +591,8 @@ static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block 
 		if (s->body.count != 1 || s->body.at[0]->kind != STMT_FOR || s->body.at[0]->role != ROLE_MAP || count == NEST_MOST)
 			break;
 	}
+	if (nest->together && count == 1 && loops->target->lanes > 1 && in_squares(loops, nest, out))
+		return;
 	if (loops->target->lanes > 1 && !has(body, ROLE_MAP))
 		for (int k = 0; k < count; k++) {
 			if (loop[k]->together && count == 1 && stores_in_chain(body))

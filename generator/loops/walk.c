@@ -245,6 +245,8 @@ const struct expr *reduce_start(struct loops *loops, enum reduce reduce, enum dt
 const struct expr *reduce_step(struct loops *loops, const struct definition *d, const struct expr *sum, const struct expr *term)
 {
 	struct arena *arena = loops->arena;
+	if (d->check && d->reduce == REDUCE_MIN && term->type == DTYPE_BOOL)      /* 0 or 1 each: compilers compare to find the least */
+		return expr_scalar(arena, SCALAR_and, term, sum, NULL);
 	if (d->reduce == REDUCE_MAX || d->reduce == REDUCE_MIN)
 		return expr_scalar(arena, d->reduce == REDUCE_MAX ? SCALAR_max : SCALAR_min, term, sum, NULL);
 	if (d->reduce == REDUCE_PROD)

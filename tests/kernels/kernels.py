@@ -159,6 +159,8 @@ ACROSS = {                                # n c h w, all of an image's pixels si
     "across_heavy": (convolution("1,30,12,12", 40, 30, "1,40,12,12", HEAVY), 1),
     "across_strided": (convolution("2,32,19,253", 96, 32, "2,96,10,127", window="kernel_shape = [1, 1], strides = [2, 2]"), 1),
     "across_weights": (graph("float[2,40,26,27] x, float[50,40,1,1] k", "float[2,50,26,27] y", "y = Conv (x, k)"), 1),
+    "across_weights_far": (wide(24, 1024, 300, "t = Add (s, b) y = Relu (t)"), 1),                # more of weights than of x, from beyond L2
+    "across_rows_many": (wide(64, 1024, 300), 0),             # more than a group
     "across_few": (convolution("1,30,3,3", 64, 30, "1,64,3,3"), 0),          # half of the vectors would be empty
 }
 PATCHED = {                               # of several panels: patches are copied in front of all
@@ -169,12 +171,24 @@ PATCHED = {                               # of several panels: patches are copie
 PACKED = {                                # b comes at run time, in rows that are far apart
     "rows_far": (graph("float[64,100] x, float[100,640] k", "float[64,640] y", "y = MatMul (x, k)"), 1),
     "rows_far_tail": (graph("float[61,100] x, float[100,533] k", "float[61,533] y", "y = MatMul (x, k)"), 1),
-    "rows_far_passes": (graph("float[48,2304] x, float[2304,520] k", "float[48,520] y", "y = MatMul (x, k)"), 1),
+    "rows_far_passes": (graph("float[48,2258] x, float[2258,520] k", "float[48,520] y", "y = MatMul (x, k)"), 1),
     "columns_apart_passes": (graph("float[48,2304] x, float[72,2304] k", "float[48,72] y", "t = Transpose <perm = [1, 0]> (k) y = MatMul (x, t)"), 1),
     "weights": (graph("float[1,24,11,12] x, float[40,24,3,3] k", "float[1,40,11,12] y", "y = Conv <kernel_shape = [3, 3], dilations = [2, 2], pads = [2, 2, 2, 2]> (x, k)"), 1),
     "weights_left": (graph("float[2,37,9,9] x, float[45,37,3,3] k", "float[2,45,9,9] y", "y = Conv <kernel_shape = [3, 3], dilations = [2, 2], pads = [2, 2, 2, 2]> (x, k)"), 1),
     "rows_near": (graph("float[64,100] x, float[100,64] k", "float[64,64] y", "y = MatMul (x, k)"), 0),
     "once": (graph("float[5,100] x, float[100,640] k", "float[5,640] y", "y = MatMul (x, k)"), 0),
+}
+SWEPT = {                                 # or some of its rows at a time are read by all panels, where they lie
+    "swept": (graph("float[9,272] x, float[272,520] k", "float[9,520] y", "y = MatMul (x, k)"), 1),
+    "swept_ending": (graph("float[2,5,320] x, float[320,533] k, float[2,5,533] more", "float[2,5,533] y", "s = MatMul (x, k) t = Add (s, more) y = Relu (t)"), 1),
+    "swept_row": (graph("float[1,1040] x, float[1040,2056] k", "float[1,2056] y", "y = MatMul (x, k)"), 1),
+    "swept_near": (graph("float[1,272] x, float[272,520] k", "float[1,520] y", "y = MatMul (x, k)"), 0),           # one row, and its pages are found
+    "swept_prime": (graph("float[9,271] x, float[271,520] k", "float[9,520] y", "y = MatMul (x, k)"), 0),
+    "swept_sums": (graph("float[130,272] x, float[272,520] k", "float[130,520] y", "y = MatMul (x, k)"), 0),       # too many to wait
+}
+SWEPT_ENDING = {                          # an ending that the JIT's tiles do not have: sums cannot wait there
+    "swept_heavy": (graph("float[17,272] x, float[272,520] k", "float[17,520] y", "c = MatMul (x, k) " + HEAVY,
+                          "float sqrt_two = {1.4142135}, float one = {1.0}, float half = {0.5}"), 1),
 }
 ROWS = {                                  # local rows that together pass a warp's shared memory, on CUDA
     "many_rows": (graph("float[55,9,3,1] x, float[1,1,1,1] more", "float[3,495,1] y", "t1 = Softmax <axis = 2> (x) t2 = LayerNormalization <axis = 1> (t1, w) t3 = Elu (t2) "
@@ -227,14 +241,30 @@ MASKED = {                                # short rows of n c h w stay whole
     "short_rows_dilated": (depthwise(1, 5, 9, 11, "kernel_shape = [3, 3], pads = [2, 2, 2, 2], dilations = [2, 2]"), 1),
     "long_rows": (depthwise(1, 5, 6, 40), 0),
 }
+def running(x, axis, made="y = CumSum (x, axis)"):
+    return graph(f"float[{x}] x", f"float[{x}] y", made, f"int64 axis = {{{axis}}}, float half = {{0.5}}")
+
+
+RUNNING = {                               # as many rows as lanes, each with a sum that is stored as it grows: through squares
+    "running": (running("48,205", 1), 1),
+    "running_scaled": (running("2,16,256", -1, "m = Mul (x, half) y = CumSum (m, axis)"), 1),
+    "running_shown": (running("32,203", 1, "c = CumSum (x, axis) y = Relu (c)"), 1),
+    "running_reverse": (running("48,205", 1, "y = CumSum <reverse = 1> (x, axis)"), 0),
+    "running_exclusive": (running("48,205", 1, "y = CumSum <exclusive = 1> (x, axis)"), 0),
+    "running_odd": (running("45,205", 1), 0),
+    "running_short": (running("4800,5", 1), 0),
+    "running_columns": (running("61,512", 0), 0),
+}
+SWEEP = r"pass \+= \d+\)\n\tfor \(long panel = "
 # kind: what `ingot show` prints once for each such kernel, and at which stage
 KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "pass": (PASSES, "source", r"for \(long pass = 0"),
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  chain "),
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "patched": (PATCHED, "source", r"float \*p = patch \+ "),
          "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
-         "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\[")}
-GLUE = {"turned": r"^\t+m_turn\("}             # the same in what the JIT runs
+         "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\["), "swept": (SWEPT, "source", SWEEP), "swept_ending": (SWEPT_ENDING, "source", SWEEP),
+         "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
+GLUE = {"turned": r"^\t+m_turn\(", "swept": SWEEP}             # the same in what the JIT runs
 TARGETS = [t for t in sweep.TARGETS if "size" not in t]
 SLOW = {"long", "too_long", "in_place", "window", "passes", "rows_far_passes", "columns_apart_passes"}     # not on the emulator
 
