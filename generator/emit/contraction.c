@@ -420,16 +420,18 @@ static void plan_patch(struct printing *p)
 	p->row_stride.direct = row >= 0 ? index_factor(c->a_at, row) : 0;
 	for (int t = 0; t < c->terms; t++)
 		p->term_stride[t].direct = index_factor(c->a_at, c->column + 1 + t);
-	p->patched = c->pad_count > 0;
+	p->patched = c->pad_count > 0 || c->copied;
 	if (!p->patched)
 		return;
 	/* strides inside the tile: the direct ones where patch and tensor agree, else parameters */
 	stage_padded(c, c->tile_rows, &p->patch);
 	p->row_stride.patched = p->patch.of_row;
+	p->row_stride.direct = c->copied ? p->patch.of_row : p->row_stride.direct;
 	p->row_stride.name = p->patch.of_row != p->row_stride.direct ? "a_row" : NULL;
 	for (int t = 0; t < c->terms; t++) {
 		struct stride *s = &p->term_stride[t];
 		s->patched = p->patch.of_term[t];
+		s->direct = c->copied ? s->patched : s->direct;
 		s->name = s->patched != s->direct ? arena_printf(p->arena, "a_%s", p->names[c->column + 1 + t]) : NULL;
 	}
 }

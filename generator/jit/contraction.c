@@ -287,6 +287,7 @@ bool jit_contraction(struct blocks *b, struct emit *emit, struct jit_kernel *out
 	kernel->detail = c;
 	c->next_lines = c->next_lines > 0;                    /* the menu's tiles fetch one line in each step */
 	c->patches = 0;
+	c->copied = false;
 	if (!waits(c))
 		c->pass = 0;
 	if (c->b_mode == B_DIRECT && index_factor(c->b_at, c->column) != 1)

@@ -256,6 +256,7 @@ struct contraction {
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
 	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
+	bool copied;                          /* a goes through patches though it has no pads: it lies far apart */
 	int64_t patches;                      /* blocks of a group whose patches stand side by side, copied once for all panels; 0: each tile copies its own */
 	int64_t pass;                         /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all at once */
 	int next_lines;                       /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: b stays in L2 */

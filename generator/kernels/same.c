@@ -108,7 +108,7 @@ bool contraction_same(const struct kernel *a, const struct kernel *b)
 	const struct contraction *x = a->detail, *y = b->detail;
 	return x->swapped == y->swapped && x->b_mode == y->b_mode && x->tile_rows == y->tile_rows && x->tile_vecs == y->tile_vecs
 		&& x->row_blocks == y->row_blocks && x->panels == y->panels && x->group == y->group && x->next_lines == y->next_lines && x->pass == y->pass
-		&& x->patches == y->patches && x->split_panels == y->split_panels && x->prefetch == y->prefetch && !x->pool.d == !y->pool.d && x->pool.by_panel == y->pool.by_panel;
+		&& x->patches == y->patches && x->copied == y->copied && x->split_panels == y->split_panels && x->prefetch == y->prefetch && !x->pool.d == !y->pool.d && x->pool.by_panel == y->pool.by_panel;
 }
 
 static bool same_code(const struct kernel *a, const struct kernel *b)

@@ -399,14 +399,26 @@ static void keep_counts(struct contraction *c)
 }
 
 /* With several panels the patches of a group's blocks are copied once, in front of all of them: where as many as are worth a pass over b fit a part of L2. */
-enum { PATCHES_ENOUGH = 4 };
+enum { PATCHES_ENOUGH = 4, COPIES_PAY = 4 };
+/* Every second float of a few rows, with each term a page further: a line for each.  Copied they lie side by side, for so many panels at least. */
+static bool lies_far(const struct contraction *c)
+{
+	int row = contraction_row(c);
+	return row >= 0 && !c->pad_count && c->terms == 1 && c->root->type == DTYPE_F32 && index_is_affine(c->a_at) && index_factor(c->a_at, row) > 1
+		&& c->extents[row] % c->row_blocks == 0 && index_factor(c->a_at, c->column + 1) * 4 >= FAR && c->panels >= COPIES_PAY && c->group > 1;
+}
+
 static void choose_patches(const struct target *target, struct contraction *c)
 {
 	struct stage stage;
-	if (!c->pad_count || c->pool.d || c->pass || c->split_panels || c->panels == 1 || target->lanes == 1 || target->hides_latency || target->small)
+	bool copied = lies_far(c);
+	if ((!c->pad_count && !copied) || c->pool.d || c->pass || c->split_panels || c->panels == 1 || target->lanes == 1 || target->hides_latency || target->small)
 		return;
 	stage_padded(c, c->tile_rows, &stage);
-	int64_t room = near_bytes(target, NEAR_patches) / 4 / (stage.floats + 2 * target->lanes);
+	int64_t room = near_bytes(target, copied ? NEAR_group : NEAR_patches) / 4 / (stage.floats + 2 * target->lanes);
+	if (copied && room < c->group)
+		return;
+	c->copied = copied;
 	if (room < c->group && (room < PATCHES_ENOUGH || c->b_mode == B_GATHERED))       /* each group would pack b again */
 		return;
 	c->patches = c->group = room < c->group ? room : c->group;

@@ -70,7 +70,7 @@ static void print_places(const struct target *target, const struct contraction *
 	if (c->panels > 1 && !swept) {
 		text_adds(out, "\n              ");
 		print_near(target, NEAR_group, (double)c->group * c->a_block * part, out);
-		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks", c->group, c->row_blocks * n.outer);
+		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks%s", c->group, c->row_blocks * n.outer, c->copied ? ", copied so that they lie side by side" : "");
 	}
 	if (c->next_lines)
 		text_printf(out, "\n              the next part of b is fetched meanwhile, %d line%s a turn of %d steps: b leaves L2", c->next_lines, c->next_lines == 1 ? "" : "s",

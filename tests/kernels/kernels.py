@@ -166,6 +166,8 @@ ACROSS = {                                # n c h w, all of an image's pixels si
 PATCHED = {                               # of several panels: patches are copied in front of all
     "patches": (convolution("2,48,20,20", 200, 48, "2,200,10,10", **STRIDED), 1),
     "patches_last": (convolution("1,20,39,27", 50, 20, "1,50,20,14", **STRIDED), 1),
+    "patches_far": (convolution("1,64,24,24", 200, 64, "1,200,12,12", window="kernel_shape = [1, 1], strides = [2, 2]"), 1),        # no pads: each term in a page of its own
+    "patches_near": (convolution("1,64,12,12", 200, 64, "1,200,6,6", window="kernel_shape = [1, 1], strides = [2, 2]"), 0),
     "one_panel": (convolution("1,20,39,27", 20, 20, "1,20,20,14", **STRIDED), 0),
 }
 PACKED = {                                # b comes at run time, in rows that are far apart
