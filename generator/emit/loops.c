@@ -103,8 +103,10 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 {
 	struct printer *p = &e->printer;
 	const char *value = printer_value(p, stmt->value);
-	bool halves = stmt->lane >= 0 && stmt->cell->of.type == DTYPE_F16;
-	if (!halves && stmt->cell->of.type != DTYPE_I64 && stmt->cell->of.type != DTYPE_F32 && stmt->cell->of.type != DTYPE_F64)
+	bool halves = stmt->lane >= 0 && stmt->cell->of.type == DTYPE_F16, places = stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32;
+	if (places)                                           /* 2^23 and a whole number below: its bits end in the number's */
+		value = arena_printf(e->arena, "vec_bits(%s + vec_set(8388608.f)) - ivec_set(0x4b000000u)", value);
+	else if (!halves && stmt->cell->of.type != DTYPE_I64 && stmt->cell->of.type != DTYPE_F32 && stmt->cell->of.type != DTYPE_F64)
 		value = arena_printf(e->arena, "(%s)(%s)", dtypes[stmt->cell->of.type].c, value);
 	emit_let_list(e, list);
 	struct cell *cell = stmt->cell;
@@ -122,7 +124,7 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 	put(store, "to", factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at));
 	put(store, "value", value);
 	put(store, "type", type_of(cell));
-	put(store, "word", halves ? "vec_store_half" : "vec_store");
+	put(store, "word", halves ? "vec_store_half" : places ? "ivec_store" : "vec_store");
 	value_dict_set(store, "common", value_bool(e->common[cell->of.number]));
 	if (e->loops->target->log && cell->kind == CELL_BUFFER) {
 		const struct definition *owner = e->loops->owners.at[cell->of.number];

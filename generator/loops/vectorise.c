@@ -53,13 +53,45 @@ static void judge_load(void *user, const struct expr *load)
 		j->possible &= load->of->rank && (index_factor(load->at[0], j->var) & ~1) == 0;
 }
 
+/* A place: a float, cut to [0, most], as a whole number of 32 bits.  Lanes cut and round it down as a float, which is exact below 2^22; a NaN becomes 0 either way. */
+enum { PLACES_MOST = 1 << 22 };
+static const struct expr *place_of(const struct expr *value, int64_t *most)
+{
+	const struct expr *min = value->kind == EXPR_CAST && value->type == DTYPE_I32 && !value->cast ? value->arg[0] : NULL;
+	const struct expr *max = min && min->kind == EXPR_SCALAR && min->row == SCALAR_min && min->type == DTYPE_I64 ? min->arg[0] : NULL;
+	if (!max || max->kind != EXPR_SCALAR || max->row != SCALAR_max || max->arg[1]->kind != EXPR_NUMBER || max->arg[1]->integer || min->arg[1]->kind != EXPR_NUMBER
+		|| min->arg[1]->integer < 0 || min->arg[1]->integer >= PLACES_MOST)
+		return NULL;
+	const struct expr *whole = max->arg[0];
+	*most = min->arg[1]->integer;
+	return whole->kind == EXPR_CAST && !whole->cast && whole->arg[0]->type == DTYPE_F32 ? whole->arg[0] : NULL;
+}
+
+/* Stores of places among vectors. */
+static void take_places(struct loops *loops, struct block *block)
+{
+	for (size_t i = 0; i < block->count; i++) {
+		struct stmt *stmt = block->at[i];
+		int64_t most;
+		const struct expr *place = stmt->kind == STMT_STORE && stmt->lane >= 0 && stmt->cell->of.type == DTYPE_I32 ? place_of(stmt->value, &most) : NULL;
+		if (place)
+			stmt->value = expr_scalar(loops->arena, SCALAR_floor, expr_scalar(loops->arena, SCALAR_min, expr_scalar(loops->arena, SCALAR_max, place,
+				expr_number(loops->arena, DTYPE_F32, 0), NULL), expr_number(loops->arena, DTYPE_F32, (double)most), NULL), NULL, NULL);
+		take_places(loops, &stmt->body);
+		take_places(loops, &stmt->other);
+	}
+}
+
 static void judge_leaf(void *user, struct stmt *stmt, double rounds)
 {
 	struct judging *j = user;
 	j->rounds = rounds;
 	bool halves = stmt->kind == STMT_STORE && stmt->cell->of.type == DTYPE_F16 && stmt->cell->kind == CELL_BUFFER && index_factor(stmt->at, j->var) == 1;
-	if (stmt->kind == STMT_JOIN || (stmt->cell->of.type != DTYPE_F32 && !halves)
-		|| !loops_can_vector(stmt->value, j->var, !j->loops->target->lanes_are_threads)) {
+	const struct expr *value = stmt->value;
+	if (stmt->kind == STMT_STORE && stmt->cell->of.type == DTYPE_I32 && stmt->cell->kind == CELL_BUFFER && index_factor(stmt->at, j->var) == 1 && !j->loops->target->lanes_are_threads)
+		value = place_of(value, &(int64_t){ 0 });
+	if (stmt->kind == STMT_JOIN || !value || (stmt->cell->of.type != DTYPE_F32 && !halves && value == stmt->value)
+		|| !loops_can_vector(value, j->var, !j->loops->target->lanes_are_threads)) {
 		j->possible = false;
 		return;
 	}
@@ -448,6 +480,7 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		copying_init(&copying, loops, true);
 		copy_block(&copying, body, &whole->body);
 		mark(&whole->body, var, 0);
+		take_places(loops, &whole->body);
 		block_add(loops, inner, whole);
 	}
 	if (extent > main) {
@@ -461,6 +494,7 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		copying_put(&copying, var, index_var(loops->arena, is->var, extent));
 		copy_block(&copying, body, &rest);
 		mark(&rest, is->var, (int)(extent - main));
+		take_places(loops, &rest);
 		block_add_all(loops, &scope->body, &rest);
 		block_add(loops, inner, scope);
 	}
