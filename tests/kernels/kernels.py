@@ -257,6 +257,14 @@ RUNNING = {                               # as many rows as lanes, each with a s
     "running_short": (running("4800,5", 1), 0),
     "running_columns": (running("61,512", 0), 0),
 }
+def sampled(mode, border):
+    return graph("float[1,3,9,11] x, float[1,7,21,2] wild", "float[1,3,7,21] y", f'y = GridSample <mode = "{mode}", padding_mode = "{border}"> (x, wild)')
+
+
+PLACED = {                                # places from floats, also from what is no number, by lanes
+    "placed": (sampled("bilinear", "zeros"), 1),
+    "placed_border": (sampled("nearest", "border"), 1),
+}
 SWEEP = r"pass \+= \d+\)\n\tfor \(long panel = "
 # kind: what `ingot show` prints once for each such kernel, and at which stage
 KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "pass": (PASSES, "source", r"for \(long pass = 0"),
@@ -265,6 +273,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIO
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "patched": (PATCHED, "source", r"float \*p = patch \+ "),
          "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\["), "swept": (SWEPT, "source", SWEEP), "swept_ending": (SWEPT_ENDING, "source", SWEEP),
+         "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*8388608"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
 GLUE = {"turned": r"^\t+m_turn\(", "swept": SWEEP}             # the same in what the JIT runs
 TARGETS = [t for t in sweep.TARGETS if "size" not in t]
@@ -296,7 +305,10 @@ def check(program, kind, name, text, count, folder):
         (random.standard_normal(int(length) // 4).astype("f4") / 16).tofile(os.path.join(folder, f"{name_of}.bin"))
     for dims, tensor in re.findall(r"float\[([\d,]+)\] (\w+)", re.search(r"g \((.*?)\) =>", text).group(1)):
         path = os.path.join(folder, f"{tensor}.npy")
-        numpy.save(path, random.standard_normal([int(n) for n in dims.split(",")]).astype("f4"))
+        values = random.standard_normal([int(n) for n in dims.split(",")]).astype("f4")
+        if tensor == "wild":
+            values.ravel()[:6] = numpy.nan, numpy.inf, -numpy.inf, 1e30, -1e30, -0.0
+        numpy.save(path, values)
         given += ["--input", f"{tensor}={path}"]
     _, stage, pattern = KINDS[kind]
     code, shown, message = ingot(program, "show", model, "--stage", stage, "--cpu", "x86-64-v3")
