@@ -10,7 +10,7 @@ struct finding {
 	const struct expr *x, *w, *value;             /* loads; the result over the root, or NULL */
 	const struct range *pads;
 	int pad_count, lane, row, column, up, right;  /* variables; -1: of extent 1 */
-	const char *entry;
+	const char *entry, *plane;                    /* of the menu: lanes are channels, or columns of one channel (NULL: no such entry) */
 	struct operand sums;
 	struct value fixed, moving;
 };
@@ -56,6 +56,7 @@ static bool is_window(struct finding *f)
 		return false;
 	if (d->products) {
 		f->entry = "m_window_fma";
+		f->plane = "m_plane_fma";
 		for (int i = 0; i < 2; i++) {
 			f->pad_count = 0;
 			f->w = d->body->arg[1 - i];
@@ -65,6 +66,7 @@ static bool is_window(struct finding *f)
 		return false;
 	}
 	f->entry = "m_window_add";
+	f->plane = "m_plane_add";
 	f->w = NULL;
 	return padded_load(f, d->body, 0);
 }
@@ -111,21 +113,30 @@ static void set(struct finding *f, struct value list, const char *name, const ch
 
 static void set_int(struct finding *f, const char *name, int64_t i) { set(f, f->fixed, name, arena_printf(f->b->arena, "%" PRId64, i)); }
 
-/* The variables: channels are the lane, columns what lies next, rows the next after them. */
-static bool find_variables(struct finding *f, const struct index *x_at, const struct index *out_at)
+/* The variables: channels are the lane, columns what lies next, rows the next after them.  Where the columns are neighbours themselves, every channel is a plane of its own. */
+static bool find_variables(struct finding *f, const struct index *x_at, const struct index *w_at, const struct index *out_at)
 {
+	int next = -1;
 	const struct definition *d = f->root;
 	f->lane = f->row = f->column = f->up = f->right = -1;
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] > 1 && index_factor(out_at, v) == 1 && index_factor(x_at, v) == 1)
-			f->lane = v;
-	if (f->lane < 0)
+			next = v;
+	if (next < 0)
 		return false;
+	bool plane = w_at && !index_factor(w_at, next);
+	for (int i = 0; i < f->pad_count && !w_at; i++)
+		plane |= index_uses(f->pads[i].at, next);
+	if (plane) {
+		f->entry = f->plane;
+		f->column = next;
+	} else
+		f->lane = next;
 	for (int v = 0; v < d->rank; v++) {
 		int64_t step = index_factor(out_at, v);
-		if (d->extents[v] == 1 || v == f->lane)
+		if (d->extents[v] == 1 || v == next || (plane && w_at && index_factor(w_at, v)))
 			continue;
-		if (f->column < 0 || step < index_factor(out_at, f->column)) {
+		if (!plane && (f->column < 0 || step < index_factor(out_at, f->column))) {
 			f->row = f->column;
 			f->column = v;
 		} else if (f->row < 0 || step < index_factor(out_at, f->row))
@@ -139,7 +150,7 @@ static bool find_variables(struct finding *f, const struct index *x_at, const st
 		f->up = f->right;
 		f->right = d->rank + r;
 	}
-	return true;
+	return f->entry != NULL;
 }
 
 /* Each pad is a row's with the upper tap, or a column's with the right one. */
@@ -203,9 +214,10 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		with[v] = index_var(arena, v, f.root->extents[v]);
 	const struct index *x_at = placed_address(arena, f.x->of, f.x->at), *out_at = placed_address(arena, f.result, with);
 	const struct index *w_at = f.w ? placed_address(arena, f.w->of, f.w->at) : NULL;
-	if (!identity.holds || !index_is_affine(x_at) || !index_is_affine(out_at) || (w_at && !index_is_affine(w_at)) || !find_variables(&f, x_at, out_at))
+	if (!identity.holds || !index_is_affine(x_at) || !index_is_affine(out_at) || (w_at && !index_is_affine(w_at)) || !find_variables(&f, x_at, w_at, out_at))
 		return false;
-	if (w_at && (index_factor(w_at, f.lane) != 1 || factor_of(w_at, f.row) || factor_of(w_at, f.column)))
+	bool plane = f.lane < 0;
+	if (w_at && ((!plane && index_factor(w_at, f.lane) != 1) || factor_of(w_at, f.row) || factor_of(w_at, f.column)))
 		return false;
 	b->printer = (struct printer){ .arena = arena, .target = emit->target, .lane = -1, .names = names, .buffer = buffer_name, .user = &f };
 	b->place = place_root;
@@ -215,16 +227,18 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 		return false;
 	int64_t columns = extent_of(f.root, f.column), rows = extent_of(f.root, f.row), channels = extent_of(f.root, f.lane);
 	struct dims d = { f.column, f.lane, arena_printf(arena, "%" PRId64, columns), arena_printf(arena, "%" PRId64, channels), columns, channels };
-	if (f.root->start && (!blocks_leaf(b, f.root->start, &d, &start) || (start.lane & ~1) || start.row || (f.row >= 0 && expr_uses(f.root->start, f.row))))
+	if (f.root->start && (!blocks_leaf(b, f.root->start, &d, &start) || (start.lane & ~(plane ? 0 : 1)) || start.row || (f.row >= 0 && expr_uses(f.root->start, f.row))))
 		return false;
 	bool plain = blocks_ending(f.value, f.root, &ending);
 	const struct index *add_at = NULL;
 	if (plain && ending.add) {
 		add_at = placed_address(arena, ending.add->of, ending.add->at);
-		plain = index_is_affine(add_at) && index_factor(add_at, f.lane) == 1 && ending.add->of != f.root;
+		plain = index_is_affine(add_at) && index_factor(add_at, plane ? f.column : f.lane) == 1 && ending.add->of != f.root;
 	}
+	if (plane && !plain)
+		return false;
 	set(&f, f.moving, "x", base_of(&f, f.x->of, x_at));
-	set(&f, f.fixed, "w", w_at ? base_of(&f, f.w->of, w_at) : "0");
+	set(&f, plane ? f.moving : f.fixed, "w", w_at ? base_of(&f, f.w->of, w_at) : "0");
 	if (f.root->start && f.root->start->kind == EXPR_LOAD)
 		start.at = base_of(&f, f.root->start->of, placed_address(arena, f.root->start->of, f.root->start->at));
 	set(&f, f.moving, "start", start.at);
