@@ -364,7 +364,7 @@ struct model *data_cast(struct cli *cli, struct model *(*cast)(struct cli *, boo
 	struct model *volatile model = NULL;
 	volatile bool hold = false;
 	build->out = &mine;
-	if (setjmp(mine) == 0 || (build->code == EXIT_UNSUPPORTED && !hold)) {
+	if (setjmp(mine) == 0 || ((build->code == EXIT_UNSUPPORTED || build->code == EXIT_USAGE) && !hold)) {
 		if (build->code) {
 			hold = true;
 			memcpy(message, build->message, sizeof message);
@@ -373,7 +373,7 @@ struct model *data_cast(struct cli *cli, struct model *(*cast)(struct cli *, boo
 		model = cast(cli, hold, user);
 	}
 	build->out = out;
-	if (build->code == EXIT_UNSUPPORTED && hold)
+	if ((build->code == EXIT_UNSUPPORTED || build->code == EXIT_USAGE) && hold)
 		memcpy(build->message, message, sizeof message);          /* of the model, not of what was tried */
 	if (build->code)
 		longjmp(*out, 1);

@@ -555,6 +555,11 @@ static bool repeat_loop(struct repeating *r, void *user)
 NORETURN static void refuse_unbounded(const struct node *node)
 {
 	const struct tensor *trips = node_in(node, 0);
+	for (int k = node->ins > 2 ? node->ins - 2 : 0; k < node->outs; k++)
+		if (node->out[k] && node->out[k]->is_output && node->out[k]->rank > 0 && node->out[k]->dims[0].symbol)
+			node_fail(node, EXIT_USAGE, "Loop: nothing says how many rounds output %.60s stacks: use --dim %.60s=NUMBER", node->out[k]->name, node->out[k]->dims[0].symbol);
+	if (trips && trips->is_input)
+		node_fail(node, EXIT_USAGE, "Loop: nothing bounds the rounds that input %.60s says: use --value %.60s=NUMBER", trips->name, trips->name);
 	if (trips && trips->data && tensor_int(trips, 0) <= ROUNDS_MOST)
 		node_fail(node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and no declared shape says how many an output stacks");
 	node_fail(node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and neither a constant M of at most %d nor the declared shape of an "

@@ -67,6 +67,18 @@ static void bind_dim(struct graph *graph, struct tensor *input, int axis, int64_
 	dim->count = count;
 }
 
+/* A symbol that outputs have, and no input: how many there are, data decide, and somebody says. */
+static const char *symbol_of_output(struct graph *graph, const char *name)
+{
+	for (size_t i = 0; i < graph->outputs.count; i++)
+		for (int axis = 0; axis < graph->outputs.at[i]->rank; axis++) {
+			const struct dim *dim = &graph->outputs.at[i]->dims[axis];
+			if (dim->symbol && !strcmp(dim->symbol, name))
+				return dim->symbol;
+		}
+	return NULL;
+}
+
 void graph_dims(struct graph *graph, struct choices *choices)
 {
 	for (size_t i = 0; i < graph->inputs.count; i++)
@@ -79,6 +91,19 @@ void graph_dims(struct graph *graph, struct choices *choices)
 			if (!seen)
 				choices_add(choices, name_of_dim(graph->build, input, axis));
 		}
+	for (size_t i = 0; i < graph->outputs.count; i++)
+		for (int axis = 0; axis < graph->outputs.at[i]->rank; axis++) {
+			const char *symbol = graph->outputs.at[i]->dims[axis].symbol;
+			bool seen = !symbol || graph->outputs.at[i]->dims[axis].extent >= 0;
+			for (size_t k = 0; !seen && k < graph->inputs.count; k++)
+				for (int d = 0; d < graph->inputs.at[k]->rank; d++)
+					seen |= graph->inputs.at[k]->dims[d].symbol == symbol;
+			for (size_t k = 0; !seen && k <= i; k++)
+				for (int d = 0; d < (k < i ? graph->outputs.at[k]->rank : axis); d++)
+					seen |= graph->outputs.at[k]->dims[d].symbol == symbol;
+			if (!seen)
+				choices_add(choices, symbol);
+		}
 }
 
 bool graph_has_dim(struct graph *graph, const char *name)
@@ -87,7 +112,7 @@ bool graph_has_dim(struct graph *graph, const char *name)
 		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
 			if (!strcmp(name_of_dim(graph->build, graph->inputs.at[i], axis), name))
 				return true;
-	return false;
+	return symbol_of_output(graph, name);
 }
 
 /* How many there are of a symbol: an input of its name. */
@@ -137,8 +162,13 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 					found = true;
 				}
 		struct choices choices = choices_for(build, name);
+		const char *symbol = found ? NULL : symbol_of_output(graph, name);
 		graph_dims(graph, &choices);
-		if (!found)
+		if (symbol && bindings[b].ranged)
+			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: outputs alone have a dim of that name, one number is right for it", name);
+		if (symbol)
+			set_symbol(graph, symbol, bindings[b].extent, NULL);
+		else if (!found)
 			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: no input has a dim of that name%s", name, choices_text(&choices));
 	}
 	for (size_t i = 0; i < graph->inputs.count; i++)

@@ -88,6 +88,21 @@ with tempfile.TemporaryDirectory(prefix="test-values.") as folder:
         code, out, message = run("run", "rounds.onnxtxt", *given, "--target", target)
         expect("rounds by " + target, code == 0 and out == "cast for count = 3\ncast for on = 1\nall_0 float[1]: 1\nall_1 float[2]: 1 2\nall_2 float[3]: 1 2 3\n", out + message)
 
+    # what an output alone has: how many rounds it stacks
+    with open("stacked.onnxtxt", "w") as file:
+        file.write('<ir_version: 8, opset_import: ["" : 17]>\nstacked (float[2] x, int64 m) => (y, float[N,2] z) '
+                   "{ y, z = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d, float[2] e) { d = Neg (a) e = Exp (d) }> (m, , x) }\n")
+    np.save("m.npy", np.array(3))
+    np.save("two.npy", np.array([0, 1], "f4"))
+    stacked = ("stacked.onnxtxt", "--input", "m=m.npy", "--input", "x=two.npy")
+    told("rounds that nobody says", 2, "nothing says how many rounds output z stacks: use --dim N=NUMBER", "build", "stacked.onnxtxt", "-o", "not")
+    told("a range of an output's", 2, "--dim N: outputs alone have a dim of that name, one number is right for it", "build", "stacked.onnxtxt", "-o", "not", "--dim", "N=1..3")
+    told("a symbol that nothing has", 2, "--dim M: no input has a dim of that name; known are: N", "build", "stacked.onnxtxt", "-o", "not", "--dim", "M=3")
+    told("other rounds than said", 3, "the rounds at run time are not 2", "run", *stacked, "--dim", "N=2")
+    for target in ("interpreter", "c", "jit"):
+        code, out, message = run("run", *stacked, "--dim", "N=3", "--target", target)
+        expect("rounds said by " + target, code == 0 and "z float[3,2]: 1 0.36787945 1 2.7182817 1 0.36787945" in out, out + message)
+
     # a library
     code, out, message = run("build", "shaped.onnxtxt", "--value", "shape=6,3", "--value", "turn=0", "-o", "lib")
     header = open("lib/shaped.h").read() if code == 0 else ""
