@@ -93,7 +93,7 @@ static void try_stages(struct info *info, struct graph *graph)
 			pass_infer(graph);                        /* symbols stay: types and what is plainly wrong */
 	}
 	build->out = out;
-	if (build->code && build->code != EXIT_UNSUPPORTED)
+	if (build->code && build->code != EXIT_UNSUPPORTED && build->code != EXIT_USAGE)      /* an option may help, which the message says */
 		longjmp(*out, 1);
 	info->refused = build->code ? arena_copy(build->arena, build->message, strlen(build->message)) : NULL;
 	build->code = EXIT_RIGHT;
