@@ -67,12 +67,14 @@
 	X(cuMemMap, (unsigned long long, size_t, size_t, unsigned long long, unsigned long long)) \
 	X(cuMemUnmap, (unsigned long long, size_t)) \
 	X(cuMemSetAccess, (unsigned long long, size_t, const void *, size_t)) \
-	X(cuMemGetAllocationGranularity, (size_t *, const void *, int))
+	X(cuMemGetAllocationGranularity, (size_t *, const void *, int)) \
+	X(cuDeviceCanAccessPeer, (int *, int, int)) \
+	X(cuCtxEnablePeerAccess, (void *, unsigned))
 
 /* What they answer, and what they are asked for. */
 enum {
 	CUDA_OUT_OF_MEMORY = 2, CUDA_STUB = 34, CUDA_NO_DEVICE = 100,
-	CUDA_NO_BINARY = 209, CUDA_INVALID_PTX = 218, CUDA_UNSUPPORTED_PTX = 222, CUDA_NOT_FOUND = 500, CUDA_NOT_READY = 600, CUDA_CAPTURE_FIRST = 900, CUDA_CAPTURE_LAST = 908,
+	CUDA_NO_BINARY = 209, CUDA_INVALID_PTX = 218, CUDA_UNSUPPORTED_PTX = 222, CUDA_NOT_FOUND = 500, CUDA_NOT_READY = 600, CUDA_PEER_ALREADY = 704, CUDA_CAPTURE_FIRST = 900, CUDA_CAPTURE_LAST = 908,
 	CUDA_BLOCK_THREADS = 1, CUDA_BLOCK_X = 2, CUDA_BLOCK_Y = 3, CUDA_BLOCK_Z = 4, CUDA_SHARED_BYTES = 8, CUDA_PROCESSORS = 16, CUDA_COPY_ENGINES = 40,
 	CUDA_CAPABILITY_MAJOR = 75, CUDA_CAPABILITY_MINOR = 76, CUDA_RESERVED_ADDRESSES = 102,
 	CUDA_UNTIMED = 2, CUDA_PORTABLE = 1, CUDA_MEMORY_KIND = 2, CUDA_MEMORY_HOST = 1, CUDA_NON_BLOCKING = 1, CUDA_CAPTURE_THREAD = 1,

@@ -287,6 +287,7 @@ static enum ingot_status cuda_device_open(void *state, int ordinal, void **raw, 
 	if (!device)
 		return status ? status : INGOT_MEMORY;
 	device->cuda = cuda;
+	device->ordinal = ordinal;
 	pthread_mutex_init(&device->lock, NULL);
 	status = CALL(device, text, cuDeviceGet, &device->device, ordinal);
 	status = status ? status : facts(device, text);
@@ -303,6 +304,7 @@ static enum ingot_status cuda_device_open(void *state, int ordinal, void **raw, 
 static void cuda_device_close(void *raw)
 {
 	struct cuda_device *device = raw;
+	cuda_peers_forget(device);
 	device->cuda->call.cuDevicePrimaryCtxRelease_v2(device->device);
 	pthread_mutex_destroy(&device->lock);
 	free(device);
@@ -532,11 +534,15 @@ static enum ingot_status cuda_copy(void *raw, void *to, size_t to_offset, void *
                                    char *text)
 {
 	const struct cuda_queue *queue = raw;
-	const struct cuda_slab *target = to, *source = from;
-	/* The driver goes through the host by itself where the devices do not reach each other. */
-	if (target->device->context != source->device->context)
+	const struct cuda_slab *target = to;
+	struct cuda_slab *source = from;
+	/* The driver goes through the host by itself where the devices do not reach each other; and of its calls this one alone takes
+	 * memory behind reserved addresses then. */
+	if (target->device->context != source->device->context) {
+		cuda_slab_reach(queue->device, source);
 		return CALL(queue->device, text, cuMemcpyPeerAsync, target->at + to_offset, target->device->context,
 		            source->at + from_offset, source->device->context, bytes, queue->stream);
+	}
 	return CALL(queue->device, text, cuMemcpyDtoDAsync_v2, target->at + to_offset, source->at + from_offset, bytes,
 	            queue->stream);
 }

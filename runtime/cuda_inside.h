@@ -1,7 +1,7 @@
 /* cuda_inside.h: what the parts of the backend of NVIDIA's GPUs share.
  *
  * cuda.c             the driver, devices, memory, queues and their ends, modules, events
- * cuda_slab.c        memory of a device
+ * cuda_slab.c        memory of a device, and of another one that can be reached
  * cuda_ring.c        copies between the host and a device
  * cuda_schedule.c    schedules, step by step or as graphs of the driver */
 #ifndef RUNTIME_CUDA_INSIDE_H
@@ -20,7 +20,7 @@ struct functions {
 };
 #undef MEMBER
 
-enum { CUDA_ARGUMENTS_MOST = 1024 /* of a kernel */, CUDA_SLAB_ALIGN = 256 };
+enum { CUDA_ARGUMENTS_MOST = 1024 /* of a kernel */, CUDA_SLAB_ALIGN = 256, CUDA_PEERS_MOST = 64 /* with a higher ordinal: copies go through the host */ };
 
 struct cuda {
 	struct functions call;
@@ -32,12 +32,13 @@ struct cuda {
 	struct issued *first, **last;     /* of all queues, in the order of issue */
 	uint64_t number;
 	_Atomic uint32_t landing;         /* commands of those with something to land */
+	uint64_t asked[CUDA_PEERS_MOST], reached[CUDA_PEERS_MOST];        /* by the ordinal of a device: those whose memory it asked for, and uses itself */
 	bool closing;
 };
 
 struct cuda_device {
 	struct cuda *cuda;
-	int device;
+	int device, ordinal;
 	void *context;
 	struct ingot_properties properties;
 	uint32_t capability;              /* 90: 9.0 */
@@ -50,6 +51,7 @@ struct cuda_slab {
 	struct cuda_device *device;
 	unsigned long long block, at;     /* at: aligned */
 	size_t reserved, mapped;          /* of the addresses from block on; 0: a block of the driver's that stays as it is */
+	uint64_t opened;                  /* by ordinal, the other devices that use what is mapped, with the lock of its device */
 };
 
 struct cuda_module {
@@ -130,6 +132,8 @@ enum ingot_status cuda_slab_alloc(void *device, size_t bytes, size_t align, enum
 void cuda_slab_free(void *device, void *slab);
 void *cuda_slab_base(void *slab);
 enum ingot_status cuda_slab_grow(void *device, void *slab, size_t bytes, char *text);
+void cuda_slab_reach(struct cuda_device *, struct cuda_slab *);              /* by the device of the context that the thread is in */
+void cuda_peers_forget(struct cuda_device *);
 
 /* ---- cuda_ring.c: on the issuing thread, which is in the context ---- */
 enum ingot_status cuda_copy_in(void *queue, void *to, size_t to_offset, const void *host, size_t bytes, char *text);

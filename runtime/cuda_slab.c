@@ -2,7 +2,10 @@
  *
  * A slab of a granule and more (2 MiB) reserves addresses for several times its size, and has memory behind the first of them: it grows where it is, and what
  * was captured with its addresses stays right.  Where the driver has no reserved addresses, or gives none, a slab is a block of the driver's, which never
- * grows; so is a small one, which would take a granule. */
+ * grows; so is a small one, which would take a granule.
+ *
+ * A device that copies from another one's memory asks once whether it may use that itself.  A context then opens all blocks of the other (cuCtxEnablePeerAccess),
+ * but nothing behind reserved addresses: that is opened slab by slab (cuMemSetAccess), when it is copied from first, and as it grows. */
 #include "common/alone.h"
 #if INGOT_THREADS
 #include <stdio.h>
@@ -12,14 +15,14 @@
 enum { GROWTH = 8 };                     /* as many times its size a slab may come to */
 
 /* As the driver lays them out. */
-struct place { int type, device; };
+struct place { int type, ordinal; };
 struct memory_kind { int type, handles; struct place place; void *security; unsigned char flags[8]; };
 struct access { struct place place; int flags; };
 enum { PINNED = 1, ON_DEVICE = 1, READ_WRITE = 3 };
 
 static struct memory_kind kind_of(const struct cuda_device *device)
 {
-	return (struct memory_kind){ .type = PINNED, .place = { ON_DEVICE, device->device } };
+	return (struct memory_kind){ .type = PINNED, .place = { ON_DEVICE, device->ordinal } };
 }
 
 enum ingot_status cuda_granule(struct cuda_device *device, char *text)
@@ -40,12 +43,25 @@ enum ingot_status cuda_granule(struct cuda_device *device, char *text)
 
 static size_t whole(size_t bytes, size_t granule) { return (bytes + granule - 1) / granule * granule; }
 
-/* Memory behind the addresses up to `bytes`, whole granules: a code of the driver's, after which all is as it was. */
+static uint64_t bit_of(const struct cuda_device *device) { return device->ordinal < CUDA_PEERS_MOST ? (uint64_t)1 << device->ordinal : 0; }
+
+/* It and those that use its memory: how many. */
+static size_t users_of(const struct cuda_slab *slab, struct access *access)
+{
+	size_t count = 1;
+	access[0] = (struct access){ { ON_DEVICE, slab->device->ordinal }, READ_WRITE };
+	for (int i = 0; i < CUDA_PEERS_MOST; i++)
+		if (slab->opened >> i & 1)
+			access[count++] = (struct access){ { ON_DEVICE, i }, READ_WRITE };
+	return count;
+}
+
+/* Memory behind the addresses up to `bytes`, whole granules: a code of the driver's, after which all is as it was.  With the lock of its device. */
 static int map_up_to(struct cuda_slab *slab, size_t bytes)
 {
 	const struct functions *call = &slab->device->cuda->call;
 	struct memory_kind kind = kind_of(slab->device);
-	struct access access = { kind.place, READ_WRITE };
+	struct access access[1 + CUDA_PEERS_MOST];
 	unsigned long long memory, at = slab->block + slab->mapped;
 	size_t more = bytes - slab->mapped;
 	int code = call->cuMemCreate(&memory, more, &kind, 0);
@@ -55,7 +71,7 @@ static int map_up_to(struct cuda_slab *slab, size_t bytes)
 	call->cuMemRelease(memory);               /* what it is mapped to keeps it */
 	if (code)
 		return code;
-	if ((code = call->cuMemSetAccess(at, more, &access, 1)))
+	if ((code = call->cuMemSetAccess(at, more, access, users_of(slab, access))))
 		call->cuMemUnmap(at, more);
 	else
 		slab->mapped = bytes;
@@ -116,9 +132,58 @@ enum ingot_status cuda_slab_grow(void *raw, void *grown, size_t bytes, char *tex
 	enum ingot_status status = in(device, text);
 	if (status)
 		return status;
-	status = cuda_answer(device, map_up_to(slab, whole(bytes, device->granule)), "cuMemMap", text);
+	pthread_mutex_lock(&device->lock);
+	int code = map_up_to(slab, whole(bytes, device->granule));
+	pthread_mutex_unlock(&device->lock);
+	status = cuda_answer(device, code, "cuMemMap", text);
 	out(device);
 	return status;
+}
+
+/* Whether contexts of `by` use blocks of `of`; asked once for each two. */
+static bool reaches(struct cuda_device *by, const struct cuda_device *of)
+{
+	struct cuda *cuda = by->cuda;
+	int there = 0;
+	pthread_mutex_lock(&cuda->lock);
+	if (!(cuda->asked[by->ordinal] & bit_of(of))) {
+		cuda->asked[by->ordinal] |= bit_of(of);
+		if (!cuda->call.cuDeviceCanAccessPeer(&there, by->device, of->device) && there) {
+			int code = cuda->call.cuCtxEnablePeerAccess(of->context, 0);
+			if (!code || code == CUDA_PEER_ALREADY)       /* the context is not this backend's alone */
+				cuda->reached[by->ordinal] |= bit_of(of);
+		}
+	}
+	bool reached = cuda->reached[by->ordinal] & bit_of(of);
+	pthread_mutex_unlock(&cuda->lock);
+	return reached;
+}
+
+/* What the driver refuses here costs time alone: copies go through the host. */
+void cuda_slab_reach(struct cuda_device *by, struct cuda_slab *slab)
+{
+	struct cuda_device *of = slab->device;
+	const struct functions *call = &by->cuda->call;
+	struct access access = { { ON_DEVICE, by->ordinal }, READ_WRITE };
+	if (!call->cuDeviceCanAccessPeer || !call->cuCtxEnablePeerAccess || !bit_of(by) || !bit_of(of) || !reaches(by, of) || !slab->reserved)
+		return;
+	pthread_mutex_lock(&of->lock);
+	if (!(slab->opened & bit_of(by)) && !call->cuMemSetAccess(slab->block, slab->mapped, &access, 1))
+		slab->opened |= bit_of(by);
+	pthread_mutex_unlock(&of->lock);
+}
+
+/* Its context goes: one of the same device that comes later is another. */
+void cuda_peers_forget(struct cuda_device *device)
+{
+	struct cuda *cuda = device->cuda;
+	pthread_mutex_lock(&cuda->lock);
+	for (int i = 0; i < CUDA_PEERS_MOST; i++) {
+		uint64_t others = i == device->ordinal ? 0 : ~bit_of(device);
+		cuda->asked[i] &= others;
+		cuda->reached[i] &= others;
+	}
+	pthread_mutex_unlock(&cuda->lock);
 }
 
 void cuda_slab_free(void *raw, void *freed)

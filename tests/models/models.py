@@ -37,7 +37,7 @@ def case_of(name):
     sys.path.insert(0, os.path.join(ROOT, "bench"))
     try:
         from harness import environment, networks
-        if not os.path.isdir(CASES) and name == "resnet50":
+        if not os.path.isdir(CASES) and name != "transformer":
             return "no cases ($INGOT_CASES names their folder)"
         case = networks.transformer() if name == "transformer" else networks.light(environment.cases("light", name))
     except ImportError as missing:

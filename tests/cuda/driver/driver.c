@@ -1,7 +1,7 @@
 /* driver.c: a libcuda.so.1 without a GPU.  Host code that opens NVIDIA's driver runs against it unmodified; kernels run by the emulator.
  *
  * A cubin is read as what it is (ELF: architecture, kernels, sizes of parameters); its kernels are then those of the same names in $STANDIN_KERNELS, a library
- * of the same .cu text built with the emulator (kernels.jinja of the tests).  PTX is searched for its entries.
+ * of the same .cu text built with the emulator (kernels.cpp): an image that was not compiled from that text is refused.  PTX is searched for its entries.
  *
  * Streams are queues; one thread executes the next operation of a stream drawn by $STANDIN_SEED, so what nothing orders comes in any order.  Device memory is
  * poisoned, each allocation has a page behind it that nobody may touch, and between operations none of it can be read or written.  Pageable copies are the
@@ -11,7 +11,7 @@
  * the kernel's, a handle that is gone, what is left when the process ends.  Others fail as the driver does.
  *
  *     STANDIN_CAPABILITY=90      STANDIN_VERSION=13000      STANDIN_DEVICES=1      STANDIN_MEMORY=bytes      STANDIN_INIT=100 (what cuInit says)
- *     STANDIN_RESERVED=0         it has no reserved addresses
+ *     STANDIN_RESERVED=0         it has no reserved addresses       STANDIN_PEERS=0         no device reaches another's memory
  *     STANDIN_ABORT=1            ends the process with the first thing it says
  *     STANDIN_FAIL=N[+]          call N fails (with + each from there on) with 999; STANDIN_CALLS=FILE: how many there were
  *     -DcuGetErrorString=gone when it is built: that entry point is not there */
@@ -41,6 +41,7 @@ long calls;
 unsigned draw = 1;
 bool initialised;
 const struct kernel_row *kernels;
+const struct image_row *images;
 int (*emulate)(const char *, void (*)(void **), void **, const unsigned *, const unsigned *, size_t);
 const char *(*emulated_message)(void);
 __thread struct device *current[16];
@@ -156,6 +157,7 @@ EXPORT int cuInit(unsigned flags)
 		complain("$STANDIN_KERNELS: %s", dlerror());
 		return end(UNKNOWN);
 	}
+	images = library ? dlsym(library, "standin_images") : NULL;
 	arena = mmap(NULL, ARENA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (arena == MAP_FAILED)
 		return end(OUT_OF_MEMORY);
@@ -238,7 +240,9 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device)
 		complain("the context of device %d is not held", device);
 		return end(INVALID_CONTEXT);
 	}
-	devices[device].retained--;
+	if (!--devices[device].retained)                /* the context is gone, and what it opened or others opened of it */
+		for (int i = 0; i < DEVICES_MOST; i++)
+			devices[i].reaches &= i == device ? 0 : ~(1u << device);
 	return end(OK);
 }
 
@@ -256,6 +260,31 @@ EXPORT int cuCtxPopCurrent_v2(void **context)
 {
 	BEGIN(true);
 	*context = current[--depth];
+	return end(OK);
+}
+
+/* ---- peers ---- */
+bool may_reach(int device, int other) { return device != other && number("STANDIN_PEERS", 1); }
+
+EXPORT int cuDeviceCanAccessPeer(int *yes, int device, int other)
+{
+	BEGIN(false);
+	long count = number("STANDIN_DEVICES", 1);
+	*yes = may_reach(device, other);
+	return end(device < 0 || other < 0 || device >= count || other >= count ? INVALID_DEVICE : OK);
+}
+
+EXPORT int cuCtxEnablePeerAccess(void *context, unsigned flags)
+{
+	BEGIN(true);
+	struct device *here = current[depth - 1], *other = context;
+	if (other < devices || other >= devices + DEVICES_MOST || !other->retained || other == here)
+		return end(INVALID_CONTEXT);
+	if (flags || !may_reach((int)(here - devices), (int)(other - devices)))
+		return end(flags ? INVALID_VALUE : NO_PEER);
+	if (here->reaches >> (other - devices) & 1)
+		return end(PEER_ALREADY);
+	here->reaches |= 1u << (other - devices);
 	return end(OK);
 }
 

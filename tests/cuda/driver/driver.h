@@ -10,13 +10,14 @@
 enum {
 	OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
 	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ALREADY_PINNED = 712, NOT_PINNED = 713, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
-	CAPTURE_UNMATCHED = 903, UPDATE_FAILURE = 910, UNKNOWN = 999
+	CAPTURE_UNMATCHED = 903, UPDATE_FAILURE = 910, NO_PEER = 217, PEER_ALREADY = 704, UNKNOWN = 999
 };
 enum { PAGE = 4096, PARAMETERS_MOST = 512, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 1024, RESERVED_MOST = 1024, BACKINGS_MOST = 4096, DEVICES_MOST = 8 };
 #define ARENA ((size_t)1 << 36)
 
 /* ---- what there is ---- */
 struct kernel_row { const char *name; void (*thunk)(void **); int parameters; };
+struct image_row { const unsigned char *at, *end; };
 struct module;
 struct function { char name[256]; int parameters, bytes; const struct kernel_row *row; struct module *module; };
 struct module { int magic; int count; struct function functions[4096]; };
@@ -39,13 +40,13 @@ struct event { int magic; long issued, executed, waited; bool timed; double at; 
 struct graph { int magic; struct operation *first, **last; };
 struct stream { int magic, device; bool capturing, broken; struct graph *graph; struct operation *first, **last; };
 struct allocation { uint64_t at; size_t bytes; int device; bool reserved; };      /* reserved: what may be touched of addresses that were */
-struct reservation { uint64_t at; size_t bytes, mapped, open; };              /* mapped from its beginning on, of that touched from there on */
-struct backing { size_t bytes; uint64_t at; bool released; };                 /* memory; at: what it is mapped to, 0: nothing */
+struct reservation { uint64_t at; size_t bytes, mapped, open, peers[DEVICES_MOST]; int device; };       /* mapped from its beginning on, of that touched by its device from there on, and by others */
+struct backing { size_t bytes; uint64_t at; bool released; int device; };     /* memory; at: what it is mapped to, 0: nothing */
 struct pinned { const char *at; size_t bytes; bool ours; };     /* ours: made by cuMemHostAlloc */
-struct device { int retained; };
+struct device { int retained; unsigned reaches; };               /* reaches: those whose blocks its context uses, a bit each */
 
 /* For tests that look into it. */
-struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; unsigned graphs, launches, updates, maps; };     /* made, launched */
+struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies, direct_copies; int last_copy_on; unsigned graphs, launches, updates, maps; };     /* direct: not through the host; made, launched */
 EXPORT void standin_count(struct standin_counts *);
 EXPORT void standin_hold(int);
 EXPORT void standin_fails(int (*)(const char *));           /* asked at each call: whether it fails, with 999 */
@@ -68,6 +69,7 @@ extern long calls;
 extern unsigned draw;
 extern bool initialised;
 extern const struct kernel_row *kernels;
+extern const struct image_row *images;          /* of the kernels' text; NULL: nobody said */
 extern int (*emulate)(const char *, void (*)(void **), void **, const unsigned *, const unsigned *, size_t);
 extern const char *(*emulated_message)(void);
 extern __thread struct device *current[16];
@@ -84,6 +86,7 @@ int end(int code);
 /* memory.c */
 const struct allocation *allocation_of(uint64_t at, size_t bytes);
 void protect_at(uint64_t at, int how);
+bool may_reach(int device, int other);                  /* $STANDIN_PEERS */
 
 /* execute.c: the device's thread, and what is queued for it */
 void *work(void *unused);

@@ -2,8 +2,8 @@
  *
  *     managed in_0 ... out_0 ...
  *
- * Two contexts on two streams of one device run the library's routine, the second one behind an event of the first, again and again; their outputs have to be
- * equal.  Prints what is wrong; exit 0: nothing. */
+ * Two contexts on two streams of one device run the library's routine, the second one behind an event of the first, again and again ($MANAGED_TIMES); their
+ * outputs have to be equal.  Prints what is wrong; exit 0: nothing. */
 #define JOIN(a, b) a##b
 #define JOINED(a, b) JOIN(a, b)
 #include HEADER
@@ -11,7 +11,7 @@
 #include "need.h"
 #include <string.h>
 
-enum { CONTEXTS = 2, TIMES = 3, ARRAYS_MOST = 64 };
+enum { CONTEXTS = 2, TIMES = 3 };
 
 struct array { const char *name; size_t bytes; void *at[CONTEXTS]; };
 
@@ -44,7 +44,7 @@ int main(int count, char **arguments)
 	struct ingot_context bases[CONTEXTS], contexts[CONTEXTS];
 	struct ingot_routine routines[CONTEXTS];
 	struct ingot_event first;
-	int wrong = 0;
+	int wrong = 0, times = getenv("MANAGED_TIMES") ? atoi(getenv("MANAGED_TIMES")) : TIMES;
 	if (count != 1 + IN + OUT)
 		return 99;
 	for (int i = 0; i < IN; i++)
@@ -61,7 +61,7 @@ int main(int count, char **arguments)
 		for (int i = 0; i < OUT; i++)
 			outputs[i].at[c] = calloc(1, outputs[i].bytes + 1);
 	}
-	for (int t = 0; t < TIMES; t++)
+	for (int t = 0; t < times; t++)
 		for (int c = 0; c < CONTEXTS; c++) {
 			for (int i = 0; i < IN; i++) {
 				NEED(ingot_library_node(library, inputs[i].name, &node));

@@ -105,7 +105,7 @@ EXPORT int cuMemAddressReserve(unsigned long long *at, size_t bytes, size_t alig
 		return end(INVALID_VALUE);
 	if (i == RESERVED_MOST || arena_used + bytes + PAGE > ARENA)
 		return end(OUT_OF_MEMORY);
-	reserved[i] = (struct reservation){ (uint64_t)(uintptr_t)(arena + arena_used), bytes, 0, 0 };
+	reserved[i] = (struct reservation){ .at = (uint64_t)(uintptr_t)(arena + arena_used), .bytes = bytes };
 	arena_used += bytes + PAGE;
 	*at = reserved[i].at;
 	return end(OK);
@@ -135,7 +135,7 @@ EXPORT int cuMemCreate(unsigned long long *handle, size_t bytes, const struct me
 		return end(INVALID_VALUE);
 	if (i == BACKINGS_MOST || memory_used + bytes > (size_t)number("STANDIN_MEMORY", 1L << 34))
 		return end(OUT_OF_MEMORY);
-	backings[i] = (struct backing){ bytes, 0, false };
+	backings[i] = (struct backing){ .bytes = bytes, .device = kind->place.device };
 	memory_used += bytes;
 	*handle = (unsigned long long)i + 1;
 	return end(OK);
@@ -165,8 +165,18 @@ EXPORT int cuMemMap(unsigned long long at, size_t bytes, size_t offset, unsigned
 	}
 	one->at = at;
 	to->mapped += bytes;
+	to->device = one->device;
 	counts.maps++;
 	return end(OK);
+}
+
+/* Without a gap; by its device the next bytes, by another one, which has to reach that, any. */
+static bool may_open(const struct reservation *to, uint64_t at, const struct access *access)
+{
+	int device = access->place.device;
+	if (access->place.type != 1 || access->flags != 3 || device < 0 || device >= number("STANDIN_DEVICES", 1))
+		return false;
+	return device == to->device ? at == to->at + to->open : may_reach(device, to->device) && at <= to->at + to->peers[device];
 }
 
 static struct allocation *opened(const struct reservation *of, int device)
@@ -186,13 +196,22 @@ EXPORT int cuMemSetAccess(unsigned long long at, size_t bytes, const struct acce
 {
 	BEGIN(false);
 	struct reservation *to = reservation_of(at, bytes);
-	if (!to || count != 1 || access->place.type != 1 || access->flags != 3 || at != to->at + to->open || to->open + bytes > to->mapped) {
-		complain("cuMemSetAccess: %zu bytes at %llx are not mapped", bytes, at);
+	struct allocation *one = NULL;
+	bool right = to && count && at + bytes <= to->at + to->mapped;
+	for (size_t i = 0; right && i < count; i++)
+		right = may_open(to, at, &access[i]);
+	if (!right) {
+		complain("cuMemSetAccess: %zu bytes at %llx are not mapped, or not for these devices", bytes, at);
 		return end(INVALID_VALUE);
 	}
-	struct allocation *one = opened(to, access->place.device);
+	for (size_t i = 0; i < count; i++)
+		if (access[i].place.device == to->device && !(one = opened(to, to->device)))
+			return end(OUT_OF_MEMORY);
+	for (size_t i = 0; i < count; i++)
+		if (access[i].place.device != to->device && at + bytes > to->at + to->peers[access[i].place.device])
+			to->peers[access[i].place.device] = at + bytes - to->at;
 	if (!one)
-		return end(OUT_OF_MEMORY);
+		return end(OK);
 	unsigned char *from = (unsigned char *)(uintptr_t)at;
 	mprotect(from, bytes, PROT_READ | PROT_WRITE);
 	memset(from, 0xa5, bytes);
@@ -219,6 +238,9 @@ EXPORT int cuMemUnmap(unsigned long long at, size_t bytes)
 			backing_drop(&backings[i]);
 		}
 	of->mapped -= bytes;
+	for (int i = 0; i < DEVICES_MOST; i++)
+		if (of->peers[i] > of->mapped)
+			of->peers[i] = of->mapped;
 	if (of->open > of->mapped) {
 		struct allocation *one = opened(of, -1);
 		madvise((void *)(uintptr_t)(of->at + of->mapped), of->open - of->mapped, MADV_DONTNEED);
@@ -353,6 +375,15 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long at, size_t bytes, v
 	return end(sick);
 }
 
+/* Whether a device uses memory of another one itself. */
+static bool reaches(int device, const struct allocation *of, uint64_t at, size_t bytes)
+{
+	const struct reservation *behind = of->reserved ? reservation_of(at, bytes) : NULL;
+	if (behind && at < behind->at + behind->peers[device] && at + bytes > behind->at + behind->peers[device])
+		complain("device %d uses a part of %zu bytes at %llx", device, bytes, (unsigned long long)at);
+	return behind ? at + bytes <= behind->at + behind->peers[device] : devices[device].reaches >> of->device & 1;
+}
+
 /* Each end in memory of its device. */
 static int copy(const char *name, unsigned long long to, const void *to_device, unsigned long long from, const void *from_device, size_t bytes, void *stream)
 {
@@ -365,6 +396,7 @@ static int copy(const char *name, unsigned long long to, const void *to_device, 
 	}
 	counts.copies += to_device == from_device;
 	counts.peer_copies += to_device != from_device;
+	counts.direct_copies += to_device != from_device && reaches(((struct stream *)stream)->device, source, from, bytes);
 	counts.last_copy_on = ((struct stream *)stream)->device;
 	return enqueue(stream, (struct operation){ .kind = COPY, .at = to, .from = from, .bytes = bytes });
 }

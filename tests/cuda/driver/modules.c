@@ -31,6 +31,23 @@ static int add_function(struct module *module, const char *name, size_t length, 
 	return OK;
 }
 
+static bool is_image(const unsigned char *image, const struct image_row *row)
+{
+	for (const unsigned char *at = row->at; at < row->end; at++, image++)
+		if (*image != *at)
+			return false;
+	return true;
+}
+
+/* Whether the kernels' text is the one that this was compiled from. */
+static bool is_of_text(const unsigned char *image)
+{
+	for (const struct image_row *row = images; row && row->at; row++)
+		if (is_image(image, row))
+			return true;
+	return !images;
+}
+
 /* Sections .nv.info.KERNEL: attributes of 4 bytes and what follows; 0x17 tells of one parameter, 0x19 of the bytes of all. */
 static int read_cubin(struct module *module, const unsigned char *image, int capability)
 {
@@ -92,6 +109,10 @@ EXPORT int cuModuleLoadDataEx(void **handle, const void *image, unsigned options
 	bool elf = !memcmp(image, ELFMAG, SELFMAG);
 	(void)options, (void)names, (void)values;
 	wrong = elf ? read_cubin(module, image, capability) : read_ptx(module, image, capability);
+	if (!wrong && !is_of_text(image)) {
+		complain("cuModuleLoadDataEx: the image was not compiled from the emulator's text");
+		wrong = INVALID_IMAGE;
+	}
 	if (wrong) {
 		free(module);
 		return end(wrong);

@@ -1,7 +1,7 @@
 /* program.c: a CUDA library as a user calls it.  NAME, and from the manifest INPUTS, OUTPUTS: X(field, bytes) of each.
   CHECKED where the model has checks.
  *
- *     program ORDINAL BEHAVIOUR in_0 … out_0 …         BEHAVIOUR: host (three calls of run_host), device (run, in streams of its own), or open
+ *     program ORDINAL BEHAVIOUR in_0 … out_0 …         BEHAVIOUR: host (three calls of run_host), once (one), device (run, in streams of its own), or open
  *
  * Prints "STATUS message"; exit 0 whatever the status is. */
 #define JOIN(a, b) a##b
@@ -126,7 +126,7 @@ int main(int count, char **arguments)
 	if (!strcmp(arguments[2], "device"))
 		status = with_device_memory(&device, &in, &out);
 	else
-		for (int i = 0; i < 3 && !status; i++) {
+		for (int i = 0; i < (strcmp(arguments[2], "once") ? 3 : 1) && !status; i++) {
 #define X(field, bytes) memset((void *)(uintptr_t)out.field, 0xee, bytes);
 			OUTPUTS
 #undef X

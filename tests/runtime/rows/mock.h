@@ -16,6 +16,7 @@ struct mock_counts {
 	uint32_t pinned_slabs;            /* asked for so, and live */
 	uint32_t graphs, updates;         /* of the stand-in: made of schedules, and given new addresses */
 	unsigned maps;                    /* of memory behind reserved addresses */
+	unsigned direct;                  /* of the copies between two devices, those that do not go through the host */
 };
 struct mock_counts mock_counts(void); /* of the latest mock backend */
 void mock_hold(bool);                 /* while it does, the device executes nothing: all that is issued is in flight */

