@@ -40,6 +40,7 @@ struct cli {
 	const char *target, *cpu, *output, *cc, *cflags, *stage, *math, *profile, *schedule;
 	const char *weights, *nvrtc;
 	word_list archs;                          /* of --target cuda, ascending */
+	struct block_tile tile;                   /* of --target cuda */
 	bool json, no_compile, shared, engines, no_hosted, log, large, optimise_given, algorithms_given, help;
 	VECTOR(const struct target *) cpus;       /* of --cpu, where build has several best first; else none */
 	word_list merges;

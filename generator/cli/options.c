@@ -191,6 +191,18 @@ static void set_archs(struct cli *cli, const struct option_row *row, const char 
 			fail(build, EXIT_USAGE, NULL, "--arch %s: %s is there twice", value, cli->archs.at[i]);
 }
 
+/* "128x64x16": rows, columns and terms of a block; "warps": none. */
+static void set_tile(struct cli *cli, const struct option_row *row, const char *value)
+{
+	struct block_tile *tile = &cli->tile;
+	int end = 0;
+	if (!strcmp(value, "warps"))
+		*tile = (struct block_tile){ .rows = -1 };
+	else if (strspn(value, "0123456789x") != strlen(value) || strlen(value) > 16 || sscanf(value, "%dx%dx%d%n", &tile->rows, &tile->columns, &tile->terms, &end) != 3
+		|| value[end] || tile->rows < 1)
+		wrong(cli, row, value, "should be as 128x64x16 (rows, columns, terms), or warps");
+}
+
 static void set_optimise(struct cli *cli, const struct option_row *row, const char *value)
 {
 	(void)row;
@@ -345,6 +357,8 @@ const struct option_row option_rows[] = {
 	{ "shared", NULL, 0, NULL, IN_BUILD, set_flag, AT(shared), NULL, NULL, "also libNAME.so, which exports the functions of the header alone" },
 	{ "arch", NULL, 0, "ARCH[,ARCH]", IN_BUILD | IN_SHOW, set_archs, 0, NULL, NULL,
 	  "of --target cuda: what code is made for, and of the lowest PTX (default sm_80,sm_90,sm_100); tiles are chosen for the one in the middle" },
+	{ "tile", NULL, 0, "TILE", IN_BUILD | IN_SHOW, set_tile, 0, NULL, NULL,
+	  "of --target cuda: large products by blocks of this tile, as 128x64x16 (rows, columns, terms), or by warps; those that cannot have it as reckoned" },
 	{ "nvrtc", NULL, 0, "FILE", IN_BUILD, set_text, AT(nvrtc), NULL, NULL, "NVIDIA's runtime compiler (default below $CUDA_HOME, the loader's path, $VIRTUAL_ENV)" },
 	{ "no-compile", NULL, 0, NULL, IN_BUILD, set_flag, AT(no_compile), NULL, NULL, "sources only" },
 	{ "stage", NULL, 0, "WORD", IN_SHOW, set_text, AT(stage), show_stages, NULL, "graph (default), definitions, kernels, loops, plan, source or glue" },

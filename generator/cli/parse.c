@@ -130,8 +130,14 @@ bool cli_takes_cuda(struct cli *cli)
 		fail(cli->build, EXIT_USAGE, NULL, "--target cuda goes without --cpu and --threads");
 	if (cli->archs.count && !cuda)
 		fail(cli->build, EXIT_USAGE, NULL, "--arch is for --target cuda");
-	if (cuda)               /* one text for all: its tiles are for the one in the middle */
-		cli->options.target = cli->archs.count ? target_for_gpu(cli->build->arena, cli->archs.at[cli->archs.count / 2]) : &target_cuda;
+	if (cli->tile.rows && !cuda)
+		fail(cli->build, EXIT_USAGE, NULL, "--tile is for --target cuda");
+	if (cuda) {             /* one text for all: its tiles are for the one in the middle */
+		struct target *target = new(cli->build->arena, struct target);
+		*target = cli->archs.count ? *target_for_gpu(cli->build->arena, cli->archs.at[cli->archs.count / 2]) : target_cuda;
+		target->tile = cli->tile;
+		cli->options.target = target;
+	}
 	return cuda;
 }
 

@@ -54,21 +54,85 @@ int64_t block_stage_floats(const struct contraction *c, int lanes)
 	return c->stages * ((int64_t)c->warps * c->tile_rows * (c->depth + 4) + (int64_t)c->depth * (c->tile_vecs * lanes + 2));
 }
 
-bool block_choose(const struct target *target, struct contraction *c, int sums)
+static const struct { int warps, rows, vecs, depth, stages; } sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 16, 2 }, { 8, 16, 2, 16, 2 },
+	{ 8, 8, 2, 16, 2 }, { 4, 8, 2, 16, 2 }, { 4, 8, 1, 32, 3 }, { 4, 4, 1, 32, 4 }, { 4, 2, 1, 64, 4 }, { 4, 0, 1, 64, 4 } };
+_Static_assert(COUNT(sizes) <= BLOCK_CHOICES_MOST, "room for each");
+
+/* Rows of all loops, columns in vectors. */
+struct extent { int64_t rows, vecs; double batches, terms; };
+static struct extent extent_of(const struct target *target, const struct contraction *c)
 {
-	static const struct { int warps, rows, vecs, depth, stages; } sizes[] = { { 8, 16, 4, 16, 2 }, { 8, 8, 4, 16, 2 }, { 8, 16, 2, 16, 2 },
-		{ 8, 8, 2, 16, 2 }, { 4, 8, 2, 16, 2 }, { 4, 8, 1, 32, 3 }, { 4, 4, 1, 32, 4 }, { 4, 2, 1, 64, 4 }, { 4, 0, 1, 64, 4 } };
-	int64_t rows = 1, vecs = ceil_div(c->extents[c->column], target->lanes), inner = c->rows ? c->extents[c->column - 1] : 1;
-	double terms = 1, batches = 1, least;
-	c->warps = c->depth = c->stages = 0;
+	struct extent p = { 1, ceil_div(c->extents[c->column], target->lanes), 1, 1 };
 	for (int v = 0; v < c->column + c->terms + 1; v++)
 		if (v < c->batches)
-			batches *= (double)c->extents[v];
+			p.batches *= (double)c->extents[v];
 		else if (v < c->column)
-			rows *= c->extents[v];
+			p.rows *= c->extents[v];
 		else if (v > c->column)
-			terms *= (double)c->extents[v];
-	if (!target->gpu || c->pool.d || (terms < LEAST_TERMS && !target->block_warps) || rows > INT32_MAX / 2 || terms > INT32_MAX / 2)
+			p.terms *= (double)c->extents[v];
+	return p;
+}
+
+/* The contraction by blocks of that size, and what it takes; false: the size is not for so many rows. */
+static bool block_of(const struct target *target, const struct extent *p, size_t size, struct contraction *as)
+{
+	if (!sizes[size].rows && p->rows > FEW_ROWS)
+		return false;
+	as->warps = sizes[size].warps;
+	as->depth = sizes[size].depth;
+	as->stages = sizes[size].stages;
+	as->tile_rows = sizes[size].rows ? sizes[size].rows : (int)ceil_div(p->rows, as->warps);
+	as->tile_vecs = sizes[size].vecs < p->vecs ? sizes[size].vecs : (int)p->vecs;
+	as->reckoned = block_cycles(target, p->rows, p->vecs, p->batches, p->terms, as);
+	return true;
+}
+
+/* As it is printed, with balanced panels. */
+static struct block_tile tile_of(const struct target *target, const struct extent *p, const struct contraction *as)
+{
+	int64_t panels = ceil_div(p->vecs, as->tile_vecs);
+	return (struct block_tile){ as->warps * as->tile_rows, (int)ceil_div(p->vecs, panels) * target->lanes, as->depth };
+}
+
+static bool same_tile(struct block_tile a, struct block_tile b) { return a.rows == b.rows && a.columns == b.columns && a.terms == b.terms; }
+
+int block_choices(const struct target *target, const struct contraction *c, struct block_choice *all)
+{
+	struct extent p = extent_of(target, c);
+	struct contraction as = *c;
+	int count = 0;
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		if (!block_of(target, &p, i, &as))
+			continue;
+		struct block_choice one = { tile_of(target, &p, &as), as.reckoned.cycles };
+		int at = 0;
+		while (at < count && !same_tile(all[at].tile, one.tile))
+			at++;
+		if (at == count)
+			all[count++] = one;
+	}
+	return count;
+}
+
+/* By --tile; false: it cannot have that. */
+static bool choose_told(const struct target *target, const struct extent *p, int sums, struct contraction *c)
+{
+	struct contraction as = *c;
+	if (target->tile.rows < 0)
+		return c->told = true;
+	for (size_t i = 0; i < COUNT(sizes) && !c->told; i++)
+		if (block_of(target, p, i, &as) && as.tile_rows * as.tile_vecs <= sums && same_tile(tile_of(target, p, &as), target->tile)) {
+			*c = as;
+			c->told = true;
+		}
+	return c->told;
+}
+
+bool block_choose(const struct target *target, struct contraction *c, int sums)
+{
+	struct extent p = extent_of(target, c);
+	c->warps = c->depth = c->stages = 0;
+	if (!target->gpu || c->pool.d || (p.terms < LEAST_TERMS && !target->block_warps) || p.rows > INT32_MAX / 2 || p.terms > INT32_MAX / 2)
 		return false;
 	for (int v = c->batches; v < c->column; v++)
 		if (c->start && expr_uses(c->start, v))
@@ -77,28 +141,22 @@ bool block_choose(const struct target *target, struct contraction *c, int sums)
 		c->warps = target->block_warps;
 		c->depth = sizes[0].depth;
 		c->stages = sizes[0].stages;
-		c->tile_vecs = sizes[0].vecs < vecs ? sizes[0].vecs : (int)vecs;
-		c->tile_rows = (int)ceil_div(rows < c->warps * sizes[1].rows ? rows : c->warps * sizes[1].rows, c->warps);
+		c->tile_vecs = sizes[0].vecs < p.vecs ? sizes[0].vecs : (int)p.vecs;
+		c->tile_rows = (int)ceil_div(p.rows < c->warps * sizes[1].rows ? p.rows : c->warps * sizes[1].rows, c->warps);
 		return true;
 	}
-	struct contraction best = *c, as = *c;
 	/* Reckoned, not measured: a quarter less has to be in it. */
-	double apart = warp_cycles(target, inner, vecs, batches * (double)(rows / inner), terms, c);
-	least = 0.75 * apart;
-	for (size_t i = 0; i < COUNT(sizes); i++) {
-		if (!sizes[i].rows && rows > FEW_ROWS)
-			continue;
-		as.warps = sizes[i].warps;
-		as.depth = sizes[i].depth;
-		as.stages = sizes[i].stages;
-		as.tile_rows = sizes[i].rows ? sizes[i].rows : (int)ceil_div(rows, as.warps);
-		as.tile_vecs = sizes[i].vecs < vecs ? sizes[i].vecs : (int)vecs;
-		as.reckoned = block_cycles(target, rows, vecs, batches, terms, &as);
-		if (as.reckoned.cycles < least && as.tile_rows * as.tile_vecs <= sums) {
+	int64_t inner = c->rows ? c->extents[c->column - 1] : 1;
+	double apart = warp_cycles(target, inner, p.vecs, p.batches * (double)(p.rows / inner), p.terms, c), least = 0.75 * apart;
+	struct contraction best = *c, as = *c;
+	for (size_t i = 0; i < COUNT(sizes); i++)
+		if (block_of(target, &p, i, &as) && as.reckoned.cycles < least && as.tile_rows * as.tile_vecs <= sums) {
 			least = as.reckoned.cycles;
 			best = as;
 		}
-	}
+	c->apart = apart;
+	if (target->tile.rows && choose_told(target, &p, sums, c))
+		return c->warps;
 	*c = best;
 	c->apart = apart;
 	return c->warps;

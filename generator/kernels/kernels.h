@@ -269,6 +269,7 @@ struct contraction {
 	int warps, depth, stages;
 	struct reckoned { double cycles; const char *bound; } reckoned;      /* of an SM by such blocks, and what bounds them */
 	double apart;                     /* cycles by warps alone; 0: nothing was reckoned */
+	bool told;                        /* its tile is the target's own, by --tile */
 	double a_block;                   /* bytes of a that a block of rows reads over all terms */
 	bool woven;                           /* the vectors of a packed panel lie lane by lane: what a lane needs of a term is one load */
 	struct definition *packed;            /* the constant b as the blob holds it */
@@ -386,6 +387,9 @@ bool contraction_exchange(struct arena *, struct contraction *);
 
 /* block.c: a block of warps where that pays; false: each warp for itself. */
 bool block_choose(const struct target *, struct contraction *, int sums);             /* sums: the most of a warp's tile */
+struct block_choice { struct block_tile tile; double cycles; };
+enum { BLOCK_CHOICES_MOST = 9 };
+int block_choices(const struct target *, const struct contraction *, struct block_choice *);         /* all that it can have, each once */
 int64_t block_stage_floats(const struct contraction *, int lanes);    /* of shared memory, at most */
 /* tile.c */
 enum { VECS_MOST = 4 };               /* of a tile */
@@ -399,6 +403,7 @@ struct tiles_nest { int64_t rows, columns, terms, batches, outer; };
 struct tiles_nest contraction_nest(const struct contraction *);             /* extents of the tiles' nest */
 enum near near_of_panel(const struct contraction *);                        /* which row a panel of its b goes by */
 void contraction_choose(struct lowered *, struct kernel *);
+bool tiles_told(const struct lowered *);      /* whether any has the tile of --tile */
 void contraction_why(const struct target *, const struct contraction *, struct text *);       /* for people */
 void winograd_why(const struct target *, const struct contraction *, struct text *);
 #endif

@@ -604,6 +604,17 @@ void contraction_parameters(struct lowered *lowered, struct kernel *kernel)
 	kernel_add_param(lowered->arena, kernel, contraction_output(c), true);
 }
 
+bool tiles_told(const struct lowered *lowered)
+{
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		const struct kernel *kernel = lowered->kernels.at[k];
+		const struct lowered *inside = kernel_inside(kernel);
+		if (inside ? tiles_told(inside) : kernel->shape == SHAPE_CONTRACTION && ((const struct contraction *)kernel->detail)->told)
+			return true;
+	}
+	return false;
+}
+
 int64_t contraction_tiles(const struct kernel *kernel)
 {
 	const struct contraction *c = kernel->detail;

@@ -97,11 +97,24 @@ void winograd_why(const struct target *target, const struct contraction *c, stru
 	text_addc(out, '\n');
 }
 
+/* What else blocks could be, for --tile. */
+static void print_choices(const struct target *target, const struct contraction *c, struct text *out)
+{
+	struct block_choice all[BLOCK_CHOICES_MOST];
+	int count = block_choices(target, c, all);
+	text_adds(out, "    tiles     ");
+	for (int i = 0; i < count; i++)
+		text_printf(out, "%dx%dx%d: %.0f, ", all[i].tile.rows, all[i].tile.columns, all[i].tile.terms, all[i].cycles);
+	text_printf(out, "warps: %.0f\n", c->apart);
+}
+
 void contraction_why(const struct target *target, const struct contraction *c, struct text *out)
 {
 	if (c->apart && c->warps)
 		text_printf(out, "    why       %.0f cycles of a multiprocessor by blocks, bound by %s; by warps alone %.0f (%s)\n", c->reckoned.cycles, c->reckoned.bound, c->apart,
 			target->gpu->example);
+	else if (c->apart && c->told)
+		text_printf(out, "    why       %.0f cycles of a multiprocessor by warps alone, which --tile says (%s)\n", c->apart, target->gpu->example);
 	else if (c->apart)
 		text_printf(out, "    why       %.0f cycles of a multiprocessor by warps alone; no block takes less than three quarters of it (%s)\n", c->apart, target->gpu->example);
 	else if (!target->hides_latency && !target->small) {
@@ -109,4 +122,6 @@ void contraction_why(const struct target *target, const struct contraction *c, s
 		if (target->lanes > 1)
 			print_places(target, c, out);
 	}
+	if (c->apart)
+		print_choices(target, c, out);
 }

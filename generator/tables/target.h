@@ -48,6 +48,7 @@ struct target {
 	int tiles_least;                  /* tiles of a contraction that keep the whole device busy, where smaller ones make more; 0: any */
 	int block_work;                   /* elements or terms below which a block of a generic kernel is not worth a thread; 0: 2048 */
 	int block_warps;                  /* of every block, where kernels are steps that share one; 0: as many as pay */
+	struct block_tile { int rows, columns, terms; } tile;      /* --tile: of blocks of warps, wherever a product can have it; rows -1: none; 0: as reckoned */
 	const struct gpu_facts *gpu;      /* to fill, where blocks of warps make a product; NULL: none do */
 	bool checks_late;                 /* who launches kernels reads what checks say when all have run: it stays until then */
 	bool kernels_apart;               /* a maximum behind a convolution is a kernel of its own, and no kernel waits for a condition */

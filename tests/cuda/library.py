@@ -301,6 +301,9 @@ def refused_tiles(ingot, folder):
         made, dumped = build("--arch", arch, "--templates", planted)
         tiles = [kernel["tile"] for kernel in made["kernels"]]
         expect("refused for %s: the next tile" % what, len(set(tiles)) == 1 and tiles[0] != usual[0] and dumped.count(tiles[0]) == 2, (usual, tiles))
+        told = subprocess.run([ingot, "build", model, "--target", "cuda", "--arch", arch, "--templates", planted, "--tile", usual[0].replace(" ", ""), "-o", os.path.join(folder, "told")],
+                              capture_output=True, text=True)
+        expect("refused for %s: by --tile" % what, told.returncode == 2 and "the compiler refuses that tile" in told.stderr and not os.path.exists(os.path.join(folder, "told")), told)
         expect("refused for %s: no kernel spills" % what, not any(kernel["spill_bytes"] for image in made["images"] if not image["ptx"] for kernel in image["kernels"]), made["images"])
 
 
@@ -326,6 +329,8 @@ def refusals(ingot, model, folder):
             (2, "--nvrtc goes without --no-compile: nothing is compiled", ["--no-compile", "--nvrtc", "x"]),
             (2, "--target cuda: --state is for --profile managed", ["--state", "a=b", "--no-compile"]),
             (2, "--target cuda: routines are schedules of kernels (--schedule steps, the default there)", ["--profile", "managed", "--schedule", "call", "--no-compile"]),
+            (2, "--tile is for --target cuda", ["--tile", "warps", "--target", "c"]), (2, '--tile: "8x8" should be as 128x64x16 (rows, columns, terms), or warps', ["--tile", "8x8"]),
+            (2, "--tile: no product has that tile; `ingot show --stage kernels` lists those of each", ["--tile", "1x2x3", "--no-compile"]),
             (2, "--arch is for --target cuda", ["--arch", "sm_80", "--target", "c"]), (2, "--nvrtc is for --target cuda", ["--nvrtc", "x.so", "--target", "c"])):
         if not options and any(os.path.exists(os.path.join("/usr/local/cuda", lib)) for lib in ("lib64", "lib")):
             continue

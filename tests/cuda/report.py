@@ -87,10 +87,10 @@ def predict(facts, listing, tile, blocks, warps, flops, size, resident):
     return terms[bound] / facts.ghz / 1000 + LAUNCH, bound
 
 
-def judged(ingot, compiler, facts, name, model, folder):
+def judged(ingot, compiler, facts, name, model, folder, *options):
     """A row for each different kernel of a model: a dictionary."""
     out = os.path.join(folder, name)
-    done = subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", name, "-o", out], capture_output=True, text=True)
+    done = subprocess.run([ingot, "build", model, "--target", "cuda", "--no-compile", "--name", name, "-o", out, *options], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr.strip())
     with open(os.path.join(out, name + ".cu")) as f:

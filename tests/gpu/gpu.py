@@ -42,7 +42,7 @@ def main():
         def run(*words, **more):
             return call("python3", "-I", os.path.join(pack, "run"), *words, **more)
 
-        made = call(sys.executable, os.path.join(HERE, "pack"), "--ingot", ingot, "--rows", rows, "--arch", "sm_90", "--emulated", pack, *names)
+        made = call(sys.executable, os.path.join(HERE, "pack"), "--ingot", ingot, "--rows", rows, "--arch", "sm_90", "--emulated", "--tuned", "one_row", pack, *names)
         expect("pack", made[0] == 0 and "%d networks and shapes" % len(names) in made[1], made)
         if made[0]:
             return 1
@@ -52,14 +52,22 @@ def main():
             found = json.load(f)
         expect("results", found["facts"]["name"] == "stand-in 0" and found["rows"]["status"] == 0 and all(found["bits"][name]["right"] for name in names), found)
         expect("times", all(row["us"] > 0 and (row["reckoned"] or not sass.program()) for name in names for row in found["times"][name]["kernels"]), found["times"])
+        # Each tile that the product can have, its bits and its time (the emulator's).
+        product = found["tiles"]["one_row"]
+        by_tile = {row["tile"]: row for row in product["tiles"]}
+        expect("tiles", len(by_tile) > 4 and {"4x32x64", "64x64x16", "warps"} <= set(by_tile) and all(row["us"] > 0 and row["chosen_by"] > 0 for row in by_tile.values())
+               and product["chosen"] == "4x32x64" and product["best"] == min(by_tile, key=lambda tile: by_tile[tile]["us"])
+               and product["ratio"] == by_tile["4x32x64"]["us"] / by_tile[product["best"]]["us"] and "best %s; the chosen one takes" % product["best"] in done[1], (product, done[1]))
         # What is wrong is seen.
         with open(os.path.join(pack, "pack.json")) as f:
             told = json.load(f)
-        told["networks"][0]["outputs"][0] = "0" * 64
+        told["networks"][0]["outputs"][0] = told["tiles"][0]["tiles"][1]["outputs"][0] = "0" * 64
         with open(os.path.join(pack, "pack.json"), "w") as f:
             json.dump(told, f)
         done = run("--only", "bits", "--json", short)
         expect("other bits", done[0] == 1 and "other bits than --target c" in done[1] and os.path.exists(short), done)
+        done = run("--only", "tiles", "--json", short)
+        expect("a tile with other bits", done[0] == 1 and "tiles %s: other bits than --target c" % told["tiles"][0]["tiles"][1]["name"] in done[1] and "\n1 wrong" in done[1], done)
         done = run("--only", "bits", STANDIN_FAIL="12")
         expect("a call that fails", done[0] == 1 and "failed" in open(os.path.join(pack, "results.json")).read(), done)
         done = run(LD_LIBRARY_PATH=folder)
