@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""gpu.py: tests/gpu/pack and the folder's run, on the stand-in for the driver: what a place with a GPU will do, with nothing of the checkout.
+"""gpu.py: tests/gpu/pack and the folder's run, on the stand-in for the driver: what a place with a GPU will do, with nothing of the checkout.  A PyTorch of NumPy's
+(standin/) shows that net.py compares what it should.
 
     gpu.py INGOT ROWS DRIVER        exit 0: right, 1: wrong, 77: no C++ compiler, NVRTC or NumPy"""
 import json
@@ -58,6 +59,12 @@ def main():
         expect("tiles", len(by_tile) > 4 and {"4x32x64", "64x64x16", "warps"} <= set(by_tile) and all(row["us"] > 0 and row["chosen_by"] > 0 for row in by_tile.values())
                and product["chosen"] == "4x32x64" and product["best"] == min(by_tile, key=lambda tile: by_tile[tile]["us"])
                and product["ratio"] == by_tile["4x32x64"]["us"] / by_tile[product["best"]]["us"] and "best %s; the chosen one takes" % product["best"] in done[1], (product, done[1]))
+        # Networks beside torch.compile, for which a PyTorch of NumPy's stands in.
+        expect("without PyTorch", "\nnetworks\n  no PyTorch here" in done[1] or len(names) == len(NAMES), done[1])
+        for what, status, words, more in (("beside torch.compile", 0, "mnist_onnx2c     torch.compile", {}), ("a wrong result", 1, "networks mnist_onnx2c: PyTorch's result differs by ", {"TORCH_WRONG": "1"}),
+                                          ("no GPU for PyTorch", 0, "this PyTorch has no GPU", {"TORCH_WITHOUT": "1"})) if len(names) > len(NAMES) else ():
+            done = call(sys.executable, "-I", os.path.join(pack, "run"), "--only", "networks", "--json", short, PYTHONPATH=os.path.join(HERE, "standin"), **more)
+            expect(what, done[0] == status and words in done[1], done)
         # What is wrong is seen.
         with open(os.path.join(pack, "pack.json")) as f:
             told = json.load(f)
