@@ -349,7 +349,7 @@ def engine(ingot, library, model, folder):
     for what, command, more, code, text in (
             ("check", words, {}, 0, "ok scores"),
             ("newer than NVRTC knows", words, {"STANDIN_CAPABILITY": "990", "STANDIN_VERSION": "13090", "STANDIN_KERNELS": kernels_for(ingot, model, "digits", folder, "sm_121")}, 0, "ok scores"),
-            ("another text's kernels", words, {"STANDIN_CAPABILITY": "80"}, 5, "stand-in: cuModuleLoadDataEx: the image was not compiled from the emulator's text"),
+            ("another text's kernels", words, {"STANDIN_CAPABILITY": "86"}, 5, "stand-in: cuModuleLoadDataEx: the image was not compiled from the emulator's text"),
             ("older", words, {"STANDIN_CAPABILITY": "35"}, 5, "compiles for no GPU of capability 3.5"),
             ("bench", [ingot, "bench", model, "--target", "cuda"], {}, 0, "us as a graph"),
             ("no GPU", words, {"STANDIN_INIT": "100"}, 5, "cuInit: no CUDA-capable device is detected (100)"),
