@@ -65,8 +65,13 @@ static struct index *index_room(struct arena *arena, int count)
 	return index;
 }
 
+/* Most constants are this one, and most sums have it as a part. */
+static const struct index zero;
+
 const struct index *index_constant(struct arena *arena, int64_t value)
 {
+	if (!value)
+		return &zero;
 	struct index *index = index_room(arena, 0);
 	index->constant = value;
 	return index;
@@ -107,6 +112,10 @@ void index_range(const struct index *index, int64_t *low, int64_t *high)
 /* a + b * factor, merged and sorted */
 static const struct index *merge(struct arena *arena, const struct index *a, const struct index *b, int64_t factor)
 {
+	if (!factor || (!b->count && !b->constant))
+		return a;
+	if (factor == 1 && !a->count && !a->constant)
+		return b;
 	struct index *sum = index_room(arena, a->count + b->count);
 	int i = 0, j = 0, n = 0;
 	sum->constant = a->constant + factor * b->constant;

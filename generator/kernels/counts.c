@@ -67,11 +67,13 @@ static void look(const struct looking *l, const struct expr *expr)
 void find_counts(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	struct wanted (*of)[MAX_RANK] = arena_array(lowered->arena, program->all.count + 1, sizeof *of);
 	bool any = false;
 	for (size_t i = 0; i < program->inputs.count; i++)
 		any |= program->inputs.at[i]->most > 0;
-	for (size_t i = program->all.count; any && i-- > 0; ) {
+	if (!any)
+		return;
+	struct wanted (*of)[MAX_RANK] = arena_array(lowered->arena, program->all.count + 1, sizeof *of);
+	for (size_t i = program->all.count; i-- > 0; ) {
 		struct definition *d = program->all.at[i];
 		struct looking l = { d, of };
 		for (int v = 0; v < d->rank; v++) {
