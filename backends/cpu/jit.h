@@ -31,9 +31,10 @@ void *jit_function(const struct jit_code *, const char *name);             /* NU
 size_t jit_bytes(const struct jit_code *);                                 /* of memory that it holds */
 void jit_release(struct jit_code *);                                       /* NULL is fine */
 
-/* Memory for what the code reads: 64 bytes are aligned; large blocks lie in large pages where the system has them, so that their bytes do not push each other out of a cache, as pages
- * that lie anywhere may.  NULL: out of memory.  Whoever asks frees. */
+/* Memory for what the code reads and writes, filled with nothing, 64 bytes aligned.  Large blocks are mappings of their own in large pages, where the system has them: their bytes do not push each
+ * other out of a cache, as those of pages that lie anywhere may.  NULL: out of memory.  Given back with the bytes it was asked for; NULL is fine. */
 void *jit_data(size_t bytes);
+void jit_data_release(void *, size_t bytes);
 
 /* The menu of one CPU (a name of `ingot targets`), sorted by name; NULL where this build has none. */
 const struct jit_symbol *jit_menu(const char *cpu, size_t *count);

@@ -63,16 +63,33 @@ static int memory_is_there(size_t bytes)
 	return 1;
 }
 
+enum { LARGE_PAGE = 2 << 20 };
+
 void *jit_data(size_t bytes)
 {
-	const size_t large = 2 << 20, align = bytes < large / 2 ? 64 : large;
-	if (bytes > SIZE_MAX - align)
+	if (bytes < LARGE_PAGE / 2)
+		return aligned_alloc(64, (bytes + 63) / 64 * 64);
+	if (bytes > SIZE_MAX - 2 * LARGE_PAGE)
 		return NULL;
-	bytes = (bytes + align - 1) / align * align;
-	void *at = aligned_alloc(align, bytes);
-	if (at && align == large)
-		(void)madvise(at, bytes, MADV_HUGEPAGE);
-	return at;
+	size_t whole = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+	unsigned char *at = mmap(NULL, whole + LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (at == MAP_FAILED)
+		return NULL;
+	size_t before = (LARGE_PAGE - (uintptr_t)at % LARGE_PAGE) % LARGE_PAGE, after = LARGE_PAGE - before;
+	if (before)
+		munmap(at, before);
+	if (after)
+		munmap(at + before + whole, after);
+	(void)madvise(at + before, whole, MADV_HUGEPAGE);
+	return at + before;
+}
+
+void jit_data_release(void *at, size_t bytes)
+{
+	if (bytes < LARGE_PAGE / 2)
+		free(at);
+	else if (at)
+		munmap(at, (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
 }
 
 static enum jit_status place(struct jit_code *code)

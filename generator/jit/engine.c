@@ -5,16 +5,15 @@
 
 struct state {
 	struct jit_program program;
-	unsigned char *weights, *workspace;
-	float *scratch;
+	struct memory { void *at; size_t bytes; } weights, workspace, scratch;
 };
 
-static void *allocate(struct build *build, const char *what, int64_t bytes)
+static void allocate(struct build *build, const char *what, int64_t bytes, struct memory *memory)
 {
-	void *at = jit_data((size_t)bytes + 64);
-	if (!at)
+	memory->bytes = (size_t)bytes + 64;
+	memory->at = jit_data(memory->bytes);
+	if (!memory->at)
 		fail(build, EXIT_LIMIT, NULL, "out of memory: %lld bytes of %s", (long long)bytes, what);
-	return at;
 }
 
 static void jit_close(struct engine *engine)
@@ -23,9 +22,9 @@ static void jit_close(struct engine *engine)
 	if (!state)
 		return;
 	jit_release(state->program.code);
-	free(state->weights);
-	free(state->workspace);
-	free(state->scratch);
+	jit_data_release(state->weights.at, state->weights.bytes);
+	jit_data_release(state->workspace.at, state->workspace.bytes);
+	jit_data_release(state->scratch.at, state->scratch.bytes);
 	engine->state = NULL;
 }
 
@@ -36,13 +35,13 @@ static void fill(struct engine *engine, struct state *state)
 	const struct lowered *lowered = model->lowered;
 	state->program.profiled = model->options->profile;
 	jit_build(&state->program, build, lowered, model_templates(model));
-	state->weights = allocate(build, "weights", lowered->weights_bytes);
-	state->workspace = allocate(build, "workspace", lowered->workspace_bytes);
-	state->scratch = allocate(build, "scratch", state->program.scratch_bytes + JIT_LANES_MOST * 4);
-	memset(state->scratch, 0, (size_t)state->program.scratch_bytes + JIT_LANES_MOST * 4);
+	allocate(build, "weights", lowered->weights_bytes, &state->weights);
+	allocate(build, "workspace", lowered->workspace_bytes, &state->workspace);
+	allocate(build, "scratch", state->program.scratch_bytes + JIT_LANES_MOST * 4, &state->scratch);
+	memset(state->scratch.at, 0, (size_t)state->program.scratch_bytes + JIT_LANES_MOST * 4);
 	for (size_t i = 0; i < lowered->constants.count; i++) {
 		const struct constant_item *item = &lowered->constants.at[i];
-		constant_fill(item, state->weights + placed(item->of)->offset);
+		constant_fill(item, (unsigned char *)state->weights.at + placed(item->of)->offset);
 	}
 }
 
@@ -80,13 +79,13 @@ static void jit_open(struct engine *engine)
 static void jit_engine_run(struct engine *engine, const void *const *inputs, void *const *outputs)
 {
 	struct state *state = engine->state;
-	engine_look(engine, state->program.run(inputs, outputs, state->workspace, state->weights, state->scratch + JIT_LANES_MOST));
+	engine_look(engine, state->program.run(inputs, outputs, state->workspace.at, state->weights.at, (float *)state->scratch.at + JIT_LANES_MOST));
 }
 
 static void jit_profile_run(struct engine *engine, const void *const *inputs, void *const *outputs, engine_mark *mark, void *user)
 {
 	struct state *state = engine->state;
-	state->program.profile(inputs, outputs, state->workspace, state->weights, state->scratch + JIT_LANES_MOST, mark, user);
+	state->program.profile(inputs, outputs, state->workspace.at, state->weights.at, (float *)state->scratch.at + JIT_LANES_MOST, mark, user);
 }
 
 static int by_name(const void *key, const void *symbol) { return strcmp(key, ((const struct jit_symbol *)symbol)->name); }
@@ -112,7 +111,7 @@ void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, cons
 	const struct program *program = engine->model->lowered->program;
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct definition *d = kernel->params.at[i].of;
-		arguments[i] = placed(d)->mode == MODE_CONSTANT ? state->weights + placed(d)->offset : state->workspace + placed(d)->offset;
+		arguments[i] = placed(d)->mode == MODE_CONSTANT ? (unsigned char *)state->weights.at + placed(d)->offset : (unsigned char *)state->workspace.at + placed(d)->offset;
 		for (size_t k = 0; k < program->inputs.count; k++)
 			if (program->inputs.at[k] == d)
 				arguments[i] = (void *)(uintptr_t)inputs[k];
@@ -120,7 +119,7 @@ void *engine_jit_kernel(struct engine *engine, const struct kernel *kernel, cons
 			if (program->outputs.at[k] == d)
 				arguments[i] = outputs[k];
 	}
-	arguments[kernel->params.count] = state->scratch + JIT_LANES_MOST;
+	arguments[kernel->params.count] = (float *)state->scratch.at + JIT_LANES_MOST;
 	return jit_function(state->program.code, arena_printf(engine->model->build->arena, "%s_%s", emit_part_prefix(engine->model->build->arena, 0), (kernel->same ? kernel->same : kernel)->name));
 }
 
