@@ -8,7 +8,6 @@
 struct jit_module {
 	struct jit_program program;
 	unsigned char *weights;
-	size_t bytes;                     /* of the weights */
 	const struct ingot_module *descriptor;
 };
 
@@ -78,11 +77,10 @@ static void compile(struct jit_module *module, struct emit *emit, const struct p
 		parts[p] = (struct jit_part){ .lowered = package->parts[p].lowered, .run = arena_printf(arena, "schedule_%d", p), .first_check = package_first_check(package, p) };
 	text_init(&text, emit->build);
 	print_module(emit, package, parts, &w, &text);
-	module->bytes = (size_t)w.weights_bytes + 64;
-	module->weights = jit_data(module->bytes);
+	module->weights = aligned_alloc(64, ((size_t)w.weights_bytes + 64) & ~(size_t)63);
 	if (!module->weights)
 		fail(emit->build, EXIT_LIMIT, NULL, "out of memory: %lld bytes of weights", (long long)w.weights_bytes);
-	memset(module->weights, 0, module->bytes);
+	memset(module->weights, 0, ((size_t)w.weights_bytes + 64) & ~(size_t)63);
 	for (size_t i = 0; i < w.items.count; i++)
 		constant_fill(w.items.at[i].item, module->weights + w.items.at[i].offset);
 	struct jit_symbol weights = { "weights_of", module->weights };
@@ -120,6 +118,6 @@ void jit_module_close(struct jit_module *module)
 	if (!module)
 		return;
 	jit_release(module->program.code);
-	jit_data_release(module->weights, module->bytes);
+	free(module->weights);
 	free(module);
 }
