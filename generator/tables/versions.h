@@ -1,10 +1,12 @@
-/* versions.h: the inputs and element types that each version of each ONNX op has.  Made of ONNX's own definitions by tests/ops/versions.py --update; a test compares.
+/* versions.h: the inputs, outputs and element types that each version of each ONNX op has.  Made of ONNX's own definitions by
+ * tests/ops/versions.py --update; a test compares.
  *
  *     V(domain, name, versions)      by domain and name, in the order of strcmp
  *
- * versions: "1 F =0; 7 FW =0; ...": from opset 1 on, from opset 7 on …, a word for each input.  A word is letters, each a type or a group of them, or =K: of the type of
- * input K.  ~ among them: sequences or optionals too, whose elements nobody asks for.  + behind a word: any number of inputs, all of one type; *: each of its own.
- * Behind >: a word for each output, - where an input or the op says the type; where nothing is behind it, there is one output, of such a type.
+ * versions: "1 F =0; 7 FW =0; ...": from opset 1 on, from opset 7 on …, a word for each input.  A word is letters, each a type or a group of
+ * them, or =K: of the type of input K.  ~ among them: sequences or optionals too, whose elements nobody asks for.  + behind a word: any number
+ * of inputs, all of one type; *: each of its own.  Behind > stands a word for each output, - where an input or the op says the type; without
+ * it there is one output, of such a type.
  *
  *     L(letter, types)               B(type): its bit
  *
