@@ -174,17 +174,50 @@ void define_pad(struct definer *definer, const struct op *op)
 
 /* ---- Tile ---- */
 enum { TILE_BY_REPEATS = 6 };
+static const double tiles_most = 0x1p40;
+
+/* How often along each axis; NULL: that comes at run time.  Before opset 6 two numbers of the data's type say it: how often, and along which axis. */
+static const int64_t *repeats_of(const struct node *node, int64_t *count)
+{
+	if (node->since >= TILE_BY_REPEATS)
+		return node_in_ints(node, 1, count);
+	const struct tensor *x = node->in[0];
+	double given[2];
+	for (int i = 0; i < 2; i++) {
+		const struct tensor *number = node->in[1 + i];
+		if (!number->data)
+			node_fail(node, EXIT_UNSUPPORTED, "%s before opset %d: %s that is not constant is not supported", node->type, TILE_BY_REPEATS, i ? "an axis" : "a number of tiles");
+		if (tensor_elements(node->graph->build, number) != 1)
+			node_fail(node, EXIT_INVALID, "%s: input %d has %" PRId64 " elements, one is right", node->type, 1 + i, tensor_elements(node->graph->build, number));
+		uint16_t half = 0;
+		if (number->type == DTYPE_F16)
+			memcpy(&half, number->data, sizeof half);
+		else if (number->type != DTYPE_F32 && number->type != DTYPE_F64)
+			node_fail(node, EXIT_INVALID, "%s: input %d is %s, a floating-point type is right", node->type, 1 + i, dtypes[number->type].text);
+		given[i] = number->type == DTYPE_F16 ? (double)narrow_value(DTYPE_F16, half) : tensor_float(number, 0);
+		if (!(given[i] >= 0 && given[i] < tiles_most))
+			node_fail(node, EXIT_INVALID, "%s: input %d is %g", node->type, 1 + i, given[i]);
+	}
+	if (x->rank < 0)
+		return NULL;
+	int64_t *repeats = new_array(node->graph->build->arena, int64_t, (size_t)x->rank + 1);
+	for (int d = 0; d < x->rank; d++)
+		repeats[d] = 1;
+	repeats[node_axis(node, (int64_t)given[1], x->rank)] = (int64_t)given[0];
+	*count = x->rank;
+	return repeats;
+}
+
 void infer_tile(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
 	int64_t count;
 	(void)op;
-	if (node->since < TILE_BY_REPEATS)
-		node_fail(node, EXIT_UNSUPPORTED, "%s before opset %d is not supported", node->type, TILE_BY_REPEATS);
-	infer_counts(node, 2, 2, 1);
+	int inputs = node->since < TILE_BY_REPEATS ? 3 : 2;
+	infer_counts(node, inputs, inputs, 1);
 	enum dtype type = infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
-	const int64_t *repeats = node_in_ints(node, 1, &count);
+	const int64_t *repeats = repeats_of(node, &count);
 	for (int d = 0; d < x->rank; d++)
 		dims[d] = dim_unknown;
 	if (x->rank < 0 || !repeats) {
@@ -233,7 +266,7 @@ void define_tile(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK], count;
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
-	if (!node_in_ints(definer->node, 1, &count))
+	if (!repeats_of(definer->node, &count))
 		declared_repeats(definer, x, extents);
 	if (!definition_elements(x)) {
 		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
