@@ -140,6 +140,9 @@ known(REFERENCE, "GridSample", "cubic with a border or reflection takes elements
 known(REFERENCE, "GridSample", "of integers its weights are integers, too", lambda case, *_: not is_float(case.arrays["x0"].dtype))
 known(BOTH, "Resize Upsample", "integers that lie between two, where rounding falls to either side",
       lambda case, can, ours: not is_float(ours[0].dtype) and all(a[0].shape == ours[0].shape and (numpy.abs(a[0].astype("f8") - ours[0].astype("f8")) <= 1).all() for a in can.values()))
+known(REFERENCE, "Resize Upsample", "an integer that lies between two, where rounding falls to either side", lambda case, can, ours: not is_float(ours[0].dtype)
+      and can["reference"][0].shape == ours[0].shape and (numpy.abs(can["reference"][0].astype("f8") - ours[0].astype("f8")) <= 1).all())
+known(RUNTIME, "Resize", "with antialias signed bytes below 0 are 0", lambda case, *_: case.attributes.get("antialias") and case.arrays["x0"].dtype == numpy.int8)
 known(REFERENCE, "Resize", "pytorch_half_pixel to one element is at -0.5 there, at 0 in the standard",
       lambda case, can, ours: case.attributes.get("coordinate_transformation_mode") == "pytorch_half_pixel" and 1 in ours[0].shape)
 known(REFERENCE, "OneHot", "it multiplies by on less off and adds off, which rounds", lambda case, can, ours: is_float(ours[0].dtype)
