@@ -223,9 +223,9 @@ static void cuda_release(struct cuda *cuda)
 static enum ingot_status cuda_open(const struct ingot_backend_options *options, void **state, char *text)
 {
 	struct cuda *cuda = calloc(1, sizeof *cuda);
-	(void)options;
 	if (!cuda)
 		return INGOT_MEMORY;
+	cuda->wait_for_kernels = options->wait_for_kernels;
 	cuda->process = getpid();
 	cuda->last = &cuda->first;
 	enum ingot_status status = driver_open(cuda, text);
@@ -554,6 +554,16 @@ static enum ingot_status cuda_fill(void *raw, void *to, size_t to_offset, int by
 	            queue->stream);
 }
 
+/* What was issued before has not failed, or its own wait would have said so. */
+static enum ingot_status wait_for_kernel(const struct cuda_queue *queue, const char *name, char *text)
+{
+	char words[INGOT_BACKEND_TEXT];
+	if (!queue->device->cuda->wait_for_kernels)
+		return INGOT_OK;
+	snprintf(words, sizeof words, "kernel %.90s", name);       /* room for what the driver says */
+	return cuda_answer(queue->device, queue->device->cuda->call.cuStreamSynchronize(queue->stream), words, text);
+}
+
 /* It may look at what was issued before, and issue more into `stream`. */
 static enum ingot_status cuda_call(void *raw, int (*run)(const struct ingot_call *), struct ingot_call *call, int *code,
                                    char *text)
@@ -583,9 +593,10 @@ static enum ingot_status cuda_launch(void *raw, void *loaded, const struct ingot
 		values[i] = (void *)(uintptr_t)&arguments[i];
 	bool free_choice = !threads[0];
 	(void)code;                               /* what goes wrong in a kernel the driver says */
-	return CALL(queue->device, text, cuLaunchKernel, module->kernels[number], groups[0], groups[1], groups[2],
-	            free_choice ? THREADS_DEFAULT : threads[0], free_choice ? 1 : threads[1], free_choice ? 1 : threads[2], 0,
-	            queue->stream, values, NULL);
+	enum ingot_status status = CALL(queue->device, text, cuLaunchKernel, module->kernels[number], groups[0], groups[1], groups[2],
+	                                free_choice ? THREADS_DEFAULT : threads[0], free_choice ? 1 : threads[1],
+	                                free_choice ? 1 : threads[2], 0, queue->stream, values, NULL);
+	return status ? status : wait_for_kernel(queue, kernel->name, text);
 }
 
 /* ---- modules ---- */

@@ -26,6 +26,7 @@ struct cuda {
 	struct functions call;
 	pid_t process;                    /* that opened the driver */
 	int count;
+	bool wait_for_kernels;            /* ingot_backend_options */
 	pthread_t hearing;
 	pthread_mutex_t lock;             /* of what follows, and of the queues */
 	pthread_cond_t change;

@@ -182,10 +182,11 @@ static enum ingot_status replay(struct cuda_queue *queue, struct cuda_module *mo
 
 enum ingot_status cuda_schedule(void *raw, void *loaded, const struct ingot_schedule *schedule, char *text)
 {
+	const struct cuda_queue *queue = raw;
 	struct cuda_module *module = loaded;
 	bool launched = false;
 	enum ingot_status status = INGOT_OK;
-	if (schedule->count > 1 && module) {
+	if (schedule->count > 1 && module && !queue->device->cuda->wait_for_kernels) {
 		pthread_mutex_lock(&module->lock);
 		status = replay(raw, module, schedule, &launched, text);
 		pthread_mutex_unlock(&module->lock);

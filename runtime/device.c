@@ -21,8 +21,17 @@ void device_lost(struct device *device, const char *text)
 {
 	struct ingot_runtime *runtime = device->object.runtime;
 	if (!device->lost)
-		device->lost = failure_new(runtime, INGOT_LOST, "%s:%d:%u is lost: %.150s", device->properties.backend,
+		device->lost = failure_new(runtime, INGOT_LOST, "%s:%d:%u is lost: %s", device->properties.backend,
 		                           device->properties.ordinal, device->properties.id, text);
+}
+
+const char *device_words(struct device *device, enum ingot_status status, const char *text)
+{
+	text = text[0] ? text : ingot_status_text(status);
+	if (status != INGOT_LOST)
+		return text;
+	device_lost(device, text);
+	return device->lost->text;
 }
 
 void placing_wait(struct device *device)

@@ -469,6 +469,8 @@ void  placing_begin(struct device *), placing_end(struct device *);
 void  placing_wait(struct device *);
 bool  device_reaches(struct device *, struct device *other);           /* one copy does it, not by way of the host */
 void  device_lost(struct device *, const char *text);                  /* from now on it takes no work */
+/* What its backend says of a status; of one that loses it the first such error, which it is lost by from now on. */
+const char *device_words(struct device *, enum ingot_status, const char *text);
 
 /* ---- command.c ---- */
 enum ingot_status stream_room(struct stream *); /* waits for room, reports a failure; may give up the lock */

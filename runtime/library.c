@@ -276,7 +276,7 @@ enum ingot_status library_loaded(struct library *library, struct device *device,
 		return say(INGOT_MEMORY, "no memory to load module %s", library->module->name);
 	enum ingot_status status = table->module_load(device->raw, library->module, loaded, text);
 	if (status)
-		return say(status, "module %s: %s", library->module->name, text[0] ? text : ingot_status_text(status));
+		return say(status, "module %s: %s", library->module->name, device_words(device, status, text));
 	object_keep(&device->object);
 	library->loaded[library->loaded_count++] = (struct loaded){ device, *loaded };
 	return INGOT_OK;

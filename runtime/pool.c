@@ -51,12 +51,9 @@ static struct slab *slab_make(struct device *device, uint64_t bytes, uint32_t al
 	}
 	if (unlocked)
 		enter(runtime);
-	if (*status == INGOT_LOST)
-		device_lost(device, text[0] ? text : ingot_status_text(*status));
 	if (*status) {
+		say(*status, "%s: a slab of %llu bytes: %s", name, (unsigned long long)bytes, device_words(device, *status, text));
 		object_drop(&device->object);
-		say(*status, "%s: a slab of %llu bytes: %s", name, (unsigned long long)bytes,
-		    text[0] ? text : ingot_status_text(*status));
 		memory_free(runtime, slab);
 		return NULL;
 	}

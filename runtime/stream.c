@@ -227,7 +227,7 @@ enum ingot_status stream_new(struct device *device, bool unlocked, struct stream
 	if (unlocked)
 		enter(runtime);
 	if (status) {
-		say(status, "%s: no queue: %s", stream->name, text[0] ? text : ingot_status_text(status));
+		say(status, "%s: no queue: %s", stream->name, device_words(device, status, text));
 		device->streams[number] = NULL;
 		handle_close(&stream->object);
 		return status;

@@ -118,6 +118,9 @@ struct ingot_backend_options {
 	uint32_t intra_op_threads; /* of the device's own parallel-for; 0: as many as cores; 1: none */
 	const struct ingot_parallel *parallel;         /* the caller's own threads instead; kept, not copied */
 	uint32_t seed;                                 /* for backends that choose at random (tests) */
+	/* Each kernel is waited for behind its launch, and none is part of a graph, so that an error that loses the device names its kernel;
+	 * for finding that kernel: it takes its time.  Where kernels run on the host (sync, multicore) they are waited for always. */
+	bool wait_for_kernels;
 };
 
 /* Explicit, and idempotent: a second call answers INGOT_OK and changes nothing.  "auto" tries cuda, multicore, sync. */

@@ -127,6 +127,9 @@ static void left_over(void)
 		addresses += reserved[i].bytes != 0;
 	for (int i = 0; i < BACKINGS_MOST; i++)
 		memory += backings[i].bytes != 0;
+	/* Nothing is given back to a device that failed for good. */
+	if (sick)
+		left = open = held = kept = addresses = memory = modules = graphs = executables = events = 0;
 	if (left || open || kept || held || modules || graphs || executables || events || addresses || memory)
 		complain("left: %d allocations, %d streams, %d modules, %d graphs, %d executable graphs, %d events, %d contexts, %d blocks of host memory, %d reserved addresses, %d pieces of memory",
 			left, open, modules, graphs, executables, events, held, kept, addresses, memory);
@@ -294,7 +297,7 @@ static const struct { int code; const char *name, *text; } errors[] = {
 	{ NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error" }, { 34, "CUDA_ERROR_STUB_LIBRARY", "CUDA driver is a stub library" },
 	{ NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected" }, { INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid" },
 	{ INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context" }, { NO_BINARY, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available" },
-	{ ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered" }, { UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error" },
+	{ ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered" }, { LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" }, { UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error" },
 };
 
 EXPORT int cuGetErrorName(int code, const char **name)

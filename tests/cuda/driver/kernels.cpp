@@ -3,6 +3,7 @@
 #include <tuple>
 #include <utility>
 #include "emulator.h"
+#define __trap() emulator_fail("it traps", __LINE__)
 #include TEXT
 
 template <class... A, size_t... I> static void call(void (*kernel)(A...), void **p, std::index_sequence<I...>) { kernel((A)p[I]...); }

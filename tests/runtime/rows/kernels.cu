@@ -86,6 +86,13 @@ KERNEL row_shape(void)
 		*(volatile int *)0 = 1;
 }
 
+/* The device does not recover from it. */
+KERNEL row_trap(void)
+{
+	if (FIRST)
+		__trap();
+}
+
 #define TEN(X, t)        X(t##0) X(t##1) X(t##2) X(t##3) X(t##4) X(t##5) X(t##6) X(t##7) X(t##8) X(t##9)
 #define HUNDRED(X, h)    TEN(X, h##0) TEN(X, h##1) TEN(X, h##2) TEN(X, h##3) TEN(X, h##4) TEN(X, h##5) TEN(X, h##6) TEN(X, h##7) TEN(X, h##8) TEN(X, h##9)
 #define ARGUMENT(number) float *a##number,

@@ -1,5 +1,6 @@
 /* rows_events.c: rows C: events, order, failures. */
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "fault.h"
 #include "mock.h"
@@ -676,6 +677,34 @@ static void c16_words(struct trial *t)
 	}
 }
 
+/* A child has no driver: what it asks for is refused, and its parent's work goes on. */
+static void c16_child(struct trial *t)
+{
+	enum { BYTES = 64 };
+	unsigned char got[BYTES];
+	uint32_t pool, more;
+	int ended = 0;
+	OK(ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
+	OK(ingot_pool_fill(t->stream, pool, 0, BYTES, 1, NULL));
+	OK(ingot_stream_await(t->stream));
+	usleep(20000);                                        /* the threads of the stream rest, and hold no lock */
+	pid_t child = fork();
+	if (!child) {
+		struct ingot_device device;
+		struct ingot_stream stream;
+		fault_forget();
+		alarm(10);
+		bool refused = ingot_device_another(t->runtime, t->device_name, 0, &device) == INGOT_UNSUPPORTED && strstr(ingot_message(), "its child has none") &&
+			ingot_stream_open(t->device, &stream) == INGOT_UNSUPPORTED && ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &more) == INGOT_UNSUPPORTED;
+		_exit(!refused);
+	}
+	CHECK(child > 0 && waitpid(child, &ended, 0) == child && WIFEXITED(ended) && !WEXITSTATUS(ended));
+	OK(ingot_pool_fill(t->stream, pool, 0, BYTES, 2, NULL));
+	OK(ingot_pool_read(t->stream, pool, 0, got, BYTES, NULL));
+	OK(ingot_stream_await(t->stream));
+	CHECK(all_of(got, BYTES, 2));
+}
+
 static void c16_pageable(struct trial *t)
 {
 	enum { BYTES = 4096, LARGE = 300000, MIDDLE = 200000, TIMES = 8, ROUNDS = 30 };
@@ -813,6 +842,7 @@ const struct row rows_events[] = {
 	{ "C16", "ingot_pool_read", "pageable_in_flight", c16_pageable, NULL, "mock cuda" },
 	{ "C16", "ingot_stream_await", "unanswered_questions", c16_unanswered, NULL, "cuda" },
 	{ "C16", "ingot_message", "words_of_the_driver", c16_words, NULL, "cuda" },
+	{ "C16", "INGOT_UNSUPPORTED", "child_of_a_fork", c16_child, NULL, "cuda" },
 	{ "C17", "ingot_backend_sync", "no_scheduler", c17, NULL, NULL },
 	{ NULL, NULL, NULL, NULL, NULL, NULL },
 };

@@ -414,6 +414,78 @@ static void h16_thousand(struct trial *t)
 	}
 }
 
+static void says_who(const char *stream)
+{
+	SAYS("is lost: ");
+	SAYS("kernel trap: ");
+	SAYS(stream);
+}
+
+/* Where each kernel is waited for, the one that loses the device is named, with its stream, in that and in each later call; other devices go on. */
+static void c16_named(struct trial *t)
+{
+	enum { ROUNDS = 3, BYTES = 64 };
+	const struct ingot_backend_options waiting = { .intra_op_threads = 1, .wait_for_kernels = true };
+	const uint32_t one[3] = { 1, 1, 1 };
+	struct trial w = *t;
+	struct ingot_stream stream;
+	struct ingot_library library;
+	struct ingot_routine chain;
+	struct ingot_context linked;
+	struct ingot_node a, c;
+	struct mock_counts before = { 0 }, now = { 0 };
+	const struct ingot_module_kernel *trap;
+	unsigned char got[BYTES];
+	char name[80];
+	uint32_t pool;
+	OK(ingot_runtime_open(&w.runtime, &t->options));
+	second_runtime(w.runtime);
+	OK(ingot_backend_init(w.runtime, t->device_name, &waiting));
+	OK(ingot_backend_init(w.runtime, "multicore", &waiting));
+	OK(ingot_device_get(w.runtime, t->device_name, 0, &w.device));
+	OK(ingot_stream_default(w.device, &w.stream));
+	OK(ingot_context_new(w.stream, &w.context));
+	library = chain_load(&w);
+	OK(ingot_library_node(library, "a", &a));
+	OK(ingot_library_node(library, "c", &c));
+	OK(ingot_link(w.context, library, "chain", &chain));
+	OK(ingot_routine_context(chain, &linked));
+	bool counted = device_counts(t, &before);
+	for (int i = 0; i < ROUNDS; i++) {
+		float values[4] = { (float)i, 1, 2, 3 }, sums[4];
+		write_f32(linked, a, values, 4);
+		OK(ingot_routine_run(chain, NULL));
+		read_f32(linked, c, sums, 4);
+		CHECK(sums[0] == (float)(3 * i) && sums[1] == 3 && sums[2] == 6 && sums[3] == 3);
+	}
+	CHECK(!counted || (device_counts(t, &now) && now.graphs == before.graphs));      /* a graph's kernels have no waits between them */
+	OK(ingot_library_load(w.runtime, &small_module, NULL, &library));
+	OK(ingot_library_kernel(library, "trap", &trap));
+	ingot_stream_name(w.stream, name, sizeof name);
+	unsetenv("STANDIN_ABORT");                            /* the trap is meant */
+	OK(ingot_kernel_launch(w.stream, trap, one, NULL, NULL, 0, NULL));
+	FAILS(INGOT_LOST, ingot_stream_await(w.stream));
+	SAYS("kernel trap: ");
+	SAYS(name);
+	FAILS(INGOT_LOST, ingot_kernel_launch(w.stream, trap, one, NULL, NULL, 0, NULL));
+	says_who(name);
+	FAILS(INGOT_LOST, ingot_pool_open(w.device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
+	says_who(name);
+	FAILS(INGOT_LOST, ingot_stream_open(w.device, &stream));
+	says_who(name);
+	FAILS(INGOT_LOST, ingot_routine_run(chain, NULL));
+	says_who(name);
+	OK(ingot_device_get(w.runtime, "multicore", 0, &w.device));
+	OK(ingot_stream_default(w.device, &w.stream));
+	OK(ingot_pool_open(w.device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
+	OK(ingot_pool_fill(w.stream, pool, 0, BYTES, 5, NULL));
+	OK(ingot_pool_read(w.stream, pool, 0, got, BYTES, NULL));
+	OK(ingot_stream_await(w.stream));
+	CHECK(got[0] == 5 && got[BYTES - 1] == 5);
+	second_runtime(NULL);
+	ingot_runtime_close(w.runtime);
+}
+
 /* A schedule that comes again is a graph, one for its addresses; of ten places eight are kept, and the oldest takes new addresses. */
 static void h16_graphs(struct trial *t)
 {
@@ -522,6 +594,7 @@ const struct row rows_kernel[] = {
 	{ "H16", "struct ingot_module_step", "static_schedule", h16, NULL, NULL },
 	{ "H16", "struct ingot_module_move", "loops_and_checks", h16_loops, NULL, NULL },
 	{ "H16", "struct ingot_backend.schedule", "graphs", h16_graphs, NULL, "cuda" },
+	{ "C16", "ingot_backend_options.wait_for_kernels", "kernel_named", c16_named, NULL, "cuda" },
 	{ "H16", "struct ingot_backend.schedule", "a_thousand_in_flight", h16_thousand, NULL, "cuda" },
 	{ "H17", "-", "lowered_ops", NULL, "lives in the generator", NULL },
 	{ "H18", "struct ingot_module_symbol", "symbolic_shapes", h18, NULL, NULL },

@@ -159,6 +159,7 @@ static const struct ingot_module_kernel kernels[] = {
 	{ .name = "where", .argument_count = 1, .dtypes = one_int, .run = kernel_where, .device_name = "row_where" },
 	{ .name = "many", .argument_count = 300, .run = kernel_many, .device_name = "row_many" },
 	{ .name = "broken", .argument_count = 0, .run = kernel_fails },
+	{ .name = "trap", .argument_count = 0, .run = kernel_fails, .device_name = "row_trap" },
 };
 
 static int host_check(const struct ingot_call *call)
@@ -263,7 +264,7 @@ const struct ingot_module small_module = {
         .symbol_count = 2,
         .constants = {.data = small_weights, .bytes = BYTES, .align = 64, .hash = 0x5a11},
         .kernels = kernels,
-        .kernel_count = 5,
+        .kernel_count = 6,
         .hosts = hosts,
         .host_count = 1,
         .routines = routines,
