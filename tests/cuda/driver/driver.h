@@ -20,7 +20,7 @@ struct kernel_row { const char *name; void (*thunk)(void **); int parameters; };
 struct image_row { const unsigned char *at, *end; };
 struct module;
 struct function { char name[256]; int parameters, bytes; const struct kernel_row *row; struct module *module; };
-struct module { int magic; int count; struct function functions[4096]; };
+struct module { int magic; int count; struct module *next; struct function functions[4096]; };
 struct operation {
 	enum { COPY_IN, COPY_OUT, COPY, FILL, LAUNCH, RECORD, WAIT } kind;
 	const struct function *function;

@@ -101,6 +101,8 @@ static int read_ptx(struct module *module, const char *text, int capability)
 	return OK;
 }
 
+static struct module *gone;
+
 EXPORT int cuModuleLoadDataEx(void **handle, const void *image, unsigned options, int *names, void **values)
 {
 	BEGIN(true);
@@ -133,6 +135,8 @@ EXPORT int cuModuleUnload(void *handle)
 	}
 	modules--;
 	module->magic = GONE;                                   /* and stays, so that what is called of it is seen */
+	module->next = gone;
+	gone = module;
 	return end(OK);
 }
 
