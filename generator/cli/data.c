@@ -123,9 +123,13 @@ static struct data read_npy_folder(struct build *build, const char *directory, c
 	return data;
 }
 
+enum { ALIGNED = 16 };                 /* of any element, and as the arena gives */
+
 static struct array array_of_tensor(struct build *build, const char *path, const struct tensor *t)
 {
 	struct array array = { .name = t->name, .path = path, .type = t->type, .rank = t->rank, .data = t->data, .bytes = t->bytes, .atol = -1, .form = t->form };
+	if ((uintptr_t)t->data % ALIGNED)                     /* in a file's bytes it stands anywhere */
+		array.data = memcpy(arena_array(build->arena, t->bytes + 1, 1), t->data, t->bytes);
 	for (int d = 0; d < t->rank; d++)
 		array.extents[d] = t->dims[d].extent;
 	if (t->form) {
