@@ -1,7 +1,8 @@
 /* control.c: nodes that hold graphs (If, Loop, Scan) -> the nodes of those graphs.  A constant condition leaves one branch; else both are there, joined by
- * a select on the condition.  A loop becomes its rounds, one after the other, as long as their number has a bound when the graph is cast; each is inferred before
- * the next begins, so conditions may fold and shapes may change from round to round.  Where the condition or the number of rounds comes at run time, the
- * rounds behind the end hand on what they were given.  What no round changes is made by the first one alone. */
+ * a select on the condition, which says as well how many elements there are where the branches differ in that.  A loop becomes its rounds, one after the
+ * other, as long as their number has a bound when the graph is cast; each is inferred before the next begins, so conditions may fold and shapes may change
+ * from round to round.  Where the condition or the number of rounds comes at run time, the rounds behind the end hand on what they were given.  What no
+ * round changes is made by the first one alone. */
 #include "ops/ops.h"
 #include "frontends/frontends.h"
 #include <inttypes.h>
@@ -241,7 +242,7 @@ static bool shapes_differ(const struct tensor *a, const struct tensor *b)
 	return false;
 }
 
-/* One of two of one shape, by a condition that comes at run time; of two lists, element by element. */
+/* One of two of one rank, by a condition that comes at run time; of two lists, element by element. */
 static struct tensor *select_one(struct holder *h, struct tensor *condition, struct tensor *yes, struct tensor *no)
 {
 	if (yes == no)
@@ -295,9 +296,9 @@ bool place_if(struct texts *texts, struct node *node, const struct op *op)
 		if (types_differ(yes, no))
 			node_fail(node, EXIT_INVALID, "output %d (%s) is %s in then_branch and %s in else_branch, one type is right", k, node->out[k]->name,
 				described(&h, yes), described(&h, no));
-		if (shapes_differ(yes, no) || (yes->form && !yes->list))
-			node_fail(node, EXIT_UNSUPPORTED, "output %d (%s) is %s in then_branch and %s in else_branch; a shape that the condition decides is not supported "
-				"where that comes at run time", k, node->out[k]->name, described(&h, yes), described(&h, no));
+		if (yes->form ? shapes_differ(yes, no) || !yes->list : ranks_differ(yes, no))
+			node_fail(node, EXIT_UNSUPPORTED, "output %d (%s) is %s in then_branch and %s in else_branch; %s that the condition decides is not supported "
+				"where that comes at run time", k, node->out[k]->name, described(&h, yes), described(&h, no), yes->form ? "a shape" : "a number of dimensions");
 		hand_out(&h, k, select_one(&h, node->in[0], out[1][k], out[0][k]));
 	}
 	return true;
@@ -845,30 +846,101 @@ bool place_scan(struct texts *texts, struct node *node, const struct op *op)
 	return true;
 }
 
-/* ---- one of two tensors of one shape, by a condition that comes at run time ---- */
+/* ---- one of two tensors of one rank, by a condition that comes at run time ---- */
+/* Whether the condition decides how many elements there are. */
+static bool is_joined(struct dim yes, struct dim no) { return yes.extent != no.extent || yes.count != no.count; }
+
+/* The larger extent is a bound then: the node has the counts of both as inputs behind its own, and how many there are as one more output for each such dim. */
+static void join_dims(struct node *node, struct dim *dims)
+{
+	struct graph *graph = node->graph;
+	const struct tensor *yes = node->in[1], *no = node->in[2];
+	struct tensor **in = new_array(graph->build->arena, struct tensor *, 3 + 2 * MAX_RANK), **out = new_array(graph->build->arena, struct tensor *, 1 + MAX_RANK);
+	int ins = 3, outs = 1;
+	memcpy(in, node->in, 3 * sizeof *in);
+	memcpy(out, node->out, (size_t)node->outs * sizeof *out);
+	for (int d = 0; d < yes->rank; d++) {
+		dims[d] = yes->dims[d];
+		if (!is_joined(yes->dims[d], no->dims[d]))
+			continue;
+		for (int i = 1; i < 3; i++)
+			if (node->in[i]->dims[d].count)
+				in[ins++] = node->in[i]->dims[d].count;
+		if (!out[outs])
+			out[outs] = graph_tensor_fresh(graph, "count");
+		out[outs]->producer = node;
+		dims[d] = (struct dim){ yes->dims[d].extent > no->dims[d].extent ? yes->dims[d].extent : no->dims[d].extent, NULL, out[outs] };
+		outs++;
+	}
+	node->in = in;
+	node->ins = ins;
+	node->out = out;
+	node->outs = outs;
+	for (int k = 1; k < outs; k++)
+		infer_output(node, k, DTYPE_I64, 0, NULL);
+}
+
 void infer_select(struct node *node, const struct op *op)
 {
+	struct dim dims[MAX_RANK];
 	(void)op;
-	infer_counts(node, 3, 3, 1);
+	infer_counts(node, 3, 3 + 2 * MAX_RANK, 1 + MAX_RANK);
+	const struct tensor *yes = node->in[1], *no = node->in[2];
 	infer_scalar(node, 0);
 	infer_any_type(node, 1);
-	infer_same_type(node, 2, node->in[1]->type);
-	infer_output_like(node, 0, node->in[1]);
-	infer_output_like(node, 0, node->in[2]);
+	infer_same_type(node, 2, yes->type);
+	enum dtype type = yes->type != DTYPE_NONE ? yes->type : no->type;
+	if (ranks_differ(yes, no))
+		node_fail(node, EXIT_UNSUPPORTED, "%s in one case and %s in the other; a number of dimensions that comes at run time is not supported",
+			type_of_tensor(node->graph->build, yes), type_of_tensor(node->graph->build, no));
+	if (yes->rank < 0 || no->rank < 0) {
+		infer_output_unknown(node, 0, type);
+		return;
+	}
+	if (tensor_is_known(yes) && tensor_is_known(no))
+		join_dims(node, dims);
+	else
+		for (int d = 0; d < yes->rank; d++)           /* a bound that is not there yet may be one of either */
+			dims[d] = is_joined(yes->dims[d], no->dims[d]) || (!dim_is_known(yes->dims[d]) && yes->dims[d].symbol != no->dims[d].symbol) ? dim_unknown : yes->dims[d];
+	infer_output(node, 0, type, yes->rank, dims);
+}
+
+/* Input i where it has elements; else 0. */
+static const struct expr *of_branch(struct definer *definer, int i, int rank, const int64_t *extents, const struct index *const *at)
+{
+	struct definition *x = definer_in(definer, i);
+	struct range there[MAX_RANK];
+	int count = 0;
+	for (int d = 0; d < rank; d++) {
+		if (x->extents[d] == 0)
+			return expr_number(definer->arena, x->type, 0);
+		if (x->extents[d] < extents[d])
+			there[count++] = (struct range){ at[d], 0, x->extents[d] };
+	}
+	const struct expr *load = definer_load(definer, x, rank, at);
+	return count ? expr_select(definer->arena, there, count, load, expr_number(definer->arena, x->type, 0)) : load;
 }
 
 /* What is inlined of the one that is not chosen is not computed. */
 void define_select(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
 	int64_t extents[MAX_RANK];
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	const struct expr *condition = expr_cast(arena, DTYPE_I64, definer_load(definer, definer_in(definer, 0), 0, NULL));
 	struct range chosen = { index_value(arena, condition, 0, UINT8_MAX), 1, UINT8_MAX + 1 };      /* a bool of the caller may be any byte */
 	(void)op;
-	definer_out_map(definer, 0, expr_select(arena, &chosen, 1, definer_load(definer, definer_in(definer, 1), rank, at),
-		definer_load(definer, definer_in(definer, 2), rank, at)));
+	for (int d = 0, in = 3, out = 1; d < rank; d++) {
+		const struct expr *many[3];
+		if (!is_joined(node->in[1]->dims[d], node->in[2]->dims[d]))
+			continue;
+		for (int i = 1; i < 3; i++)
+			many[i] = node->in[i]->dims[d].count ? definer_element(definer, in++, 0) : integer(definer, node->in[i]->dims[d].extent);
+		definer_out_map(definer, out++, expr_select(arena, &chosen, 1, many[1], many[2]));
+	}
+	definer_out_map(definer, 0, expr_select(arena, &chosen, 1, of_branch(definer, 1, rank, extents, at), of_branch(definer, 2, rank, extents, at)));
 }
 
 /* ---- what a loop stacked, where it had as many rounds as declared ---- */

@@ -252,7 +252,7 @@ bool counts_come(struct node *node, const struct op *op)
 		for (int d = 0; d < node->in[1]->rank; d++)
 			if (node->in[1]->dims[d].count)
 				only_there(node, 1, d, 0);
-	} else if (!is_map(op) && !is_move(op) && op->infer != infer_shape && op->infer != infer_reshape && op->infer != infer_concat) {
+	} else if (!is_map(op) && !is_move(op) && op->infer != infer_shape && op->infer != infer_select && op->infer != infer_reshape && op->infer != infer_concat) {
 		refuse(node, counted);
 	}
 	return true;
@@ -261,7 +261,7 @@ bool counts_come(struct node *node, const struct op *op)
 void counts_go(struct node *node, const struct op *op)
 {
 	const struct tensor *out = node->out[0];
-	if (op->infer == infer_shape)
+	if (op->infer == infer_shape || op->infer == infer_select)
 		return;
 	if (is_move(op))
 		moved(node);

@@ -100,7 +100,10 @@ bool op_keeps_shape(const struct op *op) { return op->infer == infer_unary || op
 
 bool op_broadcasts(const struct op *op) { return op->infer == infer_binary; }
 
-bool op_chooses(const struct op *op) { return op->infer == infer_compress || op->infer == infer_non_zero || op->infer == infer_unique; }
+bool op_chooses(const struct op *op)
+{
+	return op->infer == infer_compress || op->infer == infer_non_zero || op->infer == infer_unique || op->infer == infer_select;
+}
 
 int64_t attribute_int(const struct node *node, const char *name)
 {

@@ -299,6 +299,6 @@ O("ingot", "Shape",  1, shape, NONE, INT("start", ALL, 0) A(INT, "end", ALL))   
 O("ingot", "MatMul", 1, matmul, NONE, PLAIN)          /* a third input: a bias for each column */
 O("ingot", "Repeat", 1, repeat, NONE, A(GRAPH, "body", ALL) A(INT, "rounds", ALL) A(INT, "going", ALL) A(INTS, "inputs", ALL) A(INTS, "outputs", ALL) A(INTS, "pairs", ALL))      /* a loop: ops/repeat.c */
 O("ingot", "Loop", 1, rounds, NONE, A(INT, "rounds", ALL) INT("most", ALL, 0))      /* input 0, where a loop had so many rounds: as input 1 says, or counts */
-O("ingot", "Select", 1, select, NONE, PLAIN)          /* input 0 ? input 1 : input 2, both of one shape */
+O("ingot", "Select", 1, select, NONE, PLAIN)          /* input 0 ? input 1 : input 2, of one rank; the counts of both, and one more output for each dim of which the condition decides how many there are */
 O("ingot", "Softmax", 1, softmax, NONE, INT("axis", ALL, -1))   /* a row of -inf alone gives 0 */
 O("ingot", "Asked",  1, asked,  NONE, STRING("what", ALL, "an operand"))         /* the first input; a check asks that the second equals the third */

@@ -72,6 +72,8 @@ class Drawing:
 
     def branches(self, lines, there, depth):
         count = self.random.randrange(1, 3)
+        if self.random.random() < 0.3:
+            return self.rows(lines, there, depth)
         graphs = []
         for name in ("then_branch", "else_branch"):
             text, outs = self.body(there, depth + 1, count)
@@ -79,6 +81,22 @@ class Drawing:
         made = [self.name("v") for _ in range(count)]
         lines.append(f"{', '.join(made)} = If <{', '.join(graphs)}> ({self.condition(lines)})")
         return made
+
+    def rows(self, lines, there, depth):
+        """Branches of one to three rows, or none; then what is there of them, weighed and added."""
+        graphs = []
+        for name in ("then_branch", "else_branch"):
+            rows, out, axes = self.random.randrange(4), self.name("o"), self.name("k")
+            text, outs = self.body(there, depth + 1, rows)
+            parts = [self.name("u") for _ in outs]
+            text += f" {axes} = Constant <value_ints = [0]> () " + " ".join(f"{part} = Unsqueeze ({o}, {axes})" for part, o in zip(parts, outs))
+            text += f" {out} = Concat <axis = 0> ({', '.join(parts)})" if rows else f" {out} = Constant <value = float[0,{WIDTH}] {{}}> ()"
+            graphs.append(f"{name} = {self.name('g')} () => (float[{rows},{WIDTH}] {out}) {{ {text} }}")
+        made, most, across, sums, axes, value = [self.name(like) for like in "jmtskv"]
+        lines.append(f"{made} = If <{', '.join(graphs)}> ({self.condition(lines)})")
+        lines.append(f"{most} = ReduceMax <axes = [1], keepdims = 1> ({made}) {across} = Transpose ({most}) {sums} = MatMul ({across}, {made})")
+        lines.append(f"{axes} = Constant <value_ints = [0]> () {value} = Squeeze ({sums}, {axes})")
+        return [value]
 
     def loop(self, lines, there, depth):
         count, scans = self.random.randrange(1, 3), self.random.randrange(2)

@@ -42,8 +42,9 @@ static const struct { int version; const char *inputs, *nodes; enum exit_code co
 		"t: node #0 (If): else_branch has 2 outputs, 1 is right" },
 	{ 17, "bool c, float[2] x", "y = If (c) <then_branch = t () => (r) { r = Neg (x) }, else_branch = e () => (r) { r = Cast <to = 7> (x) }>", EXIT_INVALID,
 		"t: node #0 (If): output 0 (y) is float[2] in then_branch and int64[2] in else_branch, one type is right" },
-	{ 17, "bool c, float[2] x", "y = If (c) <then_branch = t () => (r) { r = Neg (x) }, else_branch = e () => (r) { r = Concat <axis = 0> (x, x) }>", EXIT_UNSUPPORTED,
-		"t: node #0 (If): output 0 (y) is float[2] in then_branch and float[4] in else_branch; a shape that the condition decides is not supported where that comes at run time" },
+	{ 17, "bool c, float[2] x", "y = If (c) <then_branch = t () => (r) { r = Neg (x) }, else_branch = e () => (r) { r = ReduceSum <keepdims = 0> (x) }>", EXIT_UNSUPPORTED,
+		"t: node #0 (If): output 0 (y) is float[2] in then_branch and float in else_branch; a number of dimensions that the condition decides is not supported where that comes at "
+		"run time" },
 	/* what stands inside says so itself */
 	{ 17, "bool c, float[2] x", "y = If (c) <then_branch = t () => (r) { [inner] r = Concat (x) }, else_branch = e () => (r) { r = Abs (x) }>", EXIT_INVALID,
 		"t: node inner (Concat): Concat lacks the attribute \"axis\"" },
