@@ -82,6 +82,7 @@ void infer_compress(struct node *node, const struct op *op)
 	struct dim dims[MAX_RANK];
 	(void)op;
 	infer_counts(node, 2, 2, 1 + counts_on(node));
+	infer_first(node);
 	const struct tensor *x = node->in[0], *condition = node->in[1];
 	infer_any_type(node, 0);
 	infer_same_type(node, 1, DTYPE_BOOL);
@@ -139,6 +140,7 @@ void infer_non_zero(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_counts(node, 1, 1, 1 + counts_on(node));
+	infer_first(node);
 	infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	if (x->rank == 0)

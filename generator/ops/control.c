@@ -872,6 +872,8 @@ static void join_dims(struct node *node, struct dim *dims)
 		dims[d] = (struct dim){ yes->dims[d].extent > no->dims[d].extent ? yes->dims[d].extent : no->dims[d].extent, NULL, out[outs] };
 		outs++;
 	}
+	if (node->outs > outs)
+		node_fail(node, EXIT_INVALID, "%s has %d outputs, %d %s right", node->type, node->outs, outs, outs == 1 ? "is" : "are");
 	node->in = in;
 	node->ins = ins;
 	node->out = out;
@@ -885,6 +887,7 @@ void infer_select(struct node *node, const struct op *op)
 	struct dim dims[MAX_RANK];
 	(void)op;
 	infer_counts(node, 3, 3 + 2 * MAX_RANK, 1 + MAX_RANK);
+	infer_first(node);
 	const struct tensor *yes = node->in[1], *no = node->in[2];
 	infer_scalar(node, 0);
 	infer_any_type(node, 1);

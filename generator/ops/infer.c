@@ -35,6 +35,12 @@ void infer_counts(const struct node *node, int least, int most, int outs)
 		node_fail(node, EXIT_INVALID, "%s has no output", node->type);
 }
 
+void infer_first(const struct node *node)
+{
+	if (!node_has_out(node, 0))
+		node_fail(node, EXIT_INVALID, "%s lacks output 0", node->type);
+}
+
 bool dtype_is_supported(enum dtype type)
 {
 	const struct dtype_row *row = &dtypes[type];

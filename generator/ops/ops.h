@@ -63,6 +63,7 @@ const char *attribute_kind_name(enum attribute_kind);                   /* "int"
 NORETURN void node_fail(const struct node *, enum exit_code, const char *format, ...) PRINTF(3, 4);
 void infer_counts(const struct node *, int least, int most,
                   int outs); /* inputs: the first `least` present; at most `outs` outputs */
+void infer_first(const struct node *);                                   /* EXIT_INVALID where output 0 is not there, whatever others are */
 struct tensor *node_in(const struct node *, int i);                      /* NULL: absent */
 bool node_has_out(const struct node *, int i);
 bool dtype_is_supported(enum dtype); /* can be held by a definition */

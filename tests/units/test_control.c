@@ -45,6 +45,13 @@ static const struct { int version; const char *inputs, *nodes; enum exit_code co
 	{ 17, "bool c, float[2] x", "y = If (c) <then_branch = t () => (r) { r = Neg (x) }, else_branch = e () => (r) { r = ReduceSum <keepdims = 0> (x) }>", EXIT_UNSUPPORTED,
 		"t: node #0 (If): output 0 (y) is float[2] in then_branch and float in else_branch; a number of dimensions that the condition decides is not supported where that comes at "
 		"run time" },
+	/* the node that an If becomes, as a file may write it */
+	{ 17, "bool c, float[2] x, float[4] z", "\"\", k = ingot.Select (c, x, z) y = Neg (k)", EXIT_INVALID, "t: node #0 (Select): Select lacks output 0" },
+	{ 17, "bool c, float[2] x", "y, k = ingot.Select (c, x, x)", EXIT_INVALID, "t: node #0 (Select): Select has 2 outputs, 1 is right" },
+	{ 17, "bool c, float[2] x, float[2,2] z", "y = ingot.Select (c, x, z)", EXIT_UNSUPPORTED,
+		"t: node #0 (Select): float[2] in one case and float[2,2] in the other; a number of dimensions that comes at run time is not supported" },
+	{ 17, "float[2] x", "\"\", k = ingot.NonZero (x) y = Neg (k)", EXIT_INVALID, "t: node #0 (NonZero): NonZero lacks output 0" },
+	{ 17, "bool[2] c, float[2] x", "\"\", k = ingot.Compress (x, c) y = Neg (k)", EXIT_INVALID, "t: node #0 (Compress): Compress lacks output 0" },
 	/* what stands inside says so itself */
 	{ 17, "bool c, float[2] x", "y = If (c) <then_branch = t () => (r) { [inner] r = Concat (x) }, else_branch = e () => (r) { r = Abs (x) }>", EXIT_INVALID,
 		"t: node inner (Concat): Concat lacks the attribute \"axis\"" },
