@@ -37,23 +37,41 @@ void infer_there(struct node *node, const struct op *op)
 	infer_output_like(node, 0, node->in[0]);
 }
 
-void define_there(struct definer *definer, const struct op *op)
+/* Of one variable along an axis of this count: 1 where it is there, 0 behind. */
+struct definition *definer_mask(struct definer *definer, const struct tensor *count, int64_t extent, enum dtype type)
 {
 	struct arena *arena = definer->arena;
+	const struct index *i = index_var(arena, 0, extent), *size = definer_index(definer, definer_size(definer, count), 0, extent);
+	const struct range before = { index_add(arena, i, index_scale(arena, size, -1)), -extent, 0 };
+	struct definition *there = definer_map(definer, definer_name(definer, "there"), 1, &extent,
+		expr_select(arena, &before, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));
+	there->masks = definer_count(definer, count);
+	return there;
+}
+
+static const struct expr *there_or(struct definer *definer, struct definition *x, const struct index *const *at, const struct tensor *count, int axis, const struct expr *value)
+{
+	const struct expr *there = expr_load(definer->arena, definer_mask(definer, count, x->extents[axis], x->type), &at[axis]);
+	return expr3(definer, SCALAR_where, there, expr_load(definer->arena, x, at), value);
+}
+
+struct definition *definer_there(struct definer *definer, struct definition *x, const struct tensor *count, int axis, const struct expr *value)
+{
+	const struct index *at[MAX_RANK];
+	for (int d = 0; d < x->rank; d++)
+		at[d] = index_var(definer->arena, d, x->extents[d]);
+	return !count ? x : definer_map(definer, definer_name(definer, "terms"), x->rank, x->extents, there_or(definer, x, at, count, axis, value));
+}
+
+void define_there(struct definer *definer, const struct op *op)
+{
 	struct definition *x = definer_in(definer, 0);
-	const struct index *at[MAX_RANK], *i;
+	const struct index *at[MAX_RANK];
 	int64_t extents[MAX_RANK];
-	int axis = (int)attribute_int(definer->node, "axis");
 	(void)op;
 	definer_shape(definer, 0, extents, at);
-	i = index_var(arena, 0, extents[axis]);
-	const struct index *count = definer_index(definer, definer_element(definer, 1, 0), 0, extents[axis]);
-	const struct range before = { index_add(arena, i, index_scale(arena, count, -1)), -extents[axis], 0 };
-	struct definition *there = definer_map(definer, definer_name(definer, "there"), 1, &extents[axis],
-		expr_select(arena, &before, 1, expr_number(arena, x->type, 1), expr_number(arena, x->type, 0)));
-	there->masks = definer_count(definer, definer->node->in[1]);
-	definer_out_map(definer, 0, expr3(definer, SCALAR_where, expr_load(arena, there, &at[axis]), expr_load(arena, x, at),
-		expr_number(arena, x->type, attribute_float(definer->node, "value"))));
+	definer_out_map(definer, 0, there_or(definer, x, at, definer->node->in[1], (int)attribute_int(definer->node, "axis"),
+		expr_number(definer->arena, x->type, attribute_float(definer->node, "value"))));
 }
 
 static bool is_there(const struct tensor *tensor, int axis)
@@ -213,6 +231,21 @@ static void side_by_side(const struct node *node)
 		give(node, d, first->dims[d].count);
 }
 
+/* Their definitions put what changes no result in the place of what is not there. */
+static bool is_reduction(const struct op *op) { return op->infer == infer_reduce || op->infer == infer_arg_extreme; }
+
+/* What a reduction leaves of the dims. */
+static void left(const struct node *node, const struct op *op)
+{
+	const struct tensor *x = node->in[0];
+	bool reduced[MAX_RANK], keep = attribute_int(node, "keepdims") != 0;
+	int out = 0;
+	reduced_axes(node, op, reduced);
+	for (int d = 0; d < x->rank; d++)
+		if (!reduced[d] || keep)
+			give(node, out++, reduced[d] ? NULL : x->dims[d].count);
+}
+
 static bool is_map(const struct op *op)
 {
 	return op_keeps_shape(op) || op_broadcasts(op) || op->infer == infer_where || op->infer == infer_clip || op->infer == infer_gelu || op->infer == infer_mod
@@ -222,7 +255,7 @@ static bool is_map(const struct op *op)
 
 static bool is_move(const struct op *op)
 {
-	return op->infer == infer_transpose || op->infer == infer_unsqueeze || op->infer == infer_squeeze || op->infer == infer_gather || op->infer == infer_reduce
+	return op->infer == infer_transpose || op->infer == infer_unsqueeze || op->infer == infer_squeeze || op->infer == infer_gather
 		|| op->infer == infer_there || op->infer == infer_slice || op->infer == infer_split;
 }
 
@@ -248,6 +281,10 @@ bool counts_come(struct node *node, const struct op *op)
 				want_whole(node, i, i ? 0 : (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank), node->in[i]->rank);
 	} else if (op->infer == infer_matmul) {
 		terms_there(node);
+	} else if (is_reduction(op) || op->infer == infer_running) {
+		bool reduced[MAX_RANK];
+		if (counted != node_in(node, 0) || (is_reduction(op) && !reduced_axes(node, op, reduced)))
+			refuse(node, counted);
 	} else if (op->infer == infer_gather) {
 		for (int d = 0; d < node->in[1]->rank; d++)
 			if (node->in[1]->dims[d].count)
@@ -271,7 +308,9 @@ void counts_go(struct node *node, const struct op *op)
 		reshaped(node);
 	else if (op->infer == infer_concat)
 		side_by_side(node);
-	else if (is_softmax(op) || op->infer == infer_layer_normalization)
+	else if (is_reduction(op))
+		left(node, op);
+	else if (is_softmax(op) || op->infer == infer_layer_normalization || op->infer == infer_running)
 		for (int d = 0; d < out->rank; d++)
 			give(node, d, node->in[0]->dims[d].count);
 	else

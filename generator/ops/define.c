@@ -104,6 +104,11 @@ struct definition *definer_count(struct definer *definer, const struct tensor *c
 	return definition && definition->source == SOURCE_INPUT && definition->most ? definition : NULL;
 }
 
+const struct expr *definer_size(struct definer *definer, const struct tensor *count)
+{
+	return expr_load(definer->arena, definition_of(definer, count, definer->node->where), NULL);
+}
+
 struct definition *definer_in_stored(struct definer *definer, int i)
 {
 	const struct tensor *tensor = node_in(definer->node, i);

@@ -146,6 +146,11 @@ void definer_out(struct definer *, int i, struct definition *);          /* noth
  *     definer_require_within(definer, EXIT_INVALID, 0, NULL, start, 0, x->extents[d] - n, "starts is not in [0, %" PRId64 "], which the declared shape leaves", …); */
 /* The input that says how many there are of a dim that is a bound; NULL: it is none, or data decide it on their way. */
 struct definition *definer_count(struct definer *, const struct tensor *count);
+const struct expr *definer_size(struct definer *, const struct tensor *count);   /* that number, an I64 */
+/* Over one variable, the place along an axis of that count and bound: 1 where it is there, 0 behind. */
+struct definition *definer_mask(struct definer *, const struct tensor *count, int64_t extent, enum dtype);
+/* x, with `value` behind the count of that axis; x itself where the count is NULL. */
+struct definition *definer_there(struct definer *, struct definition *x, const struct tensor *count, int axis, const struct expr *value);
 /* Element `at`, in C order, of input i: an integer as I64, a float as F32 or F64. */
 const struct expr *definer_element(struct definer *, int i, int64_t at);
 int64_t definer_elements(struct definer *, int i);                       /* how many it has; 0 where it is absent */
@@ -178,6 +183,8 @@ struct axes { int input, rank; int64_t count; };
 /* What input `input` says of axis d in its elements from `first` on; `otherwise` where d is none of the axes. */
 const struct expr *axes_say(struct definer *, const struct axes *, int d, int input, int64_t first, int64_t otherwise);
 const struct expr *axes_right(struct definer *, const struct axes *);     /* each an axis, none twice */
+/* ---- reduce.c: which axes of input 0 a reduction, or ArgMax, takes; false where data say so ---- */
+bool reduced_axes(const struct node *, const struct op *, bool *reduced);
 /* Of several definitions of one type and shape the one that `is` (0 or 1) says; a check asks that one is. */
 enum { CANDIDATES_MOST = 8 };
 struct definition *definer_choose(struct definer *, int count, const struct expr *const *is, struct definition *const *each, const char *format, ...) PRINTF(5, 6);

@@ -114,21 +114,25 @@ struct reducing {
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
 };
 
+/* What changes no result: what an empty reduction is. */
+static const struct expr *neutral(struct arena *arena, enum dtype type, enum reduce reduce)
+{
+	bool is_signed = dtypes[type].class == CLASS_INT, least = reduce == REDUCE_MAX;
+	int64_t most = type == DTYPE_BOOL ? 1 : (int64_t)(UINT64_MAX >> (64 - dtypes[type].bits + is_signed));
+	if (reduce != REDUCE_MAX && reduce != REDUCE_MIN)
+		return expr_number(arena, type, reduce == REDUCE_PROD);
+	if (dtypes[type].class == CLASS_FLOAT)
+		return expr_number(arena, type, least ? -INFINITY : INFINITY);
+	return expr_integer(arena, type, !least ? most : is_signed ? -most - 1 : 0);
+}
+
 /* What integers without any element have as their largest or least: the other end of their type.  NULL: as definer_reduction has it. */
 static const struct expr *of_nothing(struct definer *definer, const struct reducing *r, enum reduce reduce)
 {
-	enum dtype type = r->x->type;
 	bool nothing = false;
 	for (int i = 0; i < r->count; i++)
 		nothing |= r->terms[i] == 0;
-	int bits = dtypes[type].bits;
-	bool is_signed = dtypes[type].class == CLASS_INT;
-	if (!nothing || dtypes[type].class == CLASS_FLOAT || (reduce != REDUCE_MAX && reduce != REDUCE_MIN))
-		return NULL;
-	if (type == DTYPE_BOOL)
-		return expr_integer(definer->arena, type, reduce == REDUCE_MIN);
-	int64_t most = (int64_t)(UINT64_MAX >> (64 - bits + is_signed));
-	return expr_integer(definer->arena, type, reduce == REDUCE_MIN ? most : is_signed ? -most - 1 : 0);
+	return !nothing || dtypes[r->x->type].class == CLASS_FLOAT || (reduce != REDUCE_MAX && reduce != REDUCE_MIN) ? NULL : neutral(definer->arena, r->x->type, reduce);
 }
 
 static struct definition *reduce(struct definer *definer, const struct reducing *r, const char *name, enum reduce reduce, const struct expr *term)
@@ -155,7 +159,10 @@ static struct result without(struct definer *definer, const struct op *op, const
 	const struct reduction *reduction = reduction_of(op);
 	struct reducing r = { .x = definer_in(definer, 0) };
 	bool keep = attribute_int(definer->node, "keepdims") != 0, exponentials = reduction->before == SCALAR_exp;
+	const struct dim *dims = definer->node->in[0]->dims;
+	const struct expr *actual = NULL;                     /* how many terms are there, where a count says so */
 	double count = 1;
+	int64_t bound = 1;
 	int out = 0;
 	r.rank = definer_shape(definer, 0, r.extents, r.at);
 	for (int d = 0; d < r.x->rank; d++) {
@@ -165,12 +172,18 @@ static struct result without(struct definer *definer, const struct op *op, const
 		}
 		r.x_at[d] = index_var(arena, r.rank + r.count, r.x->extents[d]);
 		count *= (double)r.x->extents[d];
+		if (dims[d].count)
+			actual = actual ? whole_of(definer, SCALAR_mul, actual, definer_size(definer, dims[d].count)) : definer_size(definer, dims[d].count);
+		else
+			bound *= r.x->extents[d];
 		r.terms[r.count++] = r.x->extents[d];
 		out += keep;
 	}
 	bool alone = reduction->behind == NONE && !is_mean(op), whole = dtypes[r.x->type].class != CLASS_FLOAT;
 	if (whole && reduction->behind != NONE)               /* a root or logarithm of integers: in double, cut towards 0 */
 		r.x = definer_as(definer, r.x, DTYPE_F64);
+	for (int d = 0; d < r.x->rank; d++)
+		r.x = definer_there(definer, r.x, reduced[d] ? dims[d].count : NULL, d, neutral(arena, r.x->type, exponentials ? REDUCE_MAX : reduction->reduce));
 	const struct expr *x = expr_load(arena, r.x, r.x_at), *off = exponentials ? taken_off(definer, &r) : NULL, *y;
 	x = off ? expr1(definer, SCALAR_exp, expr2(definer, SCALAR_sub, x, off)) : reduction->before == SCALAR_mul ? expr2(definer, SCALAR_mul, x, x)
 		: reduction->before != NONE ? expr1(definer, (enum scalar)reduction->before, x) : x;
@@ -180,6 +193,7 @@ static struct result without(struct definer *definer, const struct op *op, const
 		return (struct result){ .of = reduce(definer, &r, name, reduction->reduce, x) };
 	y = r.count ? expr_load(arena, reduce(definer, &r, definer_name(definer, "sum"), reduction->reduce, x), r.at) : x;
 	y = reduction->behind != NONE ? expr1(definer, (enum scalar)reduction->behind, y)
+		: is_mean(op) && actual ? expr2(definer, SCALAR_div, y, expr_cast(arena, y->type, whole_of(definer, SCALAR_mul, integer(definer, bound), actual)))
 		: is_mean(op) ? (whole ? expr2(definer, SCALAR_div, y, expr_number(arena, y->type, count)) : expr2(definer, SCALAR_mul, y, expr_number(arena, y->type, 1 / count))) : y;
 	y = off ? expr2(definer, SCALAR_add, y, off) : y;
 	return (struct result){ .body = whole ? expr_cast(arena, definer->node->out[0]->type, y) : y };
@@ -327,6 +341,15 @@ void infer_arg_extreme(struct node *node, const struct op *op)
 	infer_output(node, 0, DTYPE_I64, rank, dims);
 }
 
+bool reduced_axes(const struct node *node, const struct op *op, bool *reduced)
+{
+	if (op->infer == infer_reduce)
+		return axes_of(node, reduced);
+	for (int d = 0; d < node->in[0]->rank; d++)
+		reduced[d] = d == node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
+	return true;
+}
+
 void define_arg_extreme(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
@@ -334,9 +357,11 @@ void define_arg_extreme(struct definer *definer, const struct op *op)
 	enum reduce extreme = !strcmp(op->name, "ArgMax") ? REDUCE_MAX : REDUCE_MIN;
 	bool last = attribute_int(definer->node, "select_last_index") != 0, keep = attribute_int(definer->node, "keepdims") != 0;
 	int64_t axis = node_axis(definer->node, attribute_int(definer->node, "axis"), r.x->rank), n = r.x->extents[axis];
+	const struct tensor *count = definer->node->in[0]->dims[axis].count;
 	int out = 0;
 	r.rank = definer_shape(definer, 0, r.extents, r.at);
 	r.terms[0] = n;
+	r.x = definer_there(definer, r.x, count, (int)axis, neutral(arena, r.x->type, extreme));
 	for (int d = 0; d < r.x->rank; d++) {
 		r.x_at[d] = d == axis ? index_var(arena, r.rank, n) : r.at[out];
 		out += d != axis || keep;
@@ -344,7 +369,14 @@ void define_arg_extreme(struct definer *definer, const struct op *op)
 	const struct expr *x = expr_load(arena, r.x, r.x_at), *place = expr_index(arena, index_var(arena, r.rank, n));
 	struct definition *most = reduce(definer, &r, definer_name(definer, "extreme"), extreme, x);
 	const struct expr *here = expr_cast(arena, DTYPE_I64, expr2(definer, SCALAR_equal, x, expr_load(arena, most, r.at)));
-	const struct expr *term = expr3(definer, SCALAR_where, here, place, expr_integer(arena, DTYPE_I64, last ? 0 : n - 1));
+	const struct expr *otherwise = expr_integer(arena, DTYPE_I64, last ? 0 : n - 1);
+	if (count) {
+		const struct expr *size = definer_size(definer, count);
+		definer_require_within(definer, EXIT_INVALID, 0, NULL, size, 1, n, "dimension %d has no element", (int)axis);
+		here = expr2(definer, SCALAR_mul, here, expr_load(arena, definer_mask(definer, count, n, DTYPE_I64), &r.x_at[axis]));
+		otherwise = last ? otherwise : expr2(definer, SCALAR_sub, size, integer(definer, 1));
+	}
+	const struct expr *term = expr3(definer, SCALAR_where, here, place, otherwise);
 	definer_out(definer, 0, definer_reduction(definer, definer->node->out[0]->name, r.rank, r.extents, last ? REDUCE_MAX : REDUCE_MIN, 1, r.terms,
 		NULL, term));
 }

@@ -30,6 +30,7 @@ static struct definition *run_along(struct definer *definer, const char *name, i
 	int64_t extents[MAX_RANK];
 	bool exclusive = attribute_int(definer->node, "exclusive"), reverse = attribute_int(definer->node, "reverse");
 	int rank = definer_shape(definer, 0, extents, at);
+	x = definer_there(definer, x, definer->node->in[0]->dims[axis].count, axis, expr_number(arena, x->type, reduce == REDUCE_PROD));
 	int64_t last = extents[axis] - 1, terms = exclusive && last >= 0 ? last : last + 1;
 	const struct index *term = index_var(arena, rank, terms), *place = index_plus(arena, term, exclusive);
 	at[axis] = reverse ? index_plus(arena, index_scale(arena, term, -1), last) : term;
