@@ -81,12 +81,21 @@ static void unmark(struct graph *graph)
 	}
 }
 
+/* Who reads a tensor may ask how many there are of its dims. */
+static void need(struct tensor *tensor)
+{
+	tensor->mark = LIVE;
+	for (int d = 0; d < tensor->rank; d++)
+		if (tensor->dims[d].count)
+			tensor->dims[d].count->mark = LIVE;
+}
+
 /* From the last node to the first: all who could need a node's outputs have been seen before the node. */
 static void sweep(struct graph *graph)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < graph->outputs.count; i++)
-		graph->outputs.at[i]->mark = LIVE;
+		need(graph->outputs.at[i]);
 	for (size_t i = graph->nodes.count; i-- > 0;) {
 		struct node *node = graph->nodes.at[i];
 		for (int k = 0; k < node->outs; k++)
@@ -94,7 +103,7 @@ static void sweep(struct graph *graph)
 				node->mark = LIVE;
 		for (int k = 0; node->mark == LIVE && k < node->ins; k++)
 			if (node->in[k])
-				node->in[k]->mark = LIVE;
+				need(node->in[k]);
 		for (int k = 0; node->mark == LIVE && k < node->attribute_count; k++) {
 			struct attribute *a = &node->attributes[k];
 			if (a->g)

@@ -219,16 +219,67 @@ static void reshaped(const struct node *node)
 		give(node, d, counts[d]);
 }
 
+/* The sum of two counts, one tensor for all that have it. */
+static struct tensor *plus(const struct node *node, struct tensor *a, struct tensor *b)
+{
+	struct graph *graph = node->graph;
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		const struct node *made = graph->nodes.at[i];
+		if (made->guard == graph->guard && op_of(made)->infer == infer_counts_sum && made->in[0] == a
+		    && (made->in[1] == b || (b->data && made->in[1]->data && tensor_int(made->in[1], 0) == tensor_int(b, 0))))
+			return made->out[0];
+	}
+	struct node *sum = graph_node_new(graph, name_is(graph->build->names, "ingot"), name_is(graph->build->names, "CountsSum"), node->name, 2, 1);
+	sum->since = 1;
+	sum->where = node->where;
+	sum->in[0] = a;
+	sum->in[1] = b;
+	sum->out[0] = graph_tensor_fresh(graph, "count");
+	sum->out[0]->producer = sum;
+	infer_output_like(sum, 0, a);
+	return sum->out[0];
+}
+
+void infer_counts_sum(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_counts(node, 2, 2, 1);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+void define_counts_sum(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	definer_out_map(definer, 0, whole_of(definer, SCALAR_add, definer_element(definer, 0, 0), definer_element(definer, 1, 0)));
+}
+
+/* How many there are of parts side by side; NULL: no part is counted. */
+static struct tensor *together(const struct node *node, int axis)
+{
+	struct tensor *sum = NULL;
+	int64_t whole = 0;
+	for (int i = 0; i < node->ins; i++) {
+		const struct dim *dim = &node->in[i]->dims[axis];
+		if (dim->count)
+			sum = sum ? plus(node, sum, dim->count) : dim->count;
+		else
+			whole += dim->extent;
+	}
+	return sum && whole ? plus(node, sum, graph_constant(node->graph, "whole", DTYPE_I64, 0, NULL, &whole)) : sum;
+}
+
 static void side_by_side(const struct node *node)
 {
-	const struct tensor *first = node->in[0];
+	const struct tensor *first = node->in[0], *out = node->out[0];
 	int axis = (int)node_axis(node, node_int(node, "axis", 0), first->rank);
+	if (!dim_is_known(out->dims[axis]))
+		refuse(node, counted_one(node));
 	for (int i = 0; i < node->ins; i++)
 		for (int d = 0; d < first->rank; d++)
-			if (d == axis ? node->in[i]->dims[d].count != NULL : node->in[i]->dims[d].count != first->dims[d].count)
+			if (d != axis && node->in[i]->dims[d].count != first->dims[d].count)
 				refuse(node, counted_one(node));
 	for (int d = 0; d < first->rank; d++)
-		give(node, d, first->dims[d].count);
+		give(node, d, d == axis ? together(node, d) : first->dims[d].count);
 }
 
 /* Their definitions put what changes no result in the place of what is not there. */

@@ -324,6 +324,32 @@ void infer_concat(struct node *node, const struct op *op)
 	infer_output(node, 0, first->type, first->rank, dims);
 }
 
+/* Where data say how many each part has: a part begins where those before it end. */
+static const struct expr *counted_parts(struct definer *definer, const struct index *const *at, const int64_t *extents, int axis)
+{
+	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
+	const struct expr **before = new_array(arena, const struct expr *, (size_t)node->ins + 1), *body = NULL;
+	before[0] = integer(definer, 0);
+	for (int i = 0; i < node->ins; i++) {
+		const struct dim *dim = &node->in[i]->dims[axis];
+		before[i + 1] = whole_kept(definer, "end", whole_of(definer, SCALAR_add, before[i], dim->count ? definer_size(definer, dim->count) : integer(definer, dim->extent)));
+	}
+	for (int i = node->ins; i-- > 0;) {
+		struct definition *x = definer_in(definer, i);
+		const struct index *x_at[MAX_RANK];
+		if (definition_elements(x) == 0)
+			continue;
+		memcpy(x_at, at, sizeof x_at);
+		x_at[axis] = definer_index(definer, whole_of(definer, SCALAR_sub, expr_index(arena, at[axis]), before[i]), 0, x->extents[axis] - 1);
+		const struct index *end = definer_index(definer, before[i + 1], 0, extents[axis]);
+		const struct range range = { index_add(arena, at[axis], index_scale(arena, end, -1)), -extents[axis], 0 };
+		const struct expr *part = expr_load(arena, x, x_at);
+		body = body ? expr_select(arena, &range, 1, part, body) : part;
+	}
+	return body;
+}
+
 void define_concat(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
@@ -333,7 +359,9 @@ void define_concat(struct definer *definer, const struct op *op)
 	const struct expr *body = NULL;
 	(void)op;
 	to = extents[axis];
-	for (int i = definer->node->ins; i-- > 0;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
+	if (definer->node->out[0]->dims[axis].count)
+		body = counted_parts(definer, at, extents, axis);
+	for (int i = definer->node->ins; i-- > 0 && !definer->node->out[0]->dims[axis].count;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
 		struct definition *x = definer_in(definer, i);
 		const struct index *x_at[MAX_RANK];
 		if (definition_elements(x) == 0)

@@ -294,6 +294,7 @@ O("ingot", "Gelu",   1, gelu,   NONE, STRING("approximate", ALL, "none"))
 O("ingot", "Compress", 1, compress, NONE, A(INT, "axis", ALL))      /* these have one more output: how many there are, the extent being a bound */
 O("ingot", "NonZero", 1, non_zero, NONE, PLAIN)
 O("ingot", "Unique", 1, unique, NONE, A(INT, "axis", ALL) INT("sorted", ALL, 1))
+O("ingot", "CountsSum", 1, counts_sum, NONE, PLAIN)      /* of two counts */
 O("ingot", "There",  1, there, NONE, INT("axis", ALL, 0) FLOAT("value", ALL, 0))      /* input 0 where fewer than input 1 come before along the axis, else the value */
 O("ingot", "Shape",  1, shape, NONE, INT("start", ALL, 0) A(INT, "end", ALL))      /* further inputs: the counts of dims that data decide */
 O("ingot", "MatMul", 1, matmul, NONE, PLAIN)          /* a third input: a bias for each column */

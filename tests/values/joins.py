@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""joins.py INGOT [SEED]: Concat along axes whose extents a call, data or a condition say: a cache of keys and values that grows, and parts of all kinds; on every target,
+beside NumPy; equal bits.  77 where NumPy is not there."""
+import os
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError as missing:
+    print("skipped:", missing)
+    sys.exit(77)
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from told import expect, finish, run
+
+CACHE = """<ir_version: 8, opset_import: ["" : 17]>
+cache (float[2,P,4] keys, float[2,P,4] values, float[2,N,4] x) => (float[2,N,4] y, float[2,A,4] all_keys, float[2,A,4] all_values, int64[3] shape)
+{
+	all_keys = Concat <axis = 1> (keys, x)
+	all_values = Concat <axis = -2> (values, x)
+	turned = Transpose <perm = [0,2,1]> (all_keys)
+	s = MatMul (x, turned)
+	p = Softmax <axis = -1> (s)
+	y = MatMul (p, all_values)
+	shape = Shape (all_keys)
+}
+"""
+PARTS = """<ir_version: 8, opset_import: ["" : 18]>
+parts (bool c, float[4] x, float[7] z, bool[7] keep, float[3] w) => (float[A] y, float[] sum, float[B] more, int64[2,D] places)
+{
+	axis = Constant <value_ints = [0]> ()
+	j = If (c) <then_branch = t () => (r) { r = Neg (x) }, else_branch = e () => (r) { r = Exp (z) }>
+	k = Compress <axis = 0> (z, keep)
+	y = Concat <axis = 0> (w, j, k, w, j)
+	sum = ReduceSum <keepdims = 0> (y, axis)
+	none = Constant <value = float[0] {}> ()
+	other = Concat <axis = 0> (w, none, j, k, w, j)
+	more = Add (y, other)
+	n = NonZero (keep)
+	flat = Concat <axis = 0> (n, n)
+	m = NonZero (x)
+	twice = Concat <axis = 0> (m, m)
+	places = Concat <axis = 1> (flat, twice)
+}
+"""
+
+
+def attended(keys, values, x):
+    all_keys, all_values = np.concatenate([keys, x], 1), np.concatenate([values, x], 1)
+    e = np.exp((s := x @ all_keys.transpose(0, 2, 1)) - s.max(-1, keepdims=True))
+    return {"y": e / e.sum(-1, keepdims=True) @ all_values, "all_keys": all_keys, "all_values": all_values, "shape": np.array(all_keys.shape)}
+
+
+def joined(c, x, z, keep, w):
+    j, n = -x if c else np.exp(z), np.nonzero(keep)[0]
+    y = np.concatenate([w, j, z[keep], w, j])
+    m = np.nonzero(x)[0]
+    return {"y": y, "sum": y.sum(), "more": 2 * y, "places": np.concatenate([np.stack([n, n]), np.stack([m, m])], 1)}
+
+
+def one(wrong, bits, key, file, given, want, target, *more):
+    np.savez("in.npz", **given)
+    code, out, message = run("run", file, "--input", "in.npz", "--output", "out.npz", "--target", target, *more)
+    if code:
+        wrong.append(message)
+        return
+    with np.load("out.npz") as made:
+        wrong += ["%s: %s is %s, not %s" % (key, k, made[k], v) for k, v in want.items() if made[k].shape != v.shape or not np.allclose(made[k], v, rtol=1e-4, atol=1e-5)]
+        now = {k: made[k].tobytes() for k in made}
+        wrong += ["%s: other bits" % (key,)] if bits.setdefault(key, now) != now else []
+
+
+with tempfile.TemporaryDirectory(prefix="test-joins.") as folder:
+    os.chdir(folder)
+    open("cache.onnxtxt", "w").write(CACHE)
+    open("parts.onnxtxt", "w").write(PARTS)
+    seed, bits = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("INGOT_SEED", "1")), {}
+    for target in ("interpreter", "jit", "c", "cuda-emulated"):
+        random, wrong = np.random.default_rng(seed), []
+        for p, n in ((0, 1), (9, 3), (5, 2), (9, 1))[:4 if target in ("interpreter", "jit") else 2]:
+            given = {"keys": random.standard_normal((2, p, 4), np.float32), "values": random.standard_normal((2, p, 4), np.float32), "x": random.standard_normal((2, n, 4), np.float32)}
+            one(wrong, bits, (p, n), "cache.onnxtxt", given, attended(**given), target, "--dim", "P=0..9", "--dim", "N=1..3")
+        expect("a cache by " + target, not wrong, "; ".join(wrong))
+        random, wrong = np.random.default_rng(seed), []
+        for part in (0, 0.5, 1):
+            given = {"c": np.array(part > 0), "x": random.integers(0, 2, 4).astype("f4"), "z": random.standard_normal(7, np.float32), "keep": random.random(7) < part,
+                     "w": random.standard_normal(3, np.float32)}
+            one(wrong, bits, part, "parts.onnxtxt", given, joined(**given), target)
+        expect("parts by " + target, not wrong, "; ".join(wrong))
+finish()
