@@ -271,7 +271,7 @@ static struct tensor *together(const struct node *node, int axis)
 static void side_by_side(const struct node *node)
 {
 	const struct tensor *first = node->in[0], *out = node->out[0];
-	int axis = (int)node_axis(node, node_int(node, "axis", 0), first->rank);
+	int axis = (int)node_axis(node, node_int(node, "axis", 1), first->rank);
 	if (!dim_is_known(out->dims[axis]))
 		refuse(node, counted_one(node));
 	for (int i = 0; i < node->ins; i++)
