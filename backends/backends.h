@@ -61,21 +61,24 @@ struct cuda;
 /* The GPU of that ordinal.  EXIT_ENVIRONMENT, as from all below (EXIT_LIMIT: the device has too little memory), with the call and what the driver says. */
 struct cuda *cuda_open(struct build *, int ordinal);
 int          cuda_capability(const struct cuda *);                            /* 90: 9.0 */
+struct cuda_facts { const char *name; int processors; int64_t l2_bytes; };
+struct cuda_facts cuda_facts(struct cuda *);
 /* Around all that follows; closing leaves too. */
 void         cuda_enter(struct cuda *);
 void         cuda_leave(struct cuda *);
-void         cuda_load(struct cuda *, const char *image);                     /* a cubin, or PTX that ends in a 0 */
-void        *cuda_kernel(struct cuda *, const char *symbol);                  /* of what was loaded */
+void        *cuda_load(struct cuda *, const char *image);                     /* a cubin, or PTX that ends in a 0: a module, until it is closed */
+void        *cuda_kernel(struct cuda *, void *module, const char *symbol);
 uint64_t     cuda_memory(struct cuda *, size_t bytes);                        /* until it is closed */
 /* In the device's one stream.  `from` is the caller's again when cuda_upload returns, `to` is filled when cuda_sync does. */
 void         cuda_upload(struct cuda *, uint64_t to, const void *from, size_t bytes);
 void         cuda_download(struct cuda *, void *to, uint64_t from, size_t bytes);
 void         cuda_launch(struct cuda *, void *kernel, const char *name, unsigned blocks, unsigned warps, void **arguments);
 void         cuda_sync(struct cuda *);
-/* What is issued between them becomes a graph, in the place of the one before, and is not run. */
+void         cuda_finish(struct cuda *, const char *kernel);                  /* waits, and what fails is that kernel's */
+/* What is issued between them becomes a graph, until it is closed, and is not run. */
 void         cuda_capture(struct cuda *);
-void         cuda_captured(struct cuda *);
-void         cuda_replay(struct cuda *);                                      /* the graph */
+void        *cuda_captured(struct cuda *);
+void         cuda_replay(struct cuda *, void *graph);
 void        *cuda_event(struct cuda *);                                       /* of the device's clock, until it is closed */
 void         cuda_record(struct cuda *, void *event);
 double       cuda_elapsed(struct cuda *, void *from, void *to);               /* microseconds; both are done */

@@ -39,6 +39,20 @@ void engine_close(struct engine *engine)
 		engine->kind->close(engine);
 }
 
+void engine_with(struct model *model, const struct engine_kind *kind, void (*body)(struct engine *, void *), void *user)
+{
+	struct build *build = model->build;
+	struct engine *engine = engine_open(model, kind);
+	jmp_buf *out = build->out, mine;
+	build->out = &mine;
+	if (setjmp(mine) == 0)
+		body(engine, user);
+	build->out = out;
+	engine_close(engine);
+	if (build->code)
+		longjmp(*out, 1);
+}
+
 /* ---- the interpreter ---- */
 static void interpreter_open(struct engine *engine) { (void)engine; }
 static void interpreter_close(struct engine *engine) { (void)engine; }

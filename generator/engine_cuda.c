@@ -4,14 +4,26 @@
 #include "backends/backends.h"
 #include <stdlib.h>
 
-enum { ARGUMENTS_MOST = 256 };
+enum { ARGUMENTS_MOST = 256, DEVICE_ALIGN = 256, SETS_MOST = 1024, GRAPH_KERNELS_MOST = 1 << 16 };
+/* A tensor, or the workspace: one for each set, `bytes` apart. */
+struct array { uint64_t at; int64_t bytes; };
 struct gpu {
 	struct cuda *cuda;
+	struct cuda_facts facts;
+	const struct nvrtc *nvrtc;
+	const char *arch;
+	bool ptx;
 	struct launch_list launches;
 	void **kernels;
-	uint64_t weights, workspace, *inputs, *outputs;
+	uint64_t weights;
+	struct array workspace, *inputs, *outputs;
+	/* Of inputs, outputs and workspace.  For bench as many as together are more than L2 holds, so that each call finds its own in memory; else 1. */
+	int sets, set;                    /* how many; the current one */
+	int64_t set_bytes;
+	bool filled;                      /* all sets have inputs */
+	bool waits;                       /* for each kernel, so that one that fails is named: in run and check, and in the first call of bench */
 	uint8_t *held;                    /* of each check */
-	bool captured;                    /* its kernels are a graph */
+	void **graphs;                    /* of each set; NULL: not yet */
 	void **events;                    /* around each kernel, and one behind the last; NULL: not yet */
 };
 
@@ -29,7 +41,7 @@ static const char *compile(struct engine *engine)
 	struct model *model = engine->model;
 	struct build *build = model->build;
 	struct gpu *gpu = engine->state;
-	struct nvrtc *nvrtc = nvrtc_find(build, NULL);
+	const struct nvrtc *nvrtc = gpu->nvrtc = nvrtc_find(build, NULL);
 	struct image image = { 0 };
 	struct emit emit = { .build = build, .arena = build->arena, .templates = model_templates(model), .name = model->name };
 	struct package package = { .part_count = 1, .name = model->name, .threads = 1, .options = "loaded", .jobs = 1 };
@@ -38,6 +50,8 @@ static const char *compile(struct engine *engine)
 	if (!nvrtc)
 		fail(build, EXIT_ENVIRONMENT, NULL, NVRTC_LACKS);
 	image.arch = nvrtc_arch(build, nvrtc, cuda_capability(gpu->cuda), &image.ptx);
+	gpu->arch = image.arch;
+	gpu->ptx = image.ptx;
 	emit.target = target_for_gpu(build->arena, image.arch);
 	do {
 		model->lowered = lower(model->program, emit.target, model->options->optimise, &placing);
@@ -65,12 +79,41 @@ static void upload_weights(struct engine *engine)
 	}
 }
 
-static uint64_t *arrays_of(struct gpu *gpu, struct model *model, struct definition *const *all, size_t count)
+static int64_t rounded(int64_t bytes) { return (bytes + DEVICE_ALIGN - 1) / DEVICE_ALIGN * DEVICE_ALIGN; }
+
+/* Past the end of one set's lies, where there is one alone, nobody's memory. */
+static struct array array_of(struct gpu *gpu, int64_t bytes)
 {
-	uint64_t *at = new_array(model->build->arena, uint64_t, count + 1);
+	int64_t apart = rounded(bytes);
+	return (struct array){ cuda_memory(gpu->cuda, (size_t)((gpu->sets - 1) * apart + bytes)), apart };
+}
+
+static struct array *arrays_of(struct gpu *gpu, struct model *model, struct definition *const *all, size_t count)
+{
+	struct array *arrays = new_array(model->build->arena, struct array, count + 1);
 	for (size_t i = 0; i < count; i++)
-		at[i] = cuda_memory(gpu->cuda, (size_t)placed(all[i])->bytes);
-	return at;
+		arrays[i] = array_of(gpu, placed(all[i])->bytes);
+	return arrays;
+}
+
+static uint64_t array_at(const struct gpu *gpu, const struct array *array) { return array->at + (uint64_t)(gpu->set * array->bytes); }
+
+/* Sets by turns: when one comes again, more than L2 holds has been touched since. */
+static void choose_sets(struct engine *engine)
+{
+	struct gpu *gpu = engine->state;
+	const struct lowered *lowered = engine->model->lowered;
+	const struct program *program = lowered->program;
+	int64_t bytes = rounded(lowered->workspace_bytes), most = GRAPH_KERNELS_MOST / ((int64_t)gpu->launches.rows.count + 1);
+	for (size_t i = 0; i < program->inputs.count; i++)
+		bytes += rounded(placed(program->inputs.at[i])->bytes);
+	for (size_t i = 0; i < program->outputs.count; i++)
+		bytes += rounded(placed(program->outputs.at[i])->bytes);
+	int64_t sets = engine->model->options->profile ? gpu->facts.l2_bytes / (bytes + 1) + 2 : 1;
+	sets = sets > SETS_MOST ? SETS_MOST : sets;
+	sets = sets > most ? most : sets;
+	gpu->sets = sets < 1 ? 1 : (int)sets;
+	gpu->set_bytes = bytes;
 }
 
 static void gpu_load(struct engine *engine)
@@ -81,11 +124,13 @@ static void gpu_load(struct engine *engine)
 	const struct program *program = model->lowered->program;
 	gpu->kernels = new_array(model->build->arena, void *, gpu->launches.rows.count + 1);
 	cuda_enter(gpu->cuda);
-	cuda_load(gpu->cuda, image);
+	gpu->facts = cuda_facts(gpu->cuda);
+	choose_sets(engine);
+	void *module = cuda_load(gpu->cuda, image);
 	for (size_t k = 0; k < gpu->launches.rows.count; k++)
-		gpu->kernels[k] = gpu->launches.rows.at[k].symbol ? cuda_kernel(gpu->cuda, gpu->launches.rows.at[k].symbol) : NULL;
+		gpu->kernels[k] = gpu->launches.rows.at[k].symbol ? cuda_kernel(gpu->cuda, module, gpu->launches.rows.at[k].symbol) : NULL;
 	upload_weights(engine);
-	gpu->workspace = cuda_memory(gpu->cuda, (size_t)model->lowered->workspace_bytes);
+	gpu->workspace = array_of(gpu, model->lowered->workspace_bytes);
 	gpu->inputs = arrays_of(gpu, model, program->inputs.at, program->inputs.count);
 	gpu->outputs = arrays_of(gpu, model, program->outputs.at, program->outputs.count);
 	gpu->held = new_array(model->build->arena, uint8_t, program->checks.count + 1);
@@ -114,8 +159,8 @@ static void gpu_open(struct engine *engine)
 static uint64_t address(const struct gpu *gpu, const struct launch_argument *a, const int64_t *rounds)
 {
 	struct place place = a->place;
-	uint64_t at = place.kind == PLACE_WEIGHTS ? gpu->weights + (uint64_t)place.at : place.kind == PLACE_WORKSPACE ? gpu->workspace + (uint64_t)place.at
-		: place.kind == PLACE_INPUT ? gpu->inputs[place.at] : gpu->outputs[place.at];
+	uint64_t at = place.kind == PLACE_WEIGHTS ? gpu->weights + (uint64_t)place.at : place.kind == PLACE_WORKSPACE ? array_at(gpu, &gpu->workspace) + (uint64_t)place.at
+		: array_at(gpu, place.kind == PLACE_INPUT ? &gpu->inputs[place.at] : &gpu->outputs[place.at]);
 	at += (uint64_t)a->from;
 	for (int d = 0; d < gpu->launches.depth; d++)
 		at += (uint64_t)(a->step[d] * rounds[d] + (rounds[d] & 1 ? a->flip[d] : 0));
@@ -148,6 +193,8 @@ static void launch(struct engine *engine, size_t k, const int64_t *rounds)
 		pointers[i] = &values[i];
 	}
 	cuda_launch(gpu->cuda, gpu->kernels[k], one->symbol, (unsigned)one->blocks, (unsigned)one->warps, pointers);
+	if (gpu->waits)
+		cuda_finish(gpu->cuda, one->symbol);
 }
 
 /* events: one is recorded behind each kernel, from the second on; NULL: none. */
@@ -167,23 +214,52 @@ static void launch_all(struct engine *engine, void *const *events)
 	}
 }
 
+static void upload_inputs(struct engine *engine, const void *const *inputs)
+{
+	struct gpu *gpu = engine->state;
+	const struct program *program = engine->model->lowered->program;
+	for (size_t i = 0; i < program->inputs.count; i++)
+		cuda_upload(gpu->cuda, array_at(gpu, &gpu->inputs[i]), inputs[i], (size_t)placed(program->inputs.at[i])->bytes);
+}
+
+static void next_set(struct gpu *gpu) { gpu->set = (gpu->set + 1) % gpu->sets; }
+
 static void gpu_run(struct engine *engine, const void *const *inputs, void *const *outputs)
 {
 	struct gpu *gpu = engine->state;
 	const struct program *program = engine->model->lowered->program;
 	cuda_enter(gpu->cuda);
-	for (size_t i = 0; i < program->inputs.count; i++)
-		cuda_upload(gpu->cuda, gpu->inputs[i], inputs[i], (size_t)placed(program->inputs.at[i])->bytes);
+	for (int i = 1; !gpu->filled && i < gpu->sets; i++) {
+		next_set(gpu);
+		upload_inputs(engine, inputs);
+	}
+	next_set(gpu);
+	gpu->waits = !gpu->filled || !engine->model->options->profile;
+	gpu->filled = true;
+	upload_inputs(engine, inputs);
 	launch_all(engine, NULL);
 	for (size_t i = 0; i < program->outputs.count; i++)
-		cuda_download(gpu->cuda, outputs[i], gpu->outputs[i], (size_t)placed(program->outputs.at[i])->bytes);
+		cuda_download(gpu->cuda, outputs[i], array_at(gpu, &gpu->outputs[i]), (size_t)placed(program->outputs.at[i])->bytes);
 	for (size_t i = 0; i < program->checks.count; i++)
-		cuda_download(gpu->cuda, gpu->held + i, gpu->workspace + (uint64_t)placed(program->checks.at[i])->offset, 1);
+		cuda_download(gpu->cuda, gpu->held + i, array_at(gpu, &gpu->workspace) + (uint64_t)placed(program->checks.at[i])->offset, 1);
 	cuda_sync(gpu->cuda);
+	gpu->waits = false;
 	cuda_leave(gpu->cuda);
 	for (size_t i = 0; i < program->checks.count; i++)
 		if (!gpu->held[i])
 			check_fail(program, program->checks.at[i], NULL);
+}
+
+/* Of each set, as addresses are part of it. */
+static void capture(struct engine *engine)
+{
+	struct gpu *gpu = engine->state;
+	gpu->graphs = new_array(engine->model->build->arena, void *, (size_t)gpu->sets);
+	for (int i = 0; i < gpu->sets; i++, next_set(gpu)) {
+		cuda_capture(gpu->cuda);
+		launch_all(engine, NULL);
+		gpu->graphs[gpu->set] = cuda_captured(gpu->cuda);
+	}
 }
 
 static void gpu_again(struct engine *engine, bool graph)
@@ -191,17 +267,14 @@ static void gpu_again(struct engine *engine, bool graph)
 	struct gpu *gpu = engine->state;
 	graph &= gpu->launches.captured;
 	cuda_enter(gpu->cuda);
-	if (graph && !gpu->captured) {
-		cuda_capture(gpu->cuda);
-		launch_all(engine, NULL);
-		cuda_captured(gpu->cuda);
-		gpu->captured = true;
-	}
+	if (graph && !gpu->graphs)
+		capture(engine);
 	if (graph)
-		cuda_replay(gpu->cuda);
+		cuda_replay(gpu->cuda, gpu->graphs[gpu->set]);
 	else
 		launch_all(engine, NULL);
 	cuda_sync(gpu->cuda);
+	next_set(gpu);
 	cuda_leave(gpu->cuda);
 }
 
@@ -223,7 +296,17 @@ static void gpu_times(struct engine *engine, double *kernels)
 	double event = cuda_elapsed(gpu->cuda, gpu->events[count], gpu->events[count + 1]);
 	for (int k = 0; k < count; k++)
 		kernels[k] = cuda_elapsed(gpu->cuda, gpu->events[k], gpu->events[k + 1]) - event;
+	next_set(gpu);
 	cuda_leave(gpu->cuda);
 }
 
-const struct engine_kind engine_cuda = { .name = "cuda", .open = gpu_open, .run = gpu_run, .close = gpu_close, .again = gpu_again, .times = gpu_times };
+static struct device_turns gpu_limits(struct engine *engine, struct device_limits *limits)
+{
+	struct gpu *gpu = engine->state;
+	cuda_enter(gpu->cuda);
+	*limits = device_limits_measure(engine->model, gpu->cuda, gpu->nvrtc, gpu->arch, gpu->ptx);
+	cuda_leave(gpu->cuda);
+	return (struct device_turns){ gpu->facts.name, gpu->sets, gpu->set_bytes, gpu->facts.l2_bytes };
+}
+
+const struct engine_kind engine_cuda = { .name = "cuda", .open = gpu_open, .run = gpu_run, .close = gpu_close, .again = gpu_again, .times = gpu_times, .limits = gpu_limits };

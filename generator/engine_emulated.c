@@ -54,34 +54,37 @@ static void emulated_load(struct engine *engine)
 	struct part part = model_part(model);
 	struct package package = { .parts = &part, .part_count = 1, .name = model->name, .threads = 1, .options = "loaded", .shared = true };
 	package_write(&emit, &package, emulated->folder);
-	const char *library = arena_printf(build->arena, "lib%s.so", model->name), *fma = NULL;
+	const char *library = arena_printf(build->arena, "lib%s.so", model->name), *fma = "";
 #if defined(__x86_64__)
 	__builtin_cpu_init();
-	fma = __builtin_cpu_supports("fma") ? "-mfma" : NULL;         /* else the C library's fmaf: as exact, slower */
+	fma = __builtin_cpu_supports("fma") ? "-mfma" : "";         /* else the C library's fmaf: as exact, slower */
 #endif
-	/* $INGOT_EMULATOR_COUNTS: the kernels alone call the counters, and nothing of the sanitizer is linked. */
-	const char *kernels = arena_printf(build->arena, "%s_emulated.cpp", model->name), *counts = getenv("INGOT_EMULATOR_COUNTS");
-	const char *counters = counts && *counts ? "counters.cpp" : NULL;
-	if (counters) {
-		const char *const compile[] = { cxx_find(build), "-std=c++17", "-O1", "-g", "-w", "-fPIC", "-fsanitize=thread", "-ffp-contract=off", "-fno-math-errno",
-			"-c", kernels, "-o", "kernels.o", fma, NULL };
-		cc_run(build, emulated->folder, compile);
-		kernels = "kernels.o";
-	}
-	/* More flags, for a look from inside: "-g -fsanitize=address -fsanitize-sections=emulated_shared". */
-	char *more = getenv("INGOT_EMULATOR_FLAGS"), *rest;
-	const char *compile[32] = { cxx_find(build), "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", kernels, "emulator.cpp", "-o", library };
-	const char *const others[] = { fma, counters };
-	int count = 0;
-	while (compile[count])
-		count++;
-	for (size_t i = 0; i < COUNT(others); i++)
-		if (others[i])
-			compile[count++] = others[i];
-	more = more ? arena_copy(build->arena, more, strlen(more)) : NULL;
-	for (char *word = more ? strtok_r(more, " ", &rest) : NULL; word && count < 30; word = strtok_r(NULL, " ", &rest))
-		compile[count++] = word;
-	cc_run(build, emulated->folder, compile);
+	/* The macro is libstdc++'s: <math.h> is C's and not all of <cmath>, half of the time that a small graph takes.
+	 * $INGOT_EMULATOR_FLAGS: more flags, for a look from inside: "-g -fsanitize=address -fsanitize-sections=emulated_shared". */
+	const char *more = getenv("INGOT_EMULATOR_FLAGS"), *counts = getenv("INGOT_EMULATOR_COUNTS"), *cxx = cxx_find(build);
+	const char *plain = arena_printf(build->arena, "-std=c++17 -O1 -w -fPIC -ffp-contract=off -fno-math-errno -D_GLIBCXX_INCLUDE_NEXT_C_HEADERS %s", fma);
+	const char *flags = arena_printf(build->arena, "%s %s", plain, more ? more : "");
+	/* $INGOT_EMULATOR_COUNTS: the kernels alone call the counters, and nothing of the sanitizer is linked.  Each file is an object of its own:
+	 * the emulator's is the same for every graph, which a cache of compilers knows. */
+	bool counted = counts && *counts;
+	const char *const sources[] = { arena_printf(build->arena, "%s_emulated.cpp", model->name), "emulator.cpp", "counters.cpp" };
+	const char *const objects[] = { "kernels.o", "emulator.o", "counters.o" };
+	struct cc_job job = { .cc = cxx, .directory = emulated->folder, .flags = counted ? arena_printf(build->arena, "%s -g -fsanitize=thread", plain) : flags,
+		.sources = sources, .objects = objects, .count = 1, .jobs = 1 };
+	cc_compile(build, &job);
+	job.flags = flags;
+	job.sources++, job.objects++;
+	job.count = counted ? 2 : 1;
+	cc_compile(build, &job);
+	const char *link[2 * CC_WORDS_MOST + 8] = { NULL };
+	int words = cc_words(build, cxx, link);
+	words += cc_words(build, flags, link + words);
+	link[words++] = "-shared";
+	link[words++] = "-o";
+	link[words++] = library;
+	for (int i = 0; i < job.count + 1; i++)
+		link[words++] = objects[i];
+	cc_run(build, emulated->folder, link);
 	emulated->handle = dlopen(arena_printf(build->arena, "%s/%s", emulated->folder, library), RTLD_NOW | RTLD_LOCAL);
 	if (!emulated->handle)
 		fail(build, EXIT_ENVIRONMENT, model->name, "the compiled emulator cannot be loaded: %s", dlerror());

@@ -127,6 +127,7 @@ void model_lower(struct model *model)
 	do
 		model->lowered = lower(model->program, options->target, options->optimise, &placing);
 	while (options->judge && options->judge(model, options->judge_user));
+	share(model->lowered, options->threads);
 	if (options->target->tile.rows && !tiles_told(model->lowered))
 		fail(model->build, EXIT_USAGE, options->model, model->refused.count ? "--tile: the compiler refuses that tile: registers spill, or products wait for each other"
 			: "--tile: no product has that tile; `ingot show --stage kernels` lists those of each");

@@ -36,6 +36,41 @@ static bool is_sticky(int code)
 	return false;
 }
 
+/* All devices of a process on one GPU, of whatever runtime, share its primary context, and so the first error that it does not recover from. */
+struct primary { struct primary *next; int ordinal, devices; char lost[INGOT_BACKEND_TEXT]; };
+static pthread_mutex_t primaries_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct primary *primaries;
+
+static struct primary *primary_enter(int ordinal)
+{
+	pthread_mutex_lock(&primaries_lock);
+	struct primary *one = primaries;
+	while (one && one->ordinal != ordinal)
+		one = one->next;
+	if (!one && (one = calloc(1, sizeof *one))) {
+		one->ordinal = ordinal;
+		one->next = primaries;
+		primaries = one;
+	}
+	if (one)
+		one->devices++;
+	pthread_mutex_unlock(&primaries_lock);
+	return one;
+}
+
+static void primary_leave(struct primary *one)
+{
+	pthread_mutex_lock(&primaries_lock);
+	struct primary **link = &primaries;
+	while (*link != one)
+		link = &(*link)->next;
+	if (!--one->devices) {                                /* its context is gone, and a new one is sound */
+		*link = one->next;
+		free(one);
+	}
+	pthread_mutex_unlock(&primaries_lock);
+}
+
 enum ingot_status cuda_answer(struct cuda_device *device, int code, const char *name, char *text)
 {
 	const char *words = NULL;
@@ -45,11 +80,16 @@ enum ingot_status cuda_answer(struct cuda_device *device, int code, const char *
 	snprintf(text, INGOT_BACKEND_TEXT, "%s: %s (%d)", name, words ? words : "the driver failed", code);
 	if (!is_sticky(code))
 		return code == CUDA_OUT_OF_MEMORY ? INGOT_MEMORY : INGOT_DEVICE;
-	pthread_mutex_lock(&device->lock);
-	if (!device->lost[0])
+	struct primary *primary = device->primary;
+	pthread_mutex_lock(&primaries_lock);
+	if (!device->lost[0] && primary->lost[0])
+		snprintf(device->lost, sizeof device->lost, "%.66s; the GPU's first error: %.66s", text, primary->lost);
+	else if (!device->lost[0]) {
+		memcpy(primary->lost, text, sizeof primary->lost);
 		memcpy(device->lost, text, sizeof device->lost);
+	}
 	memcpy(text, device->lost, sizeof device->lost);
-	pthread_mutex_unlock(&device->lock);
+	pthread_mutex_unlock(&primaries_lock);
 	return INGOT_LOST;
 }
 
@@ -279,13 +319,24 @@ static enum ingot_status facts(struct cuda_device *device, char *text)
 	return status;
 }
 
+static void device_free(struct cuda_device *device)
+{
+	primary_leave(device->primary);
+	pthread_mutex_destroy(&device->lock);
+	free(device);
+}
+
 static enum ingot_status cuda_device_open(void *state, int ordinal, void **raw, char *text)
 {
 	struct cuda *cuda = state;
 	enum ingot_status status = cuda_same_process(cuda, text);
-	struct cuda_device *device = status ? NULL : calloc(1, sizeof *device);
+	struct primary *primary = status ? NULL : primary_enter(ordinal);
+	struct cuda_device *device = primary ? calloc(1, sizeof *device) : NULL;
+	if (primary && !device)
+		primary_leave(primary);
 	if (!device)
 		return status ? status : INGOT_MEMORY;
+	device->primary = primary;
 	device->cuda = cuda;
 	device->ordinal = ordinal;
 	pthread_mutex_init(&device->lock, NULL);
@@ -293,10 +344,9 @@ static enum ingot_status cuda_device_open(void *state, int ordinal, void **raw, 
 	status = status ? status : facts(device, text);
 	status = status ? status : cuda_granule(device, text);
 	status = status ? status : CALL(device, text, cuDevicePrimaryCtxRetain, &device->context, device->device);
-	if (status) {
-		pthread_mutex_destroy(&device->lock);
-		free(device);
-	} else
+	if (status)
+		device_free(device);
+	else
 		*raw = device;
 	return status;
 }
@@ -306,8 +356,7 @@ static void cuda_device_close(void *raw)
 	struct cuda_device *device = raw;
 	cuda_peers_forget(device);
 	device->cuda->call.cuDevicePrimaryCtxRelease_v2(device->device);
-	pthread_mutex_destroy(&device->lock);
-	free(device);
+	device_free(device);
 }
 
 static void cuda_properties(void *device, struct ingot_properties *properties)

@@ -45,7 +45,8 @@ struct cuda_device {
 	uint32_t capability;              /* 90: 9.0 */
 	size_t granule;                   /* memory behind reserved addresses comes in so many bytes; 0: the driver has no such addresses */
 	pthread_mutex_t lock;
-	char lost[INGOT_BACKEND_TEXT];    /* the first error that the driver does not recover from; "": none */
+	struct primary *primary;          /* the GPU, which devices of other runtimes are, too */
+	char lost[INGOT_BACKEND_TEXT];    /* the first error that the driver does not recover from, behind it the GPU's first where that was another's; "": none */
 };
 
 struct cuda_slab {

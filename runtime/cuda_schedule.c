@@ -111,7 +111,9 @@ static enum ingot_status capture(const struct cuda_queue *queue, struct cuda_mod
 		return INGOT_OK;
 	if (!status)
 		status = cuda_answer(device, code, "cuStreamEndCapture", text);
-	if (status && !code && *graph)
+	if (code && call->cuStreamEndCapture(module->capturing, graph))        /* a driver that failed before it ended: the next capture needs the stream */
+		*graph = NULL;
+	if (status && *graph)
 		call->cuGraphDestroy(*graph);
 	return status;
 }

@@ -14,13 +14,15 @@
 #define X86_V4 X86 "-march=x86-64-v4 -mprefer-vector-width=512"
 #define V4 "x86-64 avx2 fma bmi bmi2 avx512f avx512dq avx512vl avx512bw avx512cd"
 #define V4_VNNI V4 " avx512vnni"
+/* Measured on Intel's server cores, taken for all: from core to core 70 ns, and four bytes a cycle of many lines. */
+#define LINES .line_latency = 200, .line_cycles = 16
 static const struct target targets[] = {
 	{ .name = "x86-64-v4", .needs = V4, .prelude = "c/prelude_avx512.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = X86_V4, .lanes = 16, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20 },
+	  .load_bytes = 128, .store_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20, .l3_bytes = 16 << 20, LINES },
 	{ .name = "x86-64-v3", .needs = "x86-64 avx2 fma bmi bmi2", .prelude = "c/prelude_avx2.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = X86 "-march=x86-64-v3", .lanes = 8, .registers = 16, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 64, .store_bytes = 32, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 8 << 20 },
+	  .load_bytes = 64, .store_bytes = 32, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 8 << 20, LINES },
 #if defined(__aarch64__)
 #define ARM_CROSS NULL
 #else
@@ -29,17 +31,17 @@ static const struct target targets[] = {
 #define ARM "-O2 -fno-tree-vectorize -ffp-contract=off -fno-math-errno "
 	{ .name = "armv8.2-a", .needs = "aarch64 dotprod", .cross = ARM_CROSS, .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true,
 	  .products = "dot8 dot16 mul", .cc_flags = ARM "-march=armv8.2-a+dotprod", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20 },
+	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 64 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20, LINES },
 	{ .name = "armv8-a", .needs = "aarch64", .cross = ARM_CROSS, .prelude = "c/prelude_neon.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = ARM "-march=armv8-a", .lanes = 4, .registers = 32, .fma_latency = 4, .fma_pipes = 2,
-	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20 },
+	  .load_bytes = 32, .store_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 512 << 10, .l3_bytes = 2 << 20, LINES },
 	{ .name = "cortex-m4", .needs = "cortex-m", .freestanding = true, .short_stack = true, .short_flash = true, .cross = "arm-none-eabi-gcc", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = true, .products = "dot16 mul",
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno -mthumb -mcpu=cortex-m4 -mfpu=fpv4-sp-d16 -mfloat-abi=hard -ffunction-sections -fdata-sections",
 	  .lanes = 1, .registers = 32, .word_registers = 10, .fma_latency = 3, .fma_pipes = 1,
-	  .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, .l3_bytes = 64 << 10 },
+	  .load_bytes = 4, .store_bytes = 4, .l1_bytes = 16 << 10, .l2_bytes = 64 << 10, .l3_bytes = 64 << 10, LINES },
 	{ .name = "generic", .needs = "", .prelude = "c/prelude_scalar.jinja", .family = "c", .has_fma = false, .products = "mul",
 	  .cc_flags = "-O2 -ffp-contract=off -fno-math-errno", .lanes = 1, .registers = 16, .word_registers = 11, .fma_latency = 4, .fma_pipes = 1,
-	  .load_bytes = 8, .store_bytes = 4, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10, .l3_bytes = 4 << 20 },
+	  .load_bytes = 8, .store_bytes = 4, .l1_bytes = 32 << 10, .l2_bytes = 256 << 10, .l3_bytes = 4 << 20, LINES },
 };
 
 const struct target *target_at(int i) { return i >= 0 && i < (int)COUNT(targets) ? &targets[i] : NULL; }

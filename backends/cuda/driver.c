@@ -5,21 +5,21 @@
 #include <stdio.h>
 
 #define MEMBER(name, arguments) int (*name) arguments;
-struct functions { CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) };
+struct functions { CUDA_DRIVER(MEMBER) CUDA_DRIVER_EVENTS(MEMBER) CUDA_DRIVER_ENGINE(MEMBER) };
 #define ROW(name, arguments) { #name, #arguments },
 const struct driver_function driver_functions[] = { CUDA_DRIVER(ROW) { 0 } };
 static const char *const names[] = {
 #define NAME(name, arguments) #name,
-	CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME)
+	CUDA_DRIVER(NAME) CUDA_DRIVER_EVENTS(NAME) CUDA_DRIVER_ENGINE(NAME)
 };
 
 struct cuda {
 	struct build *build;
 	struct functions call;
 	int device, capability, version;
-	void *primary, *module, *stream, *graph;
+	void *primary, *stream;
 	VECTOR(unsigned long long) memory;
-	VECTOR(void *) events;
+	VECTOR(void *) events, modules, graphs;
 	bool current;
 };
 
@@ -65,6 +65,17 @@ struct cuda *cuda_open(struct build *build, int ordinal)
 
 int cuda_capability(const struct cuda *cuda) { return cuda->capability; }
 
+struct cuda_facts cuda_facts(struct cuda *cuda)
+{
+	enum { NAME_MOST = 256 };
+	char *name = arena_alloc(cuda->build->arena, NAME_MOST);
+	int processors = 0, l2 = 0;
+	CALL(cuda, cuDeviceGetName, name, NAME_MOST, cuda->device);
+	CALL(cuda, cuDeviceGetAttribute, &processors, CUDA_PROCESSORS, cuda->device);
+	CALL(cuda, cuDeviceGetAttribute, &l2, CUDA_L2_BYTES, cuda->device);
+	return (struct cuda_facts){ name, processors, l2 };
+}
+
 void cuda_enter(struct cuda *cuda)
 {
 	CALL(cuda, cuCtxPushCurrent_v2, cuda->primary);
@@ -81,12 +92,18 @@ void cuda_leave(struct cuda *cuda)
 	cuda->current = false;
 }
 
-void cuda_load(struct cuda *cuda, const char *image) { CALL(cuda, cuModuleLoadDataEx, &cuda->module, image, 0, NULL, NULL); }
+void *cuda_load(struct cuda *cuda, const char *image)
+{
+	void *module = NULL;
+	CALL(cuda, cuModuleLoadDataEx, &module, image, 0, NULL, NULL);
+	push(cuda->build->arena, &cuda->modules, module);
+	return module;
+}
 
-void *cuda_kernel(struct cuda *cuda, const char *symbol)
+void *cuda_kernel(struct cuda *cuda, void *module, const char *symbol)
 {
 	void *kernel = NULL;
-	check(cuda, cuda->call.cuModuleGetFunction(&kernel, cuda->module, symbol), symbol);
+	check(cuda, cuda->call.cuModuleGetFunction(&kernel, module, symbol), symbol);
 	return kernel;
 }
 
@@ -117,21 +134,27 @@ void cuda_launch(struct cuda *cuda, void *kernel, const char *name, unsigned blo
 
 void cuda_sync(struct cuda *cuda) { CALL(cuda, cuStreamSynchronize, cuda->stream); }
 
-void cuda_capture(struct cuda *cuda) { CALL(cuda, cuStreamBeginCapture_v2, cuda->stream, CUDA_CAPTURE_THREAD); }
-
-void cuda_captured(struct cuda *cuda)
+void cuda_finish(struct cuda *cuda, const char *kernel)
 {
-	void *captured = NULL;
-	if (cuda->graph)
-		CALL(cuda, cuGraphExecDestroy, cuda->graph);
-	cuda->graph = NULL;
-	CALL(cuda, cuStreamEndCapture, cuda->stream, &captured);
-	int code = cuda->call.cuGraphInstantiateWithFlags(&cuda->graph, captured, 0);
-	cuda->call.cuGraphDestroy(captured);
-	check(cuda, code, "cuGraphInstantiateWithFlags");
+	int code = cuda->call.cuStreamSynchronize(cuda->stream);
+	if (code)
+		check(cuda, code, arena_printf(cuda->build->arena, "kernel %s", kernel));
 }
 
-void cuda_replay(struct cuda *cuda) { CALL(cuda, cuGraphLaunch, cuda->graph, cuda->stream); }
+void cuda_capture(struct cuda *cuda) { CALL(cuda, cuStreamBeginCapture_v2, cuda->stream, CUDA_CAPTURE_THREAD); }
+
+void *cuda_captured(struct cuda *cuda)
+{
+	void *captured = NULL, *graph = NULL;
+	CALL(cuda, cuStreamEndCapture, cuda->stream, &captured);
+	int code = cuda->call.cuGraphInstantiateWithFlags(&graph, captured, 0);
+	cuda->call.cuGraphDestroy(captured);
+	check(cuda, code, "cuGraphInstantiateWithFlags");
+	push(cuda->build->arena, &cuda->graphs, graph);
+	return graph;
+}
+
+void cuda_replay(struct cuda *cuda, void *graph) { CALL(cuda, cuGraphLaunch, graph, cuda->stream); }
 
 void *cuda_event(struct cuda *cuda)
 {
@@ -163,12 +186,12 @@ void cuda_close(struct cuda *cuda)
 		}
 		for (size_t i = 0; i < cuda->events.count; i++)
 			cuda->call.cuEventDestroy_v2(cuda->events.at[i]);
-		if (cuda->graph)
-			cuda->call.cuGraphExecDestroy(cuda->graph);
+		for (size_t i = 0; i < cuda->graphs.count; i++)
+			cuda->call.cuGraphExecDestroy(cuda->graphs.at[i]);
 		for (size_t i = 0; i < cuda->memory.count; i++)
 			cuda->call.cuMemFree_v2(cuda->memory.at[i]);
-		if (cuda->module)
-			cuda->call.cuModuleUnload(cuda->module);
+		for (size_t i = 0; i < cuda->modules.count; i++)
+			cuda->call.cuModuleUnload(cuda->modules.at[i]);
 		cuda->call.cuCtxPopCurrent_v2(&left);
 	}
 	cuda->call.cuDevicePrimaryCtxRelease_v2(cuda->device);

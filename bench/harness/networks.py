@@ -86,6 +86,22 @@ def eight(only=()):
 			yield case(environment.cases("models", name))
 
 
+def architectures(only=()):
+	"""Networks of harness/architectures.py, made into the cache."""
+	from . import architectures as drawn
+	with open(drawn.__file__, "rb") as f:
+		root = os.path.join(environment.cache(), f"architectures-{hashlib.sha256(f.read()).hexdigest()[:12]}")
+	for build in drawn.ARCHITECTURES:
+		folder = os.path.join(root, build.__name__)
+		if only and build.__name__ not in only:
+			continue
+		if not os.path.exists(folder):
+			print(f"making {build.__name__} ...", file=sys.stderr)
+			drawn.write(build, f"{folder}.part{os.getpid()}")
+			os.rename(f"{folder}.part{os.getpid()}", folder)
+		yield case(folder)
+
+
 def below(folders, only=()):
 	"""The cases in folders of cases (or folders that are cases themselves); `only` keeps those of these names."""
 	for root in folders:

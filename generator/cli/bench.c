@@ -2,8 +2,8 @@
  *
  * Kernels run in their order, so that caches are as in a real call; a time is the median over rounds.  The limits are loops in
  * the same words as the kernels: fused multiply-adds in registers, and reads from a buffer of the kernel's own size.  A GPU's
- * kernels are timed by its own events, without limits.  An engine that does not run kernels one by one (the interpreter, the CUDA emulator) is timed as a
- * whole. */
+ * kernels are timed by its own events; its limits are kernels, too (device_limits.c).  An engine that does not run kernels one by
+ * one (the interpreter, the CUDA emulator) is timed as a whole. */
 #include "cli/cli.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,73 +192,115 @@ static json_t *report_kernels(const struct cli *cli, struct engine *engine, cons
 	return list;
 }
 
-static json_t *report_device(const struct cli *cli, struct engine *engine, const struct marks *marks, int rounds, double *total)
+/* What binds a kernel on a device, and how long it takes at least. */
+static double device_limit(const struct kernel *kernel, const struct device_limits *limits, const char **bound)
+{
+	bool near = kernel->bytes <= (double)limits->near_bytes;
+	double fma = kernel->flops / 2 / limits->fma, copy = kernel->bytes / (near ? limits->near : limits->far), limit = fma > copy ? fma : copy;
+	*bound = limit < limits->launch ? "launch" : fma > copy ? "fma" : near ? "L2" : "memory";
+	return limit > limits->launch ? limit : limits->launch;
+}
+
+static json_t *report_device(const struct cli *cli, struct engine *engine, const struct marks *marks, int rounds, const struct device_limits *limits, double *total)
 {
 	const struct lowered *lowered = engine->model->lowered;
 	json_t *list = json_array();
 	if (!cli->json)
-		printf("%-22s %-12s %10s %9s %9s\n", "kernel", "tile", "us", "GFLOP/s", "GB/s");
+		printf("%-22s %-12s %10s %9s %9s %9s  %s\n", "kernel", "tile", "us", "GFLOP/s", "GB/s", "of limit", "bound by");
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		const struct kernel *kernel = lowered->kernels.at[k];
 		const char *tile = kernel->tile ? kernel->tile : "";
-		double time = median(marks->times + k * ROUNDS, rounds);
+		const char *bound;
+		double time = median(marks->times + k * ROUNDS, rounds), limit = device_limit(kernel, limits, &bound);
 		time = time > 1e-3 ? time : 1e-3;
 		*total += time;
 		if (!cli->json)
-			printf("%-22s %-12s %10.3f %9.1f %9.1f\n", kernel->name, tile, time, kernel->flops / time * 1e-3, kernel->bytes / time * 1e-3);
-		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:f,s:f,s:f}", "name", kernel->name, "template", kernel->template_name ? kernel->template_name : "",
-			"tile", tile, "microseconds", time, "flops", kernel->flops, "bytes", kernel->bytes));
+			printf("%-22s %-12s %10.3f %9.1f %9.1f %8.1f%%  %s\n", kernel->name, tile, time, kernel->flops / time * 1e-3, kernel->bytes / time * 1e-3, 100 * limit / time, bound);
+		json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:f,s:s}", "name", kernel->name, "template", kernel->template_name ? kernel->template_name : "",
+			"tile", tile, "microseconds", time, "flops", kernel->flops, "bytes", kernel->bytes, "of_limit", limit / time, "bound", bound));
 	}
 	return list;
 }
 
-static void run(struct cli *cli)
+static void add_device(json_t *out, const struct device_calls *calls, const struct device_limits *limits, const struct device_turns *turns)
 {
-	struct build *build = cli->build;
-	const struct engine_kind *kind = cli_engine(cli);
-	cli->options.profile = true;
-	struct model *model = model_read(build, &cli->options);
-	model_prepare(model);
-	model_define(model);
+	json_object_set_new(out, "launches_microseconds", json_real(calls->launches));
+	json_object_set_new(out, "graph_microseconds", json_real(calls->graph));
+	json_object_set_new(out, "rounds", json_integer(calls->rounds));
+	json_object_set_new(out, "device", json_string(turns->device));
+	json_object_set_new(out, "sets", json_integer(turns->sets));
+	json_object_set_new(out, "set_bytes", json_integer((json_int_t)turns->set_bytes));
+	json_object_set_new(out, "l2_bytes", json_integer((json_int_t)turns->l2_bytes));
+	json_object_set_new(out, "limits", json_pack("{s:f,s:f,s:f,s:f,s:f}", "fma_gflops", 2e-3 * limits->fma, "mma_gflops", 2e-3 * limits->mma,
+		"l2_gbytes", 1e-3 * limits->near, "memory_gbytes", 1e-3 * limits->far, "launch_microseconds", limits->launch));
+}
+
+static void print_device(double total, double call_time, const struct device_calls *calls, const struct device_limits *limits, const struct device_turns *turns)
+{
+	printf("%-22s %-12s %10.3f   one call %.3f us by launches, %.3f us as a graph, %.3f us with copies from and to the host; %d rounds\n", "all kernels", "", total,
+		calls->launches, calls->graph, call_time, calls->rounds);
+	printf("%s: limits fma %.1f GFLOP/s, ", turns->device, 2e-3 * limits->fma);
+	if (limits->mma > 0)
+		printf("mma (tf32) %.1f GFLOP/s, ", 2e-3 * limits->mma);
+	printf("copy %.1f GB/s in L2 and %.1f GB/s in memory, an empty launch %.3f us\n", 1e-3 * limits->near, 1e-3 * limits->far, limits->launch);
+	printf("%d sets of inputs, outputs and workspace by turns, %.1f MB in all, L2 has %.1f MB\n", turns->sets, 1e-6 * turns->sets * (double)turns->set_bytes,
+		1e-6 * (double)turns->l2_bytes);
+}
+
+static void measure(struct engine *engine, void *user)
+{
+	struct cli *cli = user;
+	struct model *model = engine->model;
+	struct build *build = model->build;
+	const struct engine_kind *kind = engine->kind;
 	const void **inputs = new_array(build->arena, const void *, model->program->inputs.count + 1);
 	void **outputs = new_array(build->arena, void *, model->program->outputs.count + 1);
 	buffers_of(build, model->program, inputs, outputs);
-	struct engine *engine = engine_open(model, kind);
 	size_t kernels = model->lowered ? model->lowered->kernels.count : 0;
 	bool apart = kind->profile != NULL;
 	struct marks marks = { .times = new_array(build->arena, double, kernels * ROUNDS + 1) };
 	double call_time = measure_calls(engine, inputs, outputs, apart ? &marks : NULL), fma_rate = 0, total = 0;
 	struct device_calls device = { 0 };
-	if (kind->times)
+	struct device_limits limits = { 0 };
+	struct device_turns turns = { 0 };
+	if (kind->times) {
 		device = measure_device(engine, &marks);
-	json_t *list = apart ? report_kernels(cli, engine, &marks, &fma_rate, &total) : kind->times ? report_device(cli, engine, &marks, device.rounds, &total) : json_array();
+		turns = kind->limits(engine, &limits);
+	}
+	json_t *list = apart ? report_kernels(cli, engine, &marks, &fma_rate, &total) : kind->times ? report_device(cli, engine, &marks, device.rounds, &limits, &total) : json_array();
 	for (size_t k = 0; !apart && !kind->times && k < kernels; k++)
 		json_array_append_new(list, json_pack("{s:s}", "name", model->lowered->kernels.at[k]->name));
 	if (cli->json) {
 		json_t *out = json_pack("{s:s,s:o,s:f}", "target", kind->name, "kernels", list, "call_microseconds", call_time);
 		if (apart)
 			json_object_set_new(out, "fma_gflops", json_real(2 * fma_rate * 1e-3));
-		if (kind->times) {
-			json_object_set_new(out, "launches_microseconds", json_real(device.launches));
-			json_object_set_new(out, "graph_microseconds", json_real(device.graph));
-			json_object_set_new(out, "rounds", json_integer(device.rounds));
-		}
+		if (kind->times)
+			add_device(out, &device, &limits, &turns);
 		cli_print_json(out, stdout);
 	} else {
 		if (apart)
 			printf("%-22s %-12s %10.3f   one call %.3f us; fma limit %.1f GFLOP/s\n", "all kernels", "", total, call_time, 2 * fma_rate * 1e-3);
 		else if (kind->times)
-			printf("%-22s %-12s %10.3f   one call %.3f us by launches, %.3f us as a graph, %.3f us with copies from and to the host; %d rounds\n", "all kernels", "", total,
-				device.launches, device.graph, call_time, device.rounds);
+			print_device(total, call_time, &device, &limits, &turns);
 		else
 			printf("%s: one call %.3f us\n", kind->name, call_time);
 		json_decref(list);
 	}
-	engine_close(engine);
+}
+
+static void run(struct cli *cli)
+{
+	const struct engine_kind *kind = cli_engine(cli);
+	cli->options.profile = true;
+	struct model *model = model_read(cli->build, &cli->options);
+	model_prepare(model);
+	model_define(model);
+	engine_with(model, kind, measure, cli);
 }
 
 const struct command command_bench = { "bench", "MODEL", "time each kernel beside the machine's limits",
 	"--target c (default) or jit: a time is the median of 201 rounds; limits are measured in the same run.\n"
-	"--target cuda: by the GPU's own events, without limits; whole calls by launches and as one graph besides; as many rounds as two seconds hold.\n"
+	"--target cuda: by the GPU's own events, on sets of inputs and workspace by turns that L2 cannot hold; whole calls by launches and as one graph besides; as many rounds\n"
+	"as two seconds hold.\n"
 	"--target interpreter or cuda-emulated: whole calls only, as many as two seconds hold.  Never another target in its stead.",
 	IN_BENCH, 1, 1, run };

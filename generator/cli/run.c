@@ -264,6 +264,14 @@ static struct model *cast(struct cli *cli, bool hold, void *user)
 	return model;
 }
 
+struct arrays { const void **inputs; void **outputs; };
+
+static void run_once(struct engine *engine, void *user)
+{
+	const struct arrays *arrays = user;
+	engine_run(engine, arrays->inputs, arrays->outputs);
+}
+
 static void run(struct cli *cli)
 {
 	struct build *build = cli->build;
@@ -280,11 +288,8 @@ static void run(struct cli *cli)
 		outputs[i] = arena_alloc(build->arena, dtype_bytes(program->outputs.at[i]->type, (size_t)definition_elements(program->outputs.at[i])) + 64);
 	if (as_double)
 		interpret(program, MATH_DOUBLE, inputs, outputs);
-	else {
-		struct engine *engine = engine_open(model, kind);
-		engine_run(engine, inputs, outputs);
-		engine_close(engine);
-	}
+	else
+		engine_with(model, kind, run_once, &(struct arrays){ inputs, outputs });
 	write_outputs(cli, model, outputs);
 	report(cli, kind, model, outputs);
 }

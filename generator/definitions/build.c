@@ -173,7 +173,7 @@ bool definition_is_order(const struct definition *definition) { return definitio
 
 bool definition_stands_alone(const struct definition *definition)
 {
-	return definition_has_places(definition) || definition_is_order(definition) || definition->reduce == REDUCE_REPEAT;
+	return definition_has_places(definition) || definition->lies || definition_is_order(definition) || definition->reduce == REDUCE_REPEAT;
 }
 
 bool definition_has_places(const struct definition *definition)
@@ -193,6 +193,10 @@ void definition_loads(const struct definition *definition, void (*visit)(void *,
 	for (int d = 0; d < definition->rank; d++)
 		if (definition->place[d])
 			expr_loads(definition->place[d], visit, user);
+	if (definition->lies) {
+		expr_loads(definition->lies, visit, user);
+		expr_loads(definition->row, visit, user);
+	}
 	for (int i = 0; i < definition->operands; i++)
 		expr_loads(definition->operand[i], visit, user);
 }
@@ -203,6 +207,8 @@ void definition_map(struct definition *definition, const struct expr *(*map)(voi
 	definition->start = definition->start ? map(user, definition->start) : NULL;
 	for (int d = 0; d < definition->rank; d++)
 		definition->place[d] = definition->place[d] ? map(user, definition->place[d]) : NULL;
+	definition->lies = definition->lies ? map(user, definition->lies) : NULL;
+	definition->row = definition->row ? map(user, definition->row) : NULL;
 	if (definition->operands) {                           /* those that others have stay */
 		const struct expr **operand = new_array(definition->repeat->body->arena, const struct expr *, (size_t)definition->operands);
 		for (int i = 0; i < definition->operands; i++)
@@ -407,6 +413,14 @@ void program_remove_dead(struct program *program)
 		if (!needed.at[i] || definition->source != SOURCE_COMPUTED)
 			continue;
 		definition_loads(definition, need, &needed);
+		for (int v = 0; v < MAX_RANK; v++) {                       /* where it ends */
+			if (definition->counts[v])
+				needed.at[definition->counts[v]->number] = true;
+			if (definition->reduced_counts[v])
+				needed.at[definition->reduced_counts[v]->number] = true;
+		}
+		if (definition->masks)
+			needed.at[definition->masks->number] = true;
 	}
 	for (size_t i = 0; i < program->all.count; i++)
 		if (needed.at[i]) {

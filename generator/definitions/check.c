@@ -150,6 +150,11 @@ static void check_computed(struct checking *c)
 	c->vars = d->rank + d->reduced;
 	check_expr(c, d->body, NULL);
 	assert(places || (d->reduce != REDUCE_LAST && !d->running));
+	if (d->lies) {
+		assert(!d->reduce && d->rank && d->lies->type == DTYPE_I64 && d->row->type == DTYPE_I64 && !expr_uses(d->lies, d->rank - 1));
+		check_expr(c, d->lies, NULL);
+		check_expr(c, d->row, NULL);
+	}
 	if (places)
 		check_places(c);
 	if (definition_is_order(d))

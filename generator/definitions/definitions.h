@@ -51,6 +51,8 @@ bool index_uses(const struct index *, int var);                                 
 bool index_is_affine(const struct index *);                                         /* variables only */
 bool index_has_values(const struct index *);                                         /* some of it is loaded from a tensor */
 bool index_bends(const struct index *, int var);                                    /* is not affine in that variable */
+/* What it grows by along the variable, a number or symbols; NULL: it bends, by more than symbols. */
+const struct index *index_step(struct arena *, const struct index *, int var);
 /* Bends, but so that vectors of 32 bits say it: what bends are quotients and remainders by powers of two, and values that lie as they are in int32. */
 bool index_picks(const struct index *, int var);
 /* The load of int32, or of int64, that a value in it is: as it is, within the atom's bounds, or counted from the end where it is below 0, and cut to them.  *from_end: what is
@@ -187,6 +189,9 @@ struct definition {
 	 * term goes to the elements whose index v it is, in a chain over all terms; one whose place lies outside the extents goes nowhere.  Neither places nor body
 	 * use an output variable that has a place; elements that no term goes to stay as `start` says. */
 	const struct expr *place[MAX_RANK];
+	/* Of a map: where in the memory of its elements a row begins, an integer over all output variables but the last, and how much of each row is there; no two lie in one
+	 * place.  What begins below 0 is not stored, and what is stored nowhere is anything.  NULL: all rows lie in C order. */
+	const struct expr *lies, *row;
 	bool running;                     /* of places: what is stored there is the result so far, of this term and all before it, from `start`; not the element and the
 	                                   * term.  `start` uses no variable that has a place */
 

@@ -716,11 +716,38 @@ static void evaluate_order(struct arena *scratch, const struct memories *memorie
 	}
 }
 
+/* A map whose rows lie elsewhere: each element is the one term that goes there. */
+static void evaluate_lying(struct arena *scratch, const struct memories *memories, const struct definition *definition, struct memory into)
+{
+	struct definition places = *definition;
+	const struct index *with[MAX_VARS] = { 0 };
+	for (int v = 0; v < definition->rank; v++) {
+		with[v] = index_var(scratch, 1 + v, definition->extents[v]);
+		places.reduced_extents[v] = definition->extents[v];
+	}
+	places.rank = 1;
+	places.extents[0] = definition_elements(definition);
+	places.reduce = REDUCE_LAST;
+	places.reduced = definition->rank;
+	places.body = expr_substitute(scratch, definition->body, with);
+	const struct expr *lies = expr_substitute(scratch, definition->lies, with), *none = expr_integer(scratch, DTYPE_I64, definition->extents[definition->rank - 1]);
+	const struct index *last = with[definition->rank - 1], *row = index_value(scratch, expr_substitute(scratch, definition->row, with), 0, none->integer);
+	const struct range ranges[] = { { index_add(scratch, last, index_scale(scratch, row, -1)), -none->integer, 0 }, { index_value(scratch, lies, -1, places.extents[0]), 0,
+		places.extents[0] } };
+	places.place[0] = expr_select(scratch, ranges, COUNT(ranges), expr_scalar(scratch, SCALAR_add, lies, expr_index(scratch, last), NULL), expr_integer(scratch, DTYPE_I64, -1));
+	places.lies = places.row = NULL;
+	evaluate_places(scratch, memories, &places, into);
+}
+
 void definition_evaluate(struct arena *scratch, const struct memories *memories, const struct definition *definition,
                          struct memory into)
 {
 	if (definition_has_places(definition)) {
 		evaluate_places(scratch, memories, definition, into);
+		return;
+	}
+	if (definition->lies) {
+		evaluate_lying(scratch, memories, definition, into);
 		return;
 	}
 	if (definition_is_order(definition)) {

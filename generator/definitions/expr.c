@@ -412,6 +412,8 @@ static bool can_lie_in_lanes(const struct expr *expr, int lane, bool picks)
 		const struct expr *from = expr->arg[0];
 		if (expr->type == DTYPE_F16 && from->type == DTYPE_F32)
 			return can_lie_in_lanes(from, lane, picks);
+		if (expr->type == DTYPE_F32 && from->type == DTYPE_F16 && from->kind == EXPR_CAST && !from->cast && from->arg[0]->type == DTYPE_F32)
+			return can_lie_in_lanes(from->arg[0], lane, picks);
 		bool loads = expr->type == DTYPE_F32 && from->type == DTYPE_F16 && from->kind == EXPR_LOAD;
 		for (int d = 0; loads && d < from->of->rank; d++)
 			loads = !index_bends(from->at[d], lane);

@@ -46,6 +46,7 @@ void definition_becomes(const struct program *program, struct definition *defini
 	definition->source = SOURCE_CONSTANT;
 	definition->data = data;
 	definition->reduce = REDUCE_NONE;
+	definition->lies = definition->row = NULL;
 	definition->products = false;
 	definition->order = ORDER_CHAIN;
 	definition->reduced = 0;

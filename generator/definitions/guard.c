@@ -186,6 +186,10 @@ void program_guard_checks(struct program *program)
 		look(&g, d->body);
 		if (d->start)
 			look(&g, d->start);
+		if (d->lies) {
+			look(&g, d->lies);
+			look(&g, d->row);
+		}
 		for (int v = 0; v < d->rank; v++)
 			if (d->place[v])
 				look(&g, d->place[v]);

@@ -321,6 +321,22 @@ bool index_bends(const struct index *index, int var)
 	return false;
 }
 
+const struct index *index_step(struct arena *arena, const struct index *index, int var)
+{
+	const struct index *step = index_constant(arena, 0);
+	for (int i = 0; i < index->count; i++) {
+		const struct atom *atom = index->terms[i].atom;
+		int64_t factor = index->terms[i].factor;
+		if (atom->kind == ATOM_SYMBOL && !index_bends(atom->of, var))
+			step = index_add(arena, step, index_symbol(arena, atom->symbol, atom->by, index_constant(arena, factor * index_factor(atom->of, var))));
+		else if (atom->kind == ATOM_VAR)
+			step = index_plus(arena, step, atom->var == var ? factor : 0);
+		else if (atom->kind == ATOM_VALUE ? expr_uses(atom->value, var) : index_uses(atom->of, var))
+			return NULL;
+	}
+	return step;
+}
+
 /* An affine index of numbers that 32 bits hold, with room to spare. */
 static bool is_small_line(const struct index *index)
 {

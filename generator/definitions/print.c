@@ -180,6 +180,12 @@ static void print_computed(const struct definition *definition, struct text *out
 		text_adds(out, ") ");
 	}
 	print_expr(&p, definition->body, 0);
+	if (definition->lies) {
+		text_adds(out, " in rows of ");
+		print_expr(&p, definition->row, 0);
+		text_adds(out, " at ");
+		print_expr(&p, definition->lies, 0);
+	}
 }
 
 /* Its body stands below the result that reads the operands. */

@@ -3,6 +3,12 @@
 #include "definitions/words.h"
 #include <math.h>
 
+/* The same bits either way: a processor's fma and the C library's both round once.  What a row calls is a part of it, so that it has the
+ * instruction too. */
+#if defined(__x86_64__)
+#define WIDE __attribute__((target("fma"), flatten))
+#define HAVE_WIDE() __builtin_cpu_supports("fma")
+#endif
 #define NUMBER float
 #define ROW row_float
 #define TABLE rows_float
@@ -23,14 +29,11 @@
 		for (int i = 0; i < n; i++) \
 			acc[i] = fma(a[0], b[0], acc[i]);
 
-/* The same bits either way: a processor's fma and the C library's both round once. */
-#if defined(__x86_64__)
-__attribute__((target("fma")))
-static void fma_wide(int n, const float *a, int a_step, const float *b, int b_step, float *acc)
+#if defined(WIDE)
+WIDE static void fma_wide(int n, const float *a, int a_step, const float *b, int b_step, float *acc)
 {
 	FMA_LOOPS(__builtin_fmaf)
 }
-#define HAVE_WIDE() __builtin_cpu_supports("fma")
 #else
 #define fma_wide fma_plain
 #define HAVE_WIDE() 0

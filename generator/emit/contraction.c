@@ -837,7 +837,7 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	value_dict_set(product, "zero", value_string(c->product->zero));
 	value_dict_set(globals, "product", product);
 	value_dict_set(globals, "pass", pass);
-	value_dict_set(globals, "swept", value_bool(c->pass && c->b_mode == B_DIRECT));
+	value_dict_set(globals, "swept", value_bool(contraction_swept(c)));
 	int64_t of_pass = c->pass ? terms / c->extents[c->column + 1] * c->pass : terms;
 	value_dict_set(globals, "terms", value_int(of_pass));
 	value_dict_set(globals, "next_floats", value_int(16 * c->next_lines * of_pass / contraction_steps(c, emit->target, c->tile_rows)));

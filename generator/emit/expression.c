@@ -351,11 +351,12 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	if (held.text)
 		return (struct printed){ vector && !held.vector ? arena_printf(arena, "vec_set(%s)", held.text) : held.text, LEVEL_PRIMARY };
 	const struct index *address = placed_address(arena, load->of, load->at);
-	int64_t factor = vector ? index_factor(address, printer->lane) : 0;
+	const struct index *step = index_step(arena, address, printer->lane);
+	int64_t factor = 0;
 	const char *text;
-	if (vector && index_bends(address, printer->lane)) {
+	if (!step) {
 		text = print_pick(printer, load->of, address);
-	} else if (!factor) {
+	} else if (index_is_constant(step, &factor) && !factor) {
 		text = printer_element(printer, load->of, address);
 		if (vector)
 			text = arena_printf(arena, words ? "ivec_set((uint32_t)%s)" : "vec_set(%s)", text);
@@ -364,8 +365,8 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 		if (factor == 1)
 			text = printer->left ? arena_printf(arena, "%s_load_n(%s, %s, %s)", vec, from, printer->left, zero) : arena_printf(arena, "%s_load(%s)", vec, from);
 		else if (factor != 2 || printer->left || words || !(text = print_pairs(printer, load->of, address)))
-			text = printer->left ? arena_printf(arena, "%s_gather_n(%s, %" PRId64 ", %s, %s)", vec, from, factor, printer->left, zero)
-				: arena_printf(arena, "%s_gather(%s, %" PRId64 ")", vec, from, factor);
+			text = printer->left ? arena_printf(arena, "%s_gather_n(%s, %s, %s, %s)", vec, from, printer_index(printer, step), printer->left, zero)
+				: arena_printf(arena, "%s_gather(%s, %s)", vec, from, printer_index(printer, step));
 	}
 	return (struct printed){ text, LEVEL_PRIMARY };
 }
@@ -557,6 +558,64 @@ static const char *print_between(struct printer *printer, const struct expr *exp
 	return arena_printf(printer->arena, "vec_load_between(%s, %s, %s)", at, low, high);
 }
 
+/* Four bytes of a tensor side by side that are put into one word (kernels/products.c): a compiler sees no load in them where their addresses are sums of loops'
+ * variables. */
+enum { BYTES = 4, BYTE_ZERO = INT32_MIN, BYTE_ANY };
+struct four_bytes {
+	const struct definition *of;
+	const struct index *at;
+	int64_t byte[BYTES];              /* the lowest first: so far behind `at`, or one of the above */
+};
+
+static bool bytes_of(struct printer *printer, const struct expr *e, struct four_bytes *bytes)
+{
+	struct four_bytes high;
+	int64_t by = e->kind == EXPR_SCALAR && e->arg[1] && e->arg[1]->kind == EXPR_NUMBER ? e->arg[1]->integer : -1;
+	if (e->kind == EXPR_CAST && e->type == DTYPE_I32 && dtypes[e->arg[0]->type].bits == 8)
+		return bytes_of(printer, e->arg[0], bytes);
+	if (e->kind == EXPR_LOAD && (e->type == DTYPE_U8 || e->type == DTYPE_I8) && !held_of(printer, e).text) {
+		int64_t above = e->type == DTYPE_U8 ? BYTE_ZERO : BYTE_ANY;
+		*bytes = (struct four_bytes){ e->of, placed_address(printer->arena, e->of, e->at), { 0, above, above, above } };
+		return true;
+	}
+	if (e->kind != EXPR_SCALAR || e->type != DTYPE_I32 || !bytes_of(printer, e->arg[0], bytes))
+		return false;
+	if (e->row == SCALAR_and && by >= 0)
+		for (int i = 0; i < BYTES; i++) {
+			int64_t mask = by >> 8 * i & 255;
+			if (mask && mask != 255)
+				return false;
+			bytes->byte[i] = mask ? bytes->byte[i] : BYTE_ZERO;
+		}
+	else if (e->row == SCALAR_shl && by >= 0 && by < 8 * BYTES && by % 8 == 0)
+		for (int i = BYTES - 1; i >= 0; i--)
+			bytes->byte[i] = i >= by / 8 ? bytes->byte[i - by / 8] : BYTE_ZERO;
+	else if (e->row == SCALAR_or && bytes_of(printer, e->arg[1], &high) && high.of == bytes->of) {
+		const struct index *apart = index_add(printer->arena, high.at, index_scale(printer->arena, bytes->at, -1));
+		int64_t behind;
+		for (int i = 0; i < BYTES; i++) {
+			if (!index_is_constant(apart, &behind) || (bytes->byte[i] != BYTE_ZERO && high.byte[i] != BYTE_ZERO))
+				return false;
+			if (high.byte[i] != BYTE_ZERO)
+				bytes->byte[i] = high.byte[i] == BYTE_ANY ? BYTE_ANY : high.byte[i] + behind;
+		}
+	} else
+		return false;
+	return true;
+}
+
+/* NULL: they are not four side by side. */
+static const char *print_bytes(struct printer *printer, const struct expr *e)
+{
+	struct four_bytes bytes;
+	if (printer->lane >= 0 || e->row != SCALAR_or || e->type != DTYPE_I32 || !bytes_of(printer, e, &bytes))
+		return NULL;
+	for (int i = 0; i < BYTES; i++)
+		if (bytes.byte[i] <= BYTE_ANY || bytes.byte[i] != bytes.byte[0] + i)
+			return NULL;
+	return arena_printf(printer->arena, "i_bytes(%s)", printer_address(printer, bytes.of, index_plus(printer->arena, bytes.at, bytes.byte[0])));
+}
+
 static struct printed print_fresh(struct printer *printer, int number, bool branch)
 {
 	const struct numbered it = printer->numbering->all.at[number];
@@ -571,8 +630,10 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 	}
 	case EXPR_LOAD:
 		return print_load(printer, expr);
-	case EXPR_SCALAR:
-		return print_row(printer, &it, branch);
+	case EXPR_SCALAR: {
+		const char *bytes = print_bytes(printer, expr);
+		return bytes ? (struct printed){ arena_printf(arena, "(int)%s", bytes), LEVEL_CAST } : print_row(printer, &it, branch);
+	}
 	case EXPR_SELECT: {
 		const char *condition = print_between(printer, expr);
 		if (condition)
@@ -588,7 +649,8 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 		return (struct printed){ arena_printf(arena, "(long long)(%s)", printer_index(printer, expr->index)), LEVEL_CAST };
 	case EXPR_CAST:
 		if (printer->lane >= 0)
-			return expr->type == DTYPE_F16 ? print(printer, it.kid[0], branch) : (struct printed){ print_half(printer, expr->arg[0]), LEVEL_PRIMARY };
+			return expr->type == DTYPE_F16 ? print(printer, it.kid[0], branch) : (struct printed){ expr->arg[0]->kind == EXPR_LOAD ? print_half(printer, expr->arg[0])
+				: arena_printf(arena, "vec_half(%s)", print(printer, it.kid[0], false).text), LEVEL_PRIMARY };
 		return print_cast(printer, expr, print(printer, it.kid[0], branch));
 	}
 	return (struct printed){ "0", LEVEL_PRIMARY };

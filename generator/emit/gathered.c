@@ -33,9 +33,10 @@ static struct value gathered_runs(struct printing *p, struct printer *printer, c
 			return value_none();
 		struct value let = value_dict(p->arena);
 		value_dict_set(let, "name", value_string(p->names[v]));
-		value_dict_set(let, "value", value_string(!i ? arena_printf(p->arena, "some + at / %" PRId64, inner) : inner == 1
-			? arena_printf(p->arena, "at %% %" PRId64, contraction_extent(c, order[i]))
-			: arena_printf(p->arena, "at / %" PRId64 " %% %" PRId64, inner, contraction_extent(c, order[i]))));
+		value_dict_set(let, "value", value_string(!i ? arena_printf(p->arena, "some + run / %" PRId64, inner) : inner == 1
+			? arena_printf(p->arena, "run %% %" PRId64, contraction_extent(c, order[i]))
+			: arena_printf(p->arena, "run / %" PRId64 " %% %" PRId64, inner, contraction_extent(c, order[i]))));
+		value_dict_set(let, "extent", value_int(contraction_extent(c, order[i])));
 		value_list_add(lets, let);
 		inner *= i ? contraction_extent(c, order[i]) : 1;
 	}

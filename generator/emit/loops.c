@@ -83,8 +83,8 @@ static void emit_square(struct emitting *e, const struct stmt *stmt, struct valu
 	struct value square = entry(e, list, "square");
 	put(square, "to", printer_address(p, &stmt->cell->of, stmt->at));
 	put(square, "from", printer_address(p, stmt->value->of, stmt->value->at[0]));
-	value_dict_set(square, "to_row", value_int(stmt->square));
-	value_dict_set(square, "from_row", value_int(index_factor(stmt->value->at[0], stmt->lane)));
+	put(square, "to_row", printer_index(p, stmt->square));
+	put(square, "from_row", printer_index(p, index_step(e->arena, stmt->value->at[0], stmt->lane)));
 }
 
 /* What the printer wants said first. */
@@ -119,9 +119,11 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 			put(set, "keep", p->left);
 		return;
 	}
-	int64_t factor = stmt->lane >= 0 && !cell->vector ? index_factor(stmt->at, stmt->lane) : 0;
-	struct value store = entry(e, list, !factor ? "put" : factor == 1 ? "store" : "scatter");
-	put(store, "to", factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at));
+	const struct index *step = index_step(e->arena, stmt->at, cell->vector ? -1 : stmt->lane);
+	int64_t factor;
+	bool apart = !index_is_constant(step, &factor) || (factor && factor != 1);
+	struct value store = entry(e, list, apart ? "scatter" : factor ? "store" : "put");
+	put(store, "to", apart || factor ? printer_address(p, &cell->of, stmt->at) : printer_element(p, &cell->of, stmt->at));
 	put(store, "value", value);
 	put(store, "type", type_of(cell));
 	put(store, "word", halves ? "vec_store_half" : places ? "ivec_store" : "vec_store");
@@ -132,8 +134,8 @@ static void emit_leaf(struct emitting *e, const struct stmt *stmt, struct value 
 		put(store, "index", printer_index(p, stmt->at));
 		put(store, "text", emit_literal(e->arena, value));
 	}
-	if (factor > 1 || factor < 0)
-		value_dict_set(store, "step", value_int(factor));
+	if (apart)
+		put(store, "step", printer_index(p, step));
 	if (stmt->left)
 		put(store, "left", p->left);
 }

@@ -314,7 +314,7 @@ static void add_step(struct describing *d, struct value steps, struct value argu
 static void add_kernel(struct describing *d, const struct kernel *kernel, struct value steps, struct value arguments)
 {
 	struct value value = value_dict(d->arena), params = value_list(d->arena);
-	int64_t parts = d->w->scratch ? 1 : package_parts(d->w->package, kernel);
+	int64_t parts = d->w->scratch ? 1 : kernel->parts;
 	add_step(d, steps, arguments, (struct step){ "KERNEL", d->kernel_count++, (int64_t)kernel->params.count + d->w->scratch, parts, 1, 1, 0 });
 	for (size_t i = 0; i < kernel->params.count; i++) {
 		const struct param *param = &kernel->params.at[i];

@@ -572,6 +572,7 @@ void package_part(struct writing *w, int number)
 	value_dict_set(w->globals, "inputs", tensors_value(w, true));
 	value_dict_set(w->globals, "outputs", tensors_value(w, false));
 	value_dict_set(w->globals, "images", w->images.list ? w->images : value_list(arena));
+	value_dict_set(w->globals, "linked_parts", w->linked);
 	value_dict_set(w->globals, "checks", package_checks(w));
 	value_dict_set(w->globals, "threads", value_int(package->threads));
 	value_dict_set(w->globals, "workspace_bytes", value_int(package_workspace(w)));
@@ -591,6 +592,7 @@ void package_part(struct writing *w, int number)
 void package_begin(struct writing *w)
 {
 	w->stack_bytes = new_array(w->emit->arena, int64_t, (size_t)w->package->part_count);
+	w->linked = value_list(w->emit->arena);
 	share_items(w);
 	for (size_t i = 0; !w->package->managed && i < w->package->state_count; i++) {
 		const struct state_pair *pair = w->package->states + i;

@@ -50,6 +50,7 @@ struct writing {
 	VECTOR(const char *) libm;        /* the C library's functions that the kernels call: those of double tensors */
 	VECTOR(const char *) blobs;       /* that sources take in as they are: the weights, CUDA's images */
 	struct value images;              /* of CUDA: [{arch, number, ptx, capability, exact, symbol, file}]; else none */
+	struct value linked;              /* what package_link wrote: [{part, portable, files}] */
 	bool scratch;                     /* the module's kernels take the JIT's scratch, behind the workspace, as a last argument */
 	const char *directory;
 	int64_t *stack_bytes;             /* of each part */
@@ -120,7 +121,10 @@ void package_cuda(struct writing *);
 struct launch_list package_cuda_launches(struct emit *, const struct package *);
 /* package_c.c */
 void package_c(struct writing *);
+/* Files that are linked in as they are, each under its symbol: NAME_PART.S by .incbin, and NAME_PART.c, which the build files take where objects are not ELF, where
+ * all bytes are known and 1 MiB at most.  ended: a 0 behind it.  head: a sentence for the comment. */
+struct linked_file { const char *symbol, *file; const unsigned char *bytes; size_t count; bool ended; };
+void package_link(struct writing *, const char *part, const char *head, const struct linked_file *, size_t count);
 void package_add_weights(struct writing *);                               /* NAME_weights.bin, and where they are linked in its source */
 void package_add_build_files(struct writing *);                           /* CMakeLists.txt and NAME.pc */
-int package_parts(const struct package *, const struct kernel *);         /* tasks that its blocks are shared over; 1: it is not shared */
 #endif

@@ -38,15 +38,6 @@ static const char *joined(struct writing *w, const struct kernel *kernel, bool t
 	return kept;
 }
 
-/* Sharing costs a fork and a join, about 0.3 us with a spinning pool: worth it from some microseconds of work on. */
-int package_parts(const struct package *package, const struct kernel *kernel)
-{
-	double work = kernel->flops + 4 * kernel->bytes;
-	if (package->threads < 2 || kernel->blocks < 2 || work < 200e3)
-		return 1;
-	return kernel->blocks < package->threads ? (int)kernel->blocks : package->threads;
-}
-
 static const char *condition_of(void *w, struct definition *d) { return argument_of(w, &(struct param){ .of = d }); }
 
 /* What the schedule asks before it runs a kernel; "": nothing. */
@@ -68,7 +59,7 @@ static struct value kernels_value(struct writing *w)
 		value_dict_set(value, "types", value_string(joined(w, kernel, true)));
 		value_dict_set(value, "arguments", value_string(joined(w, kernel, false)));
 		value_dict_set(value, "blocks", value_int(kernel->blocks));
-		value_dict_set(value, "parts", value_int(package_parts(w->package, kernel)));
+		value_dict_set(value, "parts", value_int(kernel->parts));
 		const char *next = k + 1 < w->lowered->kernels.count ? only_where(w, w->lowered->kernels.at[k + 1]) : "";
 		value_dict_set(value, "only", value_string(only));
 		value_dict_set(value, "opens", value_bool(*only && strcmp(only, before)));
@@ -149,6 +140,60 @@ static void add_profile(struct writing *w)
 	text_release(&prelude);
 }
 
+/* ---- files that are linked in ---- */
+/* As C too, where they are small and made: an assembler may have no .incbin. */
+static bool is_portable(const struct linked_file *files, size_t count)
+{
+	size_t bytes = 0;
+	for (size_t i = 0; i < count; i++) {
+		bytes += files[i].count;
+		if (!files[i].bytes)
+			return false;
+	}
+	return bytes <= PORTABLE_BYTES;
+}
+
+static struct value rows_of(struct writing *w, const struct linked_file *file)
+{
+	struct text rows;
+	size_t end = file->count + file->ended;
+	text_init(&rows, w->emit->build);
+	for (size_t i = 0; i < end; i++)
+		text_printf(&rows, "%s%u,%s", i % 24 ? "" : "\t", i < file->count ? file->bytes[i] : 0, i % 24 == 23 && i + 1 < end ? "\n" : "");
+	struct value value = value_copy(w->emit->arena, rows.at, rows.count);
+	text_release(&rows);
+	return value;
+}
+
+void package_link(struct writing *w, const char *part, const char *head, const struct linked_file *files, size_t count)
+{
+	struct arena *arena = w->emit->arena;
+	struct value list = value_list(arena), one = value_dict(arena);
+	bool portable = is_portable(files, count);
+	for (size_t i = 0; i < count; i++) {
+		struct value file = value_dict(arena);
+		value_dict_set(file, "file", value_string(files[i].file));
+		value_dict_set(file, "symbol", value_string(files[i].symbol));
+		value_dict_set(file, "ended", value_bool(files[i].ended));
+		value_dict_set(file, "bytes", value_int((int64_t)files[i].count + files[i].ended));
+		if (portable)
+			value_dict_set(file, "rows", rows_of(w, &files[i]));
+		value_list_add(list, file);
+	}
+	value_dict_set(one, "part", value_string(part));
+	value_dict_set(one, "files", list);
+	value_dict_set(one, "portable", value_bool(portable));
+	value_list_add(w->linked, one);
+	value_dict_set(w->globals, "part", value_string(part));
+	value_dict_set(w->globals, "files", list);
+	value_dict_set(w->globals, "head", value_string(head));
+	if (portable)
+		package_render(w, "package/linked_c.jinja", arena_printf(arena, "%s_%s.c", w->package->name, part));
+	const char *source = arena_printf(arena, "%s_%s.S", w->package->name, part);
+	package_render(w, "package/linked_s.jinja", source);
+	package_source(w, source);
+}
+
 static unsigned char *blob_of(struct writing *w)
 {
 	size_t bytes = (size_t)w->weights_bytes;
@@ -163,27 +208,16 @@ static unsigned char *blob_of(struct writing *w)
 void package_add_weights(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
-	size_t bytes = (size_t)w->weights_bytes;
-	if (!bytes)
+	if (!w->weights_bytes)
 		return;
 	package_add_blob(w);
 	if (w->beside)
 		return;
-	if (bytes <= PORTABLE_BYTES) {
-		unsigned char *blob = blob_of(w);
-		struct text rows;
-		text_init(&rows, w->emit->build);
-		for (size_t i = 0; i < bytes; i++)
-			text_printf(&rows, "%s%u,%s", i % 24 ? "" : "\t", blob[i], i % 24 == 23 && i + 1 < bytes ? "\n" : "");
-		free(blob);
-		value_dict_set(w->globals, "bytes", value_int((int64_t)bytes));
-		value_dict_set(w->globals, "rows", value_string_of(rows.at, rows.count));
-		package_render(w, "package/weights_c.jinja", arena_printf(arena, "%s_weights.c", w->package->name));
-		text_release(&rows);
-	}
-	const char *file = arena_printf(arena, "%s_weights.S", w->package->name);
-	package_render(w, "package/weights_s.jinja", file);
-	package_source(w, file);
+	const char *symbol = arena_printf(arena, "%s_weights", w->package->name), *name = arena_printf(arena, "%s.bin", symbol);
+	unsigned char *blob = w->weights_bytes <= PORTABLE_BYTES ? blob_of(w) : NULL;
+	struct linked_file file = { symbol, name, blob, (size_t)w->weights_bytes, false };
+	package_link(w, "weights", arena_printf(arena, "%s as read-only data.", name), &file, 1);
+	free(blob);
 }
 
 static void add_headers(struct writing *w, const char *name)
@@ -263,7 +297,7 @@ void package_add_build_files(struct writing *w)
 	const struct package *package = w->package;
 	package_part(w, 0);
 	value_dict_set(w->globals, "runtime_flags", value_string(package_runtime_flags(w)));
-	/* The weights' source depends on what objects are. */
+	/* Which source of what is linked in depends on what objects are. */
 	struct value sources = value_list(arena), apart = value_list(arena);
 	for (size_t i = 0; i < w->sources.count; i++)
 		if (strcmp(w->sources.at[i] + strlen(w->sources.at[i]) - 2, ".S")) {
@@ -276,7 +310,6 @@ void package_add_build_files(struct writing *w)
 	value_dict_set(w->globals, "apart", apart);
 	value_dict_set(w->globals, "cflags", value_string(package->cflags ? package->cflags : ""));
 	value_dict_set(w->globals, "sources", sources);
-	value_dict_set(w->globals, "portable", value_bool(w->weights_bytes <= PORTABLE_BYTES));
 	VECTOR(const char *) units = { 0 };
 	for (size_t i = 0; i < w->runtime.count; i++)
 		if (!strcmp(w->runtime.at[i] + strlen(w->runtime.at[i]) - 2, ".c"))

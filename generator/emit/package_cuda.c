@@ -2,6 +2,7 @@
 #include "emit/package.h"
 #include "backends/backends.h"
 #include "base/embedded.h"
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -146,6 +147,8 @@ static const char *image_file(struct writing *w, const struct image *image)
 		image->ptx ? "ptx" : "cubin"));
 }
 
+static const char *image_symbol(struct writing *w, const char *file) { return arena_copy(w->emit->arena, file, (size_t)(strrchr(file, '.') - file)); }
+
 /* `images` of the templates. */
 static void name_images(struct writing *w, const struct image *images, int count)
 {
@@ -159,7 +162,7 @@ static void name_images(struct writing *w, const struct image *images, int count
 		value_dict_set(value, "ptx", value_bool(images[i].ptx));
 		value_dict_set(value, "capability", value_int(atol(number)));
 		value_dict_set(value, "exact", value_bool(number[strlen(number) - 1] == 'a'));
-		value_dict_set(value, "symbol", value_string(arena_copy(arena, file, (size_t)(strrchr(file, '.') - file))));
+		value_dict_set(value, "symbol", value_string(image_symbol(w, file)));
 		value_dict_set(value, "file", value_string(file));
 		value_list_add(list, value);
 		if (images[i].bytes) {
@@ -172,7 +175,7 @@ static void name_images(struct writing *w, const struct image *images, int count
 }
 
 /* ---- what ptxas says ---- */
-struct told { const char *symbol; int stack, spills, registers; bool serial; };
+struct told { const char *symbol; int stack, spills, registers, shared; bool serial; };
 typedef VECTOR(struct told) told_list;
 
 static struct told *told_of(struct arena *arena, told_list *list, const char *symbol)
@@ -195,7 +198,7 @@ static bool is_serial(const char *line)
 	return known;
 }
 
-/* "Function properties for x", "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "Used 40 registers". */
+/* "Function properties for x", "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", "Used 40 registers, used 1 barriers, 1024 bytes smem". */
 static void read_log(struct arena *arena, const char *log, told_list *list)
 {
 	const char *of = NULL;
@@ -208,9 +211,13 @@ static void read_log(struct arena *arena, const char *log, told_list *list)
 		else if (of && sscanf(line + strcspn(line, "0123456789"), "%d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack, &stores, &loads) == 3) {
 			told_of(arena, list, of)->stack = stack;
 			told_of(arena, list, of)->spills = stores + loads;
-		} else if (of && (at = strstr(line, "Used ")) && sscanf(at, "Used %d registers", &registers) == 1)
+		} else if (of && (at = strstr(line, "Used ")) && sscanf(at, "Used %d registers", &registers) == 1) {
+			const char *bytes = strstr(at, " bytes smem");
+			while (bytes && isdigit((unsigned char)bytes[-1]))
+				bytes--;
 			told_of(arena, list, of)->registers = registers;
-		else if (is_serial(line) && (at = strstr(line, "function '")) && sscanf(at, "function '%255[^']", name) == 1)
+			told_of(arena, list, of)->shared = bytes ? atoi(bytes) : 0;
+		} else if (is_serial(line) && (at = strstr(line, "function '")) && sscanf(at, "function '%255[^']", name) == 1)
 			told_of(arena, list, name)->serial = true;
 	}
 }
@@ -221,8 +228,8 @@ static json_t *resources(struct arena *arena, const char *log)
 	told_list told = { 0 };
 	read_log(arena, log, &told);
 	for (size_t i = 0; i < told.count; i++)
-		json_array_append_new(list, json_pack("{s:s,s:i,s:i,s:i}", "symbol", told.at[i].symbol, "stack_bytes", told.at[i].stack, "spill_bytes", told.at[i].spills,
-			"registers", told.at[i].registers));
+		json_array_append_new(list, json_pack("{s:s,s:i,s:i,s:i,s:i}", "symbol", told.at[i].symbol, "stack_bytes", told.at[i].stack, "spill_bytes", told.at[i].spills,
+			"registers", told.at[i].registers, "shared_bytes", told.at[i].shared));
 	return list;
 }
 
@@ -328,10 +335,22 @@ static struct value graph_value(struct writing *w, int64_t first, int64_t *memor
 	return graph;
 }
 
+static void link_images(struct writing *w)
+{
+	const struct package *package = w->package;
+	struct linked_file *files = new_array(w->emit->arena, struct linked_file, (size_t)package->image_count + 1);
+	for (int i = 0; i < package->image_count; i++) {
+		const struct image *image = &package->images[i];
+		const char *file = image_file(w, image);
+		files[i] = (struct linked_file){ image_symbol(w, file), file, (const unsigned char *)image->bytes, image->count, image->ptx };
+	}
+	package_link(w, "images", rendered(w, "cuda/images.jinja"), files, (size_t)package->image_count);
+}
+
 static void add_host(struct writing *w)
 {
 	struct arena *arena = w->emit->arena;
-	const char *name = w->package->name, *host = arena_printf(arena, "%s.c", name), *images = arena_printf(arena, "%s_images.S", name);
+	const char *name = w->package->name, *host = arena_printf(arena, "%s.c", name);
 	struct value graphs = value_list(arena);
 	int64_t kernels = 0, memory = 0;
 	for (int p = 0; p < w->package->part_count; p++) {
@@ -348,10 +367,9 @@ static void add_host(struct writing *w)
 	value_dict_set(w->globals, "driver", driver_value(arena));
 	package_render(w, "cuda/header.jinja", arena_printf(arena, "%s.h", name));
 	package_render(w, "cuda/host.jinja", host);
-	package_render(w, "cuda/images.jinja", images);
 	push(arena, &w->headers, arena_printf(arena, "%s.h", name));
 	package_source(w, host);
-	package_source(w, images);
+	link_images(w);
 }
 
 void package_cuda(struct writing *w)

@@ -147,6 +147,14 @@ int64_t tensor_elements(struct build *build, const struct tensor *tensor)
 	return n;
 }
 
+struct asked *graph_asked(const struct graph *graph, const char *symbol)
+{
+	for (size_t i = 0; i < graph->asked.count; i++)
+		if (graph->asked.at[i].symbol == symbol)
+			return &graph->asked.at[i];
+	return NULL;
+}
+
 bool tensor_is_known(const struct tensor *tensor)
 {
 	bool known = tensor->form ? tensor->list != NULL : tensor->type != DTYPE_NONE && tensor->rank >= 0;

@@ -49,6 +49,10 @@ struct tensor {
 	bool is_input, is_output, is_initializer;
 	const struct node *widened;       /* a constant that took fewer bytes before this node's map made it, which folded; else NULL */
 	const char *const *strings;       /* data of a string tensor: its elements; `data` is the same pointer */
+	struct tensor *const *sizes;      /* of a few whole numbers that come at run time, as a graph makes them of Shape: each as a size (ops/sizes.c); else NULL */
+	bool is_spanned;                  /* a size that somebody asked for … */
+	bool is_said;                     /* … whether a call says all that it is made of, and … */
+	int64_t least, most;              /* … what it lies between; of one that data decide, `most` is its dim's extent from the beginning */
 	int mark;                         /* scratch of the pass that runs; means nothing between passes */
 };
 
@@ -106,6 +110,8 @@ struct whole { const char *name; struct tensor *tensor; };
 struct fixed { struct tensor *input, *value; };
 /* An input, int64 without dims, that says how many there are of a symbol: between these. */
 struct bounded { struct tensor *size; int64_t least, most; };
+/* A symbol that outputs alone have: who makes a dim of it says how many there are, between these; `first` is the output that says it to all others. */
+struct asked { const char *symbol; int64_t least, most; struct tensor *first; int dim; };
 
 struct graph {
 	struct build *build;
@@ -123,6 +129,8 @@ struct graph {
 	VECTOR(struct whole) whole_inputs, whole_outputs;
 	VECTOR(struct fixed) fixed;       /* each is asked when it runs */
 	VECTOR(struct bounded) sizes;     /* of symbols that are bound to a range: what the dims with it have as their count */
+	VECTOR(struct bounded) said;      /* inputs, integers without dims, whose values are said to be between two: how many rounds a loop has */
+	VECTOR(struct asked) asked;       /* symbols of outputs that are bound to a range */
 	bool bounded;                     /* extents that data decide and nobody declares are bounds, with counts */
 	VECTOR(struct node *) nodes;
 	VECTOR(struct use) uses;          /* while the graph is read: names without a tensor yet */
@@ -165,6 +173,7 @@ int64_t tensor_elements(struct build *, const struct tensor *);
 /* One element of a constant of an integer type or bool (also below 8 bits) / of F32 and F64; asserts otherwise. */
 int64_t tensor_int(const struct tensor *, size_t i);
 double  tensor_float(const struct tensor *, size_t i);
+struct asked *graph_asked(const struct graph *, const char *symbol);     /* NULL: it is none of those */
 bool    tensor_is_known(const struct tensor *);                        /* type, rank and all extents; of a list: its elements', all */
 
 /* ---- rewrite.c: for passes, over a main graph and its subgraphs ---- */

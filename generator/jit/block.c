@@ -101,7 +101,9 @@ static bool same(const struct known *k, const struct expr *e, const int *kid)
 		return false;
 	if (e->kind == EXPR_SCALAR)
 		return k->expr->row == e->row;
-	return e->kind != EXPR_SELECT && e->kind != EXPR_CAST && expr_equal(k->expr, e);
+	if (e->kind == EXPR_CAST)
+		return k->expr->cast == e->cast;
+	return e->kind != EXPR_SELECT && expr_equal(k->expr, e);
 }
 
 static int number_of(struct blocks *b, const struct expr *e)
@@ -118,7 +120,7 @@ static int number_of(struct blocks *b, const struct expr *e)
 		return 0;
 	}
 	for (int i = 0; i < 3; i++)
-		if (e->arg[i] && (e->kind == EXPR_SCALAR || e->kind == EXPR_SELECT))
+		if (e->arg[i] && (e->kind == EXPR_SCALAR || e->kind == EXPR_SELECT || e->kind == EXPR_CAST))
 			kid[i] = number_of(b, e->arg[i]);
 	int number = -1;
 	for (size_t i = 0; number < 0 && i < n->all.count; i++)
@@ -162,6 +164,20 @@ static void no_cells(struct blocks *b, const struct index *index, const struct d
 }
 
 /* ---- leaves ---- */
+static struct operand buffer_operand(struct blocks *b, const struct expr *load, const struct dims *d)
+{
+	struct operand o = { .at = "scratch" };
+	const struct index *address = placed_address(b->arena, load->of, load->at);
+	if ((d->row >= 0 && index_bends(address, d->row)) || (d->lane >= 0 && index_bends(address, d->lane)))
+		blocks_cannot(b, "an address is not affine");
+	no_cells(b, address, d);
+	o.at = printer_address(&b->printer, load->of, address);
+	o.row = d->row >= 0 ? index_factor(address, d->row) : 0;
+	o.lane = d->lane >= 0 ? index_factor(address, d->lane) : 0;
+	blocks_lets(b);
+	return o;
+}
+
 static struct operand load_operand(struct blocks *b, const struct expr *load, const struct dims *d)
 {
 	struct operand o = { .at = "scratch" };
@@ -174,15 +190,17 @@ static struct operand load_operand(struct blocks *b, const struct expr *load, co
 			o = (struct operand){ arena_printf(b->arena, "%s + %" PRId64 " * %s", o.at, o.row, b->row), 0, o.lane, false };
 		return o;
 	}
-	const struct index *address = placed_address(b->arena, load->of, load->at);
-	if ((d->row >= 0 && index_bends(address, d->row)) || (d->lane >= 0 && index_bends(address, d->lane)))
-		blocks_cannot(b, "an address is not affine");
-	no_cells(b, address, d);
-	o.at = printer_address(&b->printer, load->of, address);
-	o.row = d->row >= 0 ? index_factor(address, d->row) : 0;
-	o.lane = d->lane >= 0 ? index_factor(address, d->lane) : 0;
-	blocks_lets(b);
-	return o;
+	return buffer_operand(b, load, d);
+}
+
+/* float16 in a buffer, by strides of its own; false: it is something else. */
+static bool half_operand(struct blocks *b, const struct expr *load, const struct dims *d, struct operand *o)
+{
+	struct operand placed;
+	if (load->kind != EXPR_LOAD || load->type != DTYPE_F16 || (b->place && b->place(b->user, load, d, &placed)))
+		return false;
+	*o = buffer_operand(b, load, d);
+	return true;
 }
 
 bool blocks_leaf(struct blocks *b, const struct expr *e, const struct dims *d, struct operand *out)
@@ -241,17 +259,28 @@ static struct dims rows_alone(const struct dims *d) { return (struct dims){ -1, 
 
 static struct operand turned(struct operand o) { return (struct operand){ o.at, 0, o.row, false }; }
 
+/* A rounding to float16: a cast of a cast. */
+static bool rounds(const struct expr *e)
+{
+	const struct expr *half = e->kind == EXPR_CAST && e->type == DTYPE_F32 && !e->cast ? e->arg[0] : NULL;
+	return half && half->kind == EXPR_CAST && half->type == DTYPE_F16 && !half->cast && half->arg[0]->type == DTYPE_F32;
+}
+
+static bool is_function(const struct expr *e) { return (e->kind == EXPR_SCALAR && e->type == DTYPE_F32) || rounds(e); }
+
 static struct operand scalar_value(struct blocks *b, const struct expr *e, const struct dims *d, const struct operand *to)
 {
-	int arity = scalars[e->row].arity;
+	const char *name = rounds(e) ? "half" : scalars[e->row].name;
+	int arity = rounds(e) ? 1 : scalars[e->row].arity;
 	struct operand arg[3];
 	bool lanes = false, rows = false, mine[3] = { false };
 	const char *way = "";
 	for (int i = 0; i < arity; i++) {
-		arg[i] = blocks_value(b, e->arg[i], d, true);
+		const struct expr *of = rounds(e) ? e->arg[0]->arg[0] : e->arg[i];
+		arg[i] = blocks_value(b, of, d, true);
 		lanes |= arg[i].lane != 0;
 		rows |= arg[i].row != 0;
-		const struct known *known = known_of(b, e->arg[i]);
+		const struct known *known = known_of(b, of);
 		mine[i] = arg[i].temporary && (!known || known->uses == 1);
 	}
 	struct dims use = *d;
@@ -282,11 +311,46 @@ static struct operand scalar_value(struct blocks *b, const struct expr *e, const
 		way = arena_printf(b->arena, "%s%c", way, arg[i].lane ? 'v' : 's');
 		arguments = arena_printf(b->arena, "%s, %s", arguments, pointer_and(b, arg[i]));
 	}
-	blocks_call(b, arena_printf(b->arena, "m_%s_%s", scalars[e->row].name, way), arity == 1 ? "map1" : arity == 2 ? "map2" : "map3",
+	blocks_call(b, arena_printf(b->arena, "m_%s_%s", name, way), arity == 1 ? "map1" : arity == 2 ? "map2" : "map3",
 		arena_printf(b->arena, "%s, %s, %s", arguments, use.rows, use.n));
 	if (!lanes && d->lane >= 0)
 		result = (struct operand){ result.at, rows ? 1 : 0, 0, true };
 	return result;
+}
+
+/* Elements of a buffer of float16 as floats. */
+static bool wide_value(struct blocks *b, const struct expr *e, const struct dims *d, struct operand *out)
+{
+	struct operand from;
+	if (e->kind != EXPR_CAST || e->type != DTYPE_F32 || e->cast || !half_operand(b, e->arg[0], d, &from))
+		return false;
+	bool lanes = from.lane || d->lane < 0, rows = from.row != 0;
+	struct dims use = lanes ? *d : rows ? rows_alone(d) : dims_one;
+	if (!lanes)
+		from = turned(from);
+	struct operand to = temporary(b, &use);
+	blocks_call(b, "m_wide", "wide", arena_printf(b->arena, "%s, %s, %" PRId64 ", %s, %s", pointer_and(b, to), pointer_and(b, from), from.lane, use.rows, use.n));
+	*out = lanes ? to : (struct operand){ to.at, rows ? 1 : 0, 0, true };
+	return true;
+}
+
+bool blocks_narrow(struct blocks *b, const struct expr *e, const struct dims *d, const struct expr *place)
+{
+	struct operand to, from;
+	if (e->kind != EXPR_CAST || e->type != DTYPE_F16 || e->cast || e->arg[0]->type != DTYPE_F32 || !half_operand(b, place, d, &to))
+		return false;
+	if (d->lane < 0)
+		to.lane = 1;
+	else if (!to.lane || (d->row >= 0 && !to.row))
+		blocks_cannot(b, "neighbours store to one place");
+	from = blocks_value(b, e->arg[0], d, true);
+	if (d->lane >= 0 && from.lane != 1) {
+		struct operand all = temporary(b, d);
+		copy(b, all, from, d);
+		from = all;
+	}
+	blocks_call(b, "m_narrow", "narrow", arena_printf(b->arena, "%s, %" PRId64 ", %s, %s, %s", pointer_and(b, to), to.lane, pointer_and(b, from), d->rows, d->n));
+	return true;
 }
 
 const char *blocks_condition(struct blocks *b, const struct range *ranges, int count, const struct dims *d)
@@ -372,8 +436,10 @@ static struct operand value_of(struct blocks *b, const struct expr *e, const str
 		return known->operand;
 	if (blocks_leaf(b, e, d, &o))
 		o = dense ? together(b, o, d) : o;
-	else if (e->kind == EXPR_SCALAR && e->type == DTYPE_F32)
+	else if (is_function(e))
 		o = scalar_value(b, e, d, NULL);
+	else if (wide_value(b, e, d, &o))
+		;
 	else if (e->kind == EXPR_SELECT && e->type == DTYPE_F32) {
 		o = temporary(b, d);
 		select_into(b, e, d, o);
@@ -409,7 +475,7 @@ void blocks_into(struct blocks *b, const struct expr *e, const struct dims *d, s
 	}
 	if (!b->cannot) {
 		struct operand from;
-		if (e->kind == EXPR_SCALAR && e->type == DTYPE_F32 && to.lane == 1)
+		if (is_function(e) && to.lane == 1)
 			from = scalar_value(b, e, d, &to);
 		else if (e->kind == EXPR_SELECT && e->type == DTYPE_F32) {
 			select_into(b, e, d, to);

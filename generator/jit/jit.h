@@ -65,6 +65,8 @@ void blocks_call(struct blocks *, const char *name, const char *signature, const
 /* The expression's values as an operand; lanes apart are gathered where `dense`. */
 struct operand blocks_value(struct blocks *, const struct expr *, const struct dims *, bool dense);
 void blocks_into(struct blocks *, const struct expr *, const struct dims *, struct operand to);
+/* A value of float16 stored to the element that `place` loads; false: it is something else. */
+bool blocks_narrow(struct blocks *, const struct expr *, const struct dims *, const struct expr *place);
 /* All of the ranges, as C; what it needs said first stands before. */
 const char *blocks_condition(struct blocks *, const struct range *, int count, const struct dims *);
 /* A load or number where it lies, without a call; false: it needs one. */

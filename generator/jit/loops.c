@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { NEST_MOST = 16, RUN_LEAST = 2 };
+enum { RUN_LEAST = 2 };
 
 struct where { bool known; int64_t offset; int var[2]; int64_t stride[2]; };       /* of a register or array, in scratch */
 
@@ -181,19 +181,6 @@ static int64_t longest(const struct block *block)
 static int64_t at_least_one(int64_t n, int64_t most) { return n < 1 ? 1 : n > most ? most : n; }
 
 /* ---- nests of maps ---- */
-struct nest { struct stmt *loop[NEST_MOST]; int count; struct block *body; };
-
-static struct nest nest_of(struct stmt *stmt)
-{
-	struct nest nest = { .count = 0 };
-	for (;; stmt = stmt->body.at[0]) {
-		nest.loop[nest.count++] = stmt;
-		nest.body = &stmt->body;
-		if (nest.count == NEST_MOST || stmt->body.count != 1 || stmt->body.at[0]->kind != STMT_FOR || stmt->body.at[0]->role != ROLE_MAP)
-			return nest;
-	}
-}
-
 static void emit_nest(struct walking *w, struct stmt *first, const struct dims *d)
 {
 	struct nest nest = nest_of(first);
@@ -493,6 +480,10 @@ static void emit_set(struct walking *w, const struct stmt *stmt, const struct di
 static void emit_store(struct walking *w, const struct stmt *stmt, const struct dims *d)
 {
 	int64_t before = w->b->scratch;
+	if (blocks_narrow(w->b, stmt->value, d, cell_load(w->loops, stmt->cell, stmt->at))) {
+		w->b->scratch = before;
+		return;
+	}
 	struct operand to = operand_of(w, stmt->cell, stmt->at, d);
 	if (d->lane < 0)
 		to.lane = 1;

@@ -20,6 +20,12 @@ struct writing {
 	int64_t scratch;
 };
 
+/* For one kernel. */
+static struct emit emit_of(struct writing *w, const struct target *target)
+{
+	return (struct emit){ .build = w->build, .arena = &w->arena, .target = target, .templates = w->templates, .name = w->name };
+}
+
 /* A kernel's place in messages: what a string of C may hold. */
 static const char *place_of(struct arena *arena, const struct kernel *kernel)
 {
@@ -102,7 +108,7 @@ static const struct form forms[SHAPE_COUNT][4] = {
 static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t below, const char **why)
 {
 	struct blocks blocks = { .build = w->build, .arena = &w->arena, .kernel = kernel };
-	struct emit emit = { .build = w->build, .arena = &w->arena, .target = w->lowered->target, .templates = w->templates, .name = w->name };
+	struct emit emit = emit_of(w, w->lowered->target);
 	struct jit_kernel made = { .value = value_dict(&w->arena) };
 	bool can = false;
 	if (kernel->params.count > JIT_PARAMS_MOST)           /* libtcc's own limit is a little higher */
@@ -138,7 +144,7 @@ static bool add_blocks(struct writing *w, const struct kernel *kernel, int64_t b
 /* Its function as scalar loops: how many blocks they have. */
 static int64_t add_scalar(struct writing *w, const struct kernel *kernel, const char *why)
 {
-	struct emit emit = { .build = w->build, .arena = &w->arena, .target = &w->plain, .templates = w->templates, .name = w->name };
+	struct emit emit = emit_of(w, &w->plain);
 	if (!shapes[kernel->shape].plain)
 		fail(w->build, EXIT_UNSUPPORTED, place_of(w->build->arena, kernel), "the JIT cannot run it: %s", why);
 	size_t from = w->kernels.count;
@@ -151,7 +157,7 @@ static int64_t add_scalar(struct writing *w, const struct kernel *kernel, const 
 static bool add_steps(struct writing *w, const struct kernel *kernel)
 {
 	const struct lowered *inside = kernel_inside(kernel);
-	struct emit emit = { .build = w->build, .arena = &w->arena, .target = w->lowered->target, .templates = w->templates, .name = w->name };
+	struct emit emit = emit_of(w, w->lowered->target);
 	const char **more = new_array(&w->arena, const char *, inside->kernels.count);
 	int64_t scratch = chain_scratch(kernel->detail);
 	bool any = false;
@@ -182,7 +188,7 @@ static bool add_inside(struct writing *w, const struct kernel *kernel) { return 
 static bool add_rounds(struct writing *w, const struct kernel *kernel)
 {
 	const struct lowered *inside = kernel_inside(kernel);
-	struct emit emit = { .build = w->build, .arena = &w->arena, .target = w->lowered->target, .templates = w->templates, .name = w->name };
+	struct emit emit = emit_of(w, w->lowered->target);
 	const char **more = new_array(&w->arena, const char *, inside->kernels.count + 1), *why = NULL;
 	bool any = false;
 	for (size_t s = 0; s < inside->kernels.count; s++) {

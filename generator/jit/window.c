@@ -122,13 +122,17 @@ static bool find_variables(struct finding *f, const struct index *x_at, const st
 	for (int v = 0; v < d->rank; v++)
 		if (d->extents[v] > 1 && index_factor(out_at, v) == 1 && index_factor(x_at, v) == 1)
 			next = v;
+	bool plane = next < 0;
+	for (int v = 0; v < d->rank && plane; v++)
+		if (d->extents[v] > 1 && index_factor(out_at, v) == 1 && index_factor(x_at, v) == 2)
+			next = v;
 	if (next < 0)
 		return false;
-	bool plane = w_at && !index_factor(w_at, next);
+	plane |= w_at && !index_factor(w_at, next);
 	for (int i = 0; i < f->pad_count && !w_at; i++)
 		plane |= index_uses(f->pads[i].at, next);
 	if (plane) {
-		f->entry = f->plane;
+		f->entry = f->plane ? arena_printf(f->b->arena, "%s_%d", f->plane, (int)index_factor(x_at, next)) : NULL;
 		f->column = next;
 	} else
 		f->lane = next;
@@ -223,6 +227,9 @@ bool jit_window(struct blocks *b, struct emit *emit, struct jit_kernel *out)
 	b->place = place_root;
 	b->user = &f;
 	b->list = value_list(arena);
+	for (int i = 0; i < f.pad_count && plane; i++)       /* lanes come and go as the image's columns do */
+		if (index_uses(f.pads[i].at, f.column) && index_factor(f.pads[i].at, f.column) != index_factor(x_at, f.column))
+			return false;
 	if (!set_pads(&f))
 		return false;
 	int64_t columns = extent_of(f.root, f.column), rows = extent_of(f.root, f.row), channels = extent_of(f.root, f.lane);

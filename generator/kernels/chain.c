@@ -7,7 +7,7 @@
 #include "kernels/kernels.h"
 #include "ingot/mode.h"
 
-enum { ROWS_MOST = 128, ROWS_LEAST = 4, BLOCKS_ENOUGH = 8, STEPS = 3 };
+enum { ROWS_MOST = 128, ROWS_LEAST = 4, BLOCKS_ENOUGH = 8, STEPS_MOST = 7 };
 /* Where lanes are threads: the rows and warps of a block, which leave room for two of them beside each other; the part of scratch for what lies between. */
 enum { WARPS = 4, ROWS_OF_WARPS = 16, SCRATCH_SHARE = 3 };
 
@@ -34,7 +34,7 @@ struct restricting {
 	VECTOR(struct definition *) from;     /* members, and … */
 	VECTOR(struct definition *) to;       /* … what has become of them */
 	const struct definition *packed;      /* the constant that stays one, since the product has it packed; NULL: none */
-	int var[MAX_RANK];                    /* of the definition at hand: the variable that is each axis */
+	int var[MAX_RANK];                    /* of the definition at hand: the variable that is each axis; -1: none is */
 	const struct index *with[MAX_VARS];
 	bool possible;
 };
@@ -42,7 +42,7 @@ struct restricting {
 static bool uses_axis(const struct restricting *r, const struct index *at)
 {
 	for (int x = 0; x < r->chain->axes; x++)
-		if (index_uses(at, r->var[x]))
+		if (r->var[x] >= 0 && index_uses(at, r->var[x]))
 			return true;
 	return false;
 }
@@ -87,7 +87,7 @@ static struct definition *outside(struct restricting *r, struct definition *of, 
 	struct chain_tensor tensor = { .outside = of };
 	bool moves = false, odd = false;
 	for (int x = 0; x < r->chain->axes; x++) {
-		for (int d = 0; d < of->rank; d++)
+		for (int d = 0; r->var[x] >= 0 && d < of->rank; d++)
 			tensor.step[x] += index_factor(at[d], r->var[x]) * placed(of)->stride[d];
 		moves |= tensor.step[x] != 0;
 		odd |= tensor.step[x] % 4 != 0;
@@ -154,7 +154,8 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 	int last = r->chain->axes - 1;
 	memset(r->with, 0, sizeof r->with);
 	for (int x = 0; x <= last; x++)
-		r->with[r->var[x]] = x == last ? index_var(r->lowered->arena, r->var[x], r->chain->rows) : index_constant(r->lowered->arena, 0);
+		if (r->var[x] >= 0)
+			r->with[r->var[x]] = x == last ? index_var(r->lowered->arena, r->var[x], r->chain->rows) : index_constant(r->lowered->arena, 0);
 	const struct expr *body = restrict_expr(r, d->body), *start = restrict_expr(r, d->start);
 	append(r, d, made);
 	made->body = body;
@@ -166,6 +167,8 @@ static struct definition *restricted(struct restricting *r, struct definition *d
 		made->reduced_counts[v] = d->reduced_counts[v] ? outside(r, d->reduced_counts[v], NULL) : NULL;
 	}
 	for (int x = 0; x <= last; x++) {
+		if (r->var[x] < 0)
+			continue;
 		made->extents[r->var[x]] = x == last ? r->chain->rows : 1;
 		made->counts[r->var[x]] = NULL;                  /* the blocks end there */
 	}
@@ -218,10 +221,16 @@ static struct definition *result_of_rows(const struct kernel *rows)
 	return result;
 }
 
-/* The steps are a product or none, rows, and a product; `scores` is what the first one leaves, `weights` what the rows do. */
-struct links { struct kernel *step[STEPS]; int steps; struct definition *scores, *weights; };
-static struct kernel *rows_of_links(const struct links *l) { return l->step[l->steps - 2]; }
-static const struct contraction *last_of_links(const struct links *l) { return l->step[l->steps - 1]->detail; }
+/* The steps are a product or none, rows, and a product; `scores` is what the first one leaves, `weights` what the rows do.  Of an attention whose tensors have
+ * fewer bytes than a float, those that widen a factor stand before its product, and the one that narrows the result at the end. */
+struct links {
+	struct kernel *step[STEPS_MOST];
+	int steps, first, rows, last;         /* numbers of steps; first -1: none */
+	struct definition *scores, *weights;
+	struct definition *wide[2][2], *narrow;       /* of the first and the last product: factors a and b, made by steps; the result of the last step.  NULL: not */
+};
+static struct kernel *rows_of_links(const struct links *l) { return l->step[l->rows]; }
+static const struct contraction *last_of_links(const struct links *l) { return l->step[l->last]->detail; }
 
 /* The axes by number: the outer variables of the rows.  False where scores are read in another order. */
 struct reading { const struct definition *of; int outer; bool same; };
@@ -241,8 +250,7 @@ static bool find_attention(const struct lowered *lowered, struct kernel *first, 
 {
 	if (!of_two_tensors(first))
 		return false;
-	l->steps = 3;
-	l->step[0] = first;
+	*l = (struct links){ .step = { first }, .steps = 3, .rows = 1, .last = 2 };
 	l->scores = ((struct contraction *)first->detail)->result;
 	struct kernel *rows = l->step[1] = reader_of(lowered, first, l->scores);
 	if (!rows || rows->shape != SHAPE_LOOPS || !rows->outer || !(l->weights = result_of_rows(rows)))
@@ -259,6 +267,59 @@ static bool find_attention(const struct lowered *lowered, struct kernel *first, 
 	return order.same && c->a->of == l->weights && placed(l->weights)->readers.count == 1;
 }
 
+/* A map between a tensor of fewer bytes and floats, which is all that its kernel makes. */
+struct width { int least; };
+static void see_width(void *user, const struct expr *load)
+{
+	struct width *w = user;
+	w->least = dtypes[load->of->type].bits < w->least ? dtypes[load->of->type].bits : w->least;
+}
+static bool is_map_alone(const struct kernel *kernel)
+{
+	const struct definition *d = kernel && kernel->shape == SHAPE_LOOPS && kernel->members.count == 1 ? kernel->members.at[0] : NULL;
+	return d && d->reduce == REDUCE_NONE && !d->running && !d->check && !placed(d)->steers && !definition_stands_alone(d) && placed(d)->provenance != INGOT_BY_USER;
+}
+static bool widens(const struct lowered *lowered, struct definition *d, const struct kernel *product)
+{
+	struct width w = { 32 };
+	if (d->source != SOURCE_COMPUTED || !is_map_alone(placed(d)->kernel) || reader_of(lowered, placed(d)->kernel, d) != product
+		|| !branch_equal(d->branch, product->root->branch))
+		return false;
+	definition_loads(d, see_width, &w);
+	return w.least < 32;
+}
+
+/* The same attention with what widens its factors, of keys and values (b) where there is room for them, and narrows its result (end); false: there is none. */
+static bool find_widths(const struct lowered *lowered, const struct links *of, bool b, bool end, struct links *l)
+{
+	const struct kernel *product[2] = { of->step[of->first], of->step[of->last] };
+	*l = *of;
+	l->steps = 0;
+	for (int p = 0; p < 2; p++) {
+		const struct contraction *c = product[p]->detail;
+		for (int f = p; f < 1 + b; f++) {                    /* a of the last one are the weights */
+			struct definition *d = (f ? c->b : c->a)->of;
+			if (widens(lowered, d, product[p])) {
+				l->wide[p][f] = d;
+				l->step[l->steps++] = placed(d)->kernel;
+			}
+		}
+		*(p ? &l->last : &l->first) = l->steps;
+		l->step[l->steps++] = of->step[p ? of->last : of->first];
+		if (!p) {
+			l->rows = l->steps;
+			l->step[l->steps++] = of->step[of->rows];
+		}
+	}
+	struct definition *result = last_of_links(l)->result;
+	struct kernel *narrow = end ? reader_of(lowered, product[1], result) : NULL;
+	if (is_map_alone(narrow) && dtypes[narrow->root->type].bits < 32 && branch_equal(narrow->root->branch, product[1]->root->branch)) {
+		l->narrow = narrow->members.at[0];
+		l->step[l->steps++] = narrow;
+	}
+	return l->steps > of->steps;
+}
+
 static int outer_of(const struct kernel *rows) { return rows->members.count == 1 ? rows->members.at[0]->rank : rows->outer; }
 
 /* Rows that a product alone reads.  What they leave besides is there when the product is. */
@@ -266,7 +327,7 @@ static bool find_rows(const struct lowered *lowered, struct kernel *rows, struct
 {
 	if (rows->shape != SHAPE_LOOPS || !outer_of(rows) || lowered->target->lanes_are_threads)
 		return false;
-	*l = (struct links){ .step = { rows }, .steps = 2 };
+	*l = (struct links){ .step = { rows }, .steps = 2, .first = -1, .last = 1 };
 	for (size_t m = 0; m < rows->members.count && !l->step[1]; m++) {
 		struct definition *d = rows->members.at[m];
 		struct kernel *last = placed(d)->readers.count == 1 && placed(d)->provenance != INGOT_BY_USER ? reader_of(lowered, rows, d) : NULL;
@@ -332,7 +393,7 @@ static bool find_axes_of_rows(const struct links *l, struct chain *chain, int *r
 static bool find_axes(const struct links *l, const struct index *const *at, const struct definition *root, int *axes)
 {
 	int count = 0;
-	for (int v = 0; v < l->step[1]->outer; v++)
+	for (int v = 0; v < rows_of_links(l)->outer; v++)
 		if (l->weights->extents[v] > 1) {
 			int var;
 			if (!index_is_var(at[v], &var) || var >= root->rank || root->extents[var] != l->weights->extents[v])
@@ -435,11 +496,17 @@ static int64_t rows_of(const struct lowered *lowered, const struct links *l, con
 	for (int x = 0; x + 1 < axes; x++)
 		others *= extents[x];
 	row_bytes /= others;
+	int64_t factors = 0;                                  /* widened ones: all of b, and a row's part of a and of the result */
+	for (int p = 0; p < 2 && l->first >= 0; p++) {
+		factors += l->wide[p][1] ? 4 * definition_elements(l->wide[p][1]) / others : 0;
+		row_bytes += l->wide[p][0] ? 4 * definition_elements(l->wide[p][0]) / others / rows : 0;
+	}
+	row_bytes += l->narrow ? 4 * definition_elements(l->narrow) / others / rows : 0;
 	while (most > 32 && others * ((rows + most - 1) / most) < BLOCKS_ENOUGH)
 		most /= 2;
-	int64_t room = (target->scratch_bytes ? target->scratch_bytes / SCRATCH_SHARE : near_bytes(target, NEAR_steps)) / row_bytes;
+	int64_t room = ((target->scratch_bytes ? target->scratch_bytes / SCRATCH_SHARE : near_bytes(target, NEAR_steps)) - factors) / row_bytes;
 	most = room < most ? room : most;
-	if (most < ROWS_LEAST && most < rows)
+	if (most < 1 || (most < ROWS_LEAST && most < rows))
 		return 0;
 	int64_t blocks = (rows + most - 1) / most;
 	return (rows + blocks - 1) / blocks;
@@ -501,13 +568,67 @@ static void lie_together(const struct definition *scores, struct definition *wei
 		placed(scores)->lies_in = weights;
 }
 
+/* A step that widens a factor, which the product reads at `at` in its own variables.  Where it stands still along rows it is made again for each block: it has to cost
+ * little beside the rows that read it. */
+enum { WIDENING_SHARE = 4 };
+static void restrict_factor(struct restricting *r, struct definition *d, const struct index *const *at, const int *of_root)
+{
+	bool again = false;
+	int var;
+	for (int x = 0; x < r->chain->axes; x++) {
+		r->var[x] = -1;
+		for (int v = 0; v < d->rank; v++)
+			if (index_is_var(at[v], &var) && var == of_root[x] && r->var[x] < 0 && d->extents[v] == r->chain->extents[x])
+				r->var[x] = v;
+			else
+				r->possible &= !index_uses(at[v], of_root[x]);
+		again |= r->var[x] < 0 && (x + 1 < r->chain->axes || r->chain->rows < r->chain->extents[x]);
+	}
+	r->possible &= !again || WIDENING_SHARE * expr_cost(d->body) <= (double)r->chain->rows;
+	if (r->possible)
+		restricted(r, d);
+}
+
+static void restrict_factors(struct restricting *r, struct definition *const *wide, const struct contraction *c, const int *of_root)
+{
+	for (int f = 0; f < 2; f++)
+		if (wide[f] && r->possible)
+			restrict_factor(r, wide[f], (f ? c->b : c->a)->at, of_root);
+}
+
+/* The map behind the last product, which has its result at its own place; r->var tells the result's axes. */
+struct finding_load { const struct definition *of; const struct expr *load; bool same; };
+static void see_result(void *user, const struct expr *load)
+{
+	struct finding_load *f = user;
+	if (load->of != f->of)
+		return;
+	f->same &= !f->load || expr_equal(f->load, load);
+	f->load = load;
+}
+static void restrict_result(struct restricting *r, struct definition *narrow, const struct definition *result)
+{
+	struct finding_load f = { .of = result, .same = true };
+	definition_loads(narrow, see_result, &f);
+	r->possible &= f.load && f.same;
+	for (int x = 0; r->possible && x < r->chain->axes; x++) {
+		int var;
+		r->possible &= index_is_var(f.load->at[r->var[x]], &var) && var < narrow->rank && narrow->extents[var] == r->chain->extents[x];
+		for (int v = 0; r->possible && v < result->rank; v++)
+			r->possible &= v == r->var[x] || !index_uses(f.load->at[v], var);
+		r->var[x] = r->possible ? var : 0;
+	}
+	if (r->possible)
+		restricted(r, narrow);
+}
+
 static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 {
 	struct arena *arena = lowered->arena;
 	struct chain *chain = new(arena, struct chain);
 	struct restricting r = { .lowered = lowered, .chain = chain, .program = program_new(lowered->program->build, lowered->program->name), .possible = true };
 	r.program->definition_bytes = sizeof(struct placed);
-	const struct contraction *first = l->steps == STEPS ? l->step[0]->detail : NULL, *last = last_of_links(l);
+	const struct contraction *first = l->first >= 0 ? l->step[l->first]->detail : NULL, *last = last_of_links(l);
 	const struct kernel *middle = rows_of_links(l);
 	int roots[2][MAX_RANK] = { { 0 } }, rows[MAX_RANK] = { 0 };
 	for (int v = 0; first && v < middle->outer; v++)
@@ -525,9 +646,10 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 			return NULL;
 	for (int x = 0; x < chain->axes; x++)
 		chain->counts[x] = count_of_axis(l, rows[x], roots[1][x]);
-	if (first)
+	if (first) {
+		restrict_factors(&r, (struct definition *const *)l->wide[0], first, roots[0]);
 		restrict_product(&r, first, roots[0]);
-	else if (last->b->of->source == SOURCE_CONSTANT)
+	} else if (last->b->of->source == SOURCE_CONSTANT)
 		r.packed = last->b->of;
 	memcpy(r.var, rows, sizeof r.var);
 	for (size_t m = 0; r.possible && m < middle->members.count; m++) {
@@ -537,6 +659,8 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 	}
 	int stored[MAX_RANK];
 	int64_t strides[MAX_RANK];
+	if (first)
+		restrict_factors(&r, (struct definition *const *)l->wide[1], last, roots[1]);
 	bool as_root = r.possible && !find_stored(last, chain->axes, roots[1], stored) && lies_as_root(last, strides);
 	if (as_root) {
 		memcpy(r.var, roots[1], sizeof r.var);
@@ -545,10 +669,14 @@ static struct chain *chain_of(struct lowered *lowered, const struct links *l)
 		memcpy(strides, placed(last->result)->stride, sizeof strides);
 		restrict_product(&r, last, roots[1]);
 	}
-	if (!r.possible)
+	if (l->narrow && !as_root && r.possible) {
+		restrict_result(&r, l->narrow, last->result);
+		memcpy(strides, placed(l->narrow)->stride, sizeof strides);
+	}
+	if (!r.possible || (l->narrow && as_root))
 		return NULL;
 
-	lies_outside(&r, r.to.at[r.to.count - 1], last->result, strides);
+	lies_outside(&r, r.to.at[r.to.count - 1], l->narrow ? l->narrow : last->result, strides);
 
 	struct lowered *body = chain->body = new(arena, struct lowered);
 	body->program = r.program;
@@ -589,11 +717,19 @@ static void replace(struct lowered *lowered, const struct links *l, struct chain
 	placed(l->weights)->mode = MODE_LOCAL;
 	if (l->scores)
 		placed(l->scores)->mode = MODE_LOCAL;
+	for (int f = 0; f < 4; f++)
+		if (l->wide[f / 2][f % 2])
+			placed(l->wide[f / 2][f % 2])->mode = MODE_LOCAL;
+	if (l->narrow)
+		placed(last_of_links(l)->result)->mode = MODE_LOCAL;
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *one = lowered->kernels.at[k];
+		bool step = false;
+		for (int s = 0; s + 1 < l->steps; s++)
+			step |= one == l->step[s];
 		if (one == l->step[l->steps - 1])
 			lowered->kernels.at[kept++] = kernel;
-		else if (one != l->step[0] && one != l->step[1])
+		else if (!step)
 			lowered->kernels.at[kept++] = one;
 	}
 	lowered->kernels.count = kept;
@@ -605,6 +741,18 @@ void make_chains(struct lowered *lowered)
 {
 	if (lowered->target->log || lowered->target->short_stack)
 		return;
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		struct links links = { .steps = 0 }, wider;
+		struct chain *made = NULL;
+		if (!find_attention(lowered, lowered->kernels.at[k], &links))
+			continue;
+		for (int with = 3; with >= 0 && !made; with--)
+			made = find_widths(lowered, &links, with & 2, with & 1, &wider) ? chain_of(lowered, &wider) : NULL;
+		if (!made)
+			continue;
+		replace(lowered, &wider, made);
+		k = (size_t)-1;                               /* numbers changed, before this one too */
+	}
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct links links = { .steps = 0 };
 		struct kernel *kernel = lowered->kernels.at[k];
@@ -619,7 +767,7 @@ void make_chains(struct lowered *lowered)
 const char *chain_word(const struct kernel *kernel)
 {
 	const struct chain *chain = kernel->detail;
-	return chain->body->kernels.count == STEPS ? "attention" : contraction_word(chain->body->kernels.at[1]);
+	return chain->body->kernels.count > 2 ? "attention" : contraction_word(chain->body->kernels.at[1]);
 }
 
 /* What the steps read and write outside, and the constants that they have packed, which become the caller's. */

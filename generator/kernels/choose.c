@@ -173,9 +173,15 @@ int64_t kernel_tiles(const struct kernel *kernel) { return shapes[kernel->shape]
 
 void choose(struct lowered *lowered)
 {
+	for (size_t i = 0; i < lowered->program->all.count; i++) {
+		const struct definition *d = lowered->program->all.at[i];
+		if (d->source == SOURCE_CONSTANT && placed(d)->readers.count)
+			lowered->constants_bytes += (int64_t)dtype_bytes(d->type, (size_t)definition_elements(d));
+	}
 	for (size_t k = 0; k < lowered->kernels.count; k++) {
 		struct kernel *kernel = lowered->kernels.at[k];
 		const struct shape_row *shape = &shapes[kernel->shape];
+		kernel->parts = 1;
 		kernel->name = arena_printf(lowered->arena, "k%d_%s", kernel->number, shape->word(kernel));
 		if (shape->choose)
 			shape->choose(lowered, kernel);

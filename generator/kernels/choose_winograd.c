@@ -123,6 +123,7 @@ bool winograd_arrange(struct arena *arena, struct contraction *c)
 }
 
 enum { FAR_VALUES = 1 << 20 };            /* bytes of a group's values, where they may come from beyond L2 */
+enum { VECS_FAR = 2 };                    /* where a panel leaves L1, L2 gives it while the next comes there: more rows read each vector */
 
 static size_t fill_filters(const struct constant_item *item, int64_t piece, void *out)
 {
@@ -168,7 +169,10 @@ static void choose_group(const struct target *target, struct contraction *c, int
 {
 	int64_t ci = c->rewrite->w->extents[1], co = c->rewrite->w->extents[0], points = (c->rewrite->m + 2) * (c->rewrite->m + 2);
 	int64_t room = near_bytes(target, far && !c->w ? NEAR_tiles_far : NEAR_tiles);
-	tile_choose(target, target->registers, tiles < 24 ? tiles : 24, co, ci, VECS_MOST, &c->tile_rows, &c->tile_vecs);
+	bool streams = far && !c->w && ci * VECS_MOST * target->lanes * (int64_t)sizeof(float) > target->l1_bytes;
+	tile_choose(target, target->registers, tiles < 24 ? tiles : 24, co, ci, streams ? VECS_FAR : VECS_MOST, &c->tile_rows, &c->tile_vecs);
+	while (streams && tile_fits(target->registers, tiles, vecs, c->tile_rows + 1, c->tile_vecs))
+		c->tile_rows++;
 	c->panels = ceil_div(vecs, c->tile_vecs);
 	c->tile_vecs = (int)ceil_div(vecs, c->panels);
 	c->kept = c->w && points * vecs * target->lanes * ci * (int64_t)sizeof(float) <= near_bytes(target, NEAR_filters);

@@ -1,4 +1,4 @@
-/* counts.c: extents that are bounds: which elements nobody looks at.  Outputs say so (what makes one dense looks at what is there alone).  A reader's variable that ends at a count ends what it reads there; what other readers
+/* counts.c: extents that are bounds: which elements nobody looks at.  Outputs say so.  A reader's variable that ends at a count ends what it reads there, if the count is there before; what other readers
  * want to the bound is made to the bound.  What a mask puts something else in the place of is not looked at behind the mask's count.  So what lies behind a count, and is
  * not made, reaches nothing that is looked at; kernels end their loops there as far as their shape allows, and may go on to the bound. */
 #include "kernels/kernels.h"
@@ -31,8 +31,7 @@ static void look_load(void *user, const struct expr *load)
 {
 	const struct masking *m = user;
 	for (int d = 0; d < load->of->rank; d++)
-		want(&m->l->of[load->of->number][d], m->l->reader->sizes && load->of->source == SOURCE_COMPUTED && index_has_values(load->at[d]) ? load->of->counts[d]
-			: count_of(m->l->reader, load->at[d], load->of->extents[d], m->var, m->count));
+		want(&m->l->of[load->of->number][d], count_of(m->l->reader, load->at[d], load->of->extents[d], m->var, m->count));
 }
 
 /* One value, or one index, with all that is loaded in it. */
@@ -64,13 +63,30 @@ static void look(const struct looking *l, const struct expr *expr)
 		look_at(&all, expr);
 }
 
+static void keep(struct lowered *lowered, struct definition *count)
+{
+	if (count && count->source == SOURCE_COMPUTED)
+		placed(count)->steers = true;
+	lowered->counted |= count != NULL;
+}
+
+void store_counts(struct lowered *lowered)
+{
+	struct program *program = lowered->program;
+	for (size_t i = 0; i < program->all.count; i++) {
+		const struct definition *d = program->all.at[i];
+		for (int v = 0; v < MAX_RANK; v++) {
+			keep(lowered, d->counts[v]);
+			keep(lowered, d->reduced_counts[v]);
+		}
+		keep(lowered, d->masks);
+	}
+}
+
 void find_counts(struct lowered *lowered)
 {
 	struct program *program = lowered->program;
-	bool any = false;
-	for (size_t i = 0; i < program->inputs.count; i++)
-		any |= program->inputs.at[i]->most > 0;
-	if (!any)
+	if (!lowered->counted)
 		return;
 	struct wanted (*of)[MAX_RANK] = arena_array(lowered->arena, program->all.count + 1, sizeof *of);
 	for (size_t i = program->all.count; i-- > 0; ) {
@@ -80,7 +96,7 @@ void find_counts(struct lowered *lowered)
 			struct wanted *wanted = &of[i][v];
 			if (d->is_output)
 				want(wanted, d->counts[v]);
-			d->counts[v] = d->source == SOURCE_COMPUTED && !d->check && wanted->seen && !wanted->whole ? wanted->count : NULL;
+			d->counts[v] = d->source == SOURCE_COMPUTED && !d->check && wanted->seen && !wanted->whole && wanted->count->number < d->number ? wanted->count : NULL;
 		}
 		if (d->source != SOURCE_COMPUTED || placed(d)->mode == MODE_VIRTUAL)
 			continue;

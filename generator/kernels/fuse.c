@@ -89,7 +89,7 @@ static void fuse_epilogues(struct lowered *lowered)
 	struct program *program = lowered->program;
 	for (size_t i = 0; i < program->all.count; i++) {
 		struct definition *map = program->all.at[i];
-		if (placed(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE
+		if (placed(map)->mode == MODE_VIRTUAL || map->source != SOURCE_COMPUTED || map->reduce != REDUCE_NONE || map->lies
 			|| !expr_can_vector(map->body, -1))
 			continue;
 		struct seeking seeking = { .map = map, .before = map->number };
@@ -164,7 +164,7 @@ static void follow_reader(struct lowered *lowered, struct definition *d)
 	struct definition *reader = placed(d)->readers.count == 1 ? placed(d)->readers.at[0] : NULL;
 	const struct index *with[MAX_VARS];
 	struct uses uses = { .of = d, .same = true };
-	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output || (reader && !branch_equal(d->branch, reader->branch)) || placed(d)->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || placed(reader)->rewrite
+	if (d->reduce == REDUCE_NONE || definition_stands_alone(d) || d->is_output || (reader && !branch_equal(d->branch, reader->branch)) || placed(d)->rewrite || d->original || !reader || reader->reduce != REDUCE_NONE || reader->lies || placed(reader)->rewrite
 		|| reader->original)
 		return;
 	expr_loads(reader->body, see_use, &uses);
@@ -254,7 +254,7 @@ static bool costs_too_much(const struct kernel *kernel, const struct definition 
 static bool takes_place(const struct definition *result, const struct definition *of)
 {
 	struct uses uses = { .of = of, .same = true };
-	if (result->reduce != REDUCE_NONE || placed(result)->mode == MODE_LOCAL || result->type != of->type || result->rank != of->rank
+	if (result->reduce != REDUCE_NONE || result->lies || placed(result)->mode == MODE_LOCAL || result->type != of->type || result->rank != of->rank
 		|| memcmp(result->extents, of->extents, sizeof *of->extents * (size_t)of->rank))
 		return false;
 	for (size_t r = 0; r < placed(of)->readers.count; r++)
@@ -314,8 +314,13 @@ static int shared_outer(const struct target *target, const struct kernel *kernel
 			break;
 	}
 	int64_t largest = inner_bytes(d, j.outer), all = 0;           /* all: of the rows that may lie in scratch together */
+	if (placed(d)->row_apart && largest > (int64_t)dtype_bytes(d->type, 1))
+		return -1;
 	for (size_t i = 0; i < kernel->members.count; i++) {
-		int64_t inner = inner_bytes(kernel->members.at[i], j.outer);
+		const struct definition *member = kernel->members.at[i];
+		int64_t inner = inner_bytes(member, j.outer);
+		if (placed(member)->row_apart && inner > (int64_t)dtype_bytes(member->type, 1))
+			return -1;
 		largest = inner > largest ? inner : largest;
 		all += inner;
 	}

@@ -34,7 +34,8 @@ struct placed {
 	struct rewrite *rewrite;          /* that it is the result or a part of (Winograd); NULL: none */
 	bool odd;                         /* its pointer moves between calls of a step, not by whole quads of elements */
 	bool generic;                     /* barred from every shape but loops */
-	bool steers;                      /* the schedule asks it whether to run kernels */
+	bool row_apart;                   /* barred from kernels in which it would be a row: layouts let vectors run along the loops around */
+	bool steers;                      /* the schedule asks it whether to run kernels, or kernels where to end */
 	VECTOR(struct definition *) readers;
 };
 /* Of a definition in a schedule's program. */
@@ -65,6 +66,9 @@ struct shape_row {
 };
 extern const struct shape_row shapes[SHAPE_COUNT];
 
+/* What a kernel was reckoned to cost alone and shared, in cycles: its work, or its largest part; fork and join; lines that come from other cores. */
+struct shared { double alone, part, asking, waits_alone, waits; };
+
 struct param { struct definition *of; const char *name; bool written; };     /* C name of the pointer inside the kernel */
 
 struct kernel {
@@ -81,6 +85,8 @@ struct kernel {
 	/* The kernel's function runs over blocks [from, to) of `blocks`: the threads' share.  1: cannot be split. */
 	int64_t blocks;
 	const char *blocks_of;            /* for comments: "rows of 6", "n i" */
+	int parts;                        /* tasks that threads share; 1: it is not shared (share.c) */
+	const struct shared *shared;      /* why; NULL: nobody asked, or it cannot be split */
 	int warps;                        /* that make a block together, where lanes are threads; 0: one */
 	double flops, bytes;              /* for cost, bench and the manifest */
 	const char *tile;                 /* for people: "6 x 64" */
@@ -140,8 +146,10 @@ struct lowered {
 	VECTOR(struct kernel *) code;     /* those of them whose code is their own */
 	VECTOR(struct constant_item) constants;
 	VECTOR(struct definition *) views;
+	bool counted;                     /* some extents are bounds */
 	int64_t workspace_bytes, workspace_bound;     /* the plan's peak; the largest live set */
 	int64_t workspace_align, weights_bytes;
+	int64_t constants_bytes;                      /* of all constants, before anything is packed */
 	int64_t pool_cap;                             /* bytes that one pool may have; 0: any */
 	VECTOR(struct workspace_pool) workspace_pools;        /* the workspace, in pools of at most that; at least one */
 };
@@ -158,10 +166,12 @@ void keep_narrow(struct program *);           /* narrow.c: weights of few bytes 
 void place(struct lowered *);                 /* place.c: virtual definitions are inlined; the others get a mode and readers */
 void place_row_major(struct definition *);     /* its layout until layout() chooses another; its bytes */
 void place_readers(struct lowered *);         /* who reads what, anew */
-void find_counts(struct lowered *);           /* counts.c: of each definition, which elements nobody looks at */
+void store_counts(struct lowered *);           /* counts.c: what says how many there are is stored, so that kernels can end there */
+void find_counts(struct lowered *);           /* of each definition, which elements nobody looks at */
 int kernel_counted(const struct kernel *);    /* of a generic kernel: the variable of its common loops that ends at a count; -1: none */
 void fuse(struct lowered *);                  /* fuse.c: what is stored is gathered into kernels, sorted */
 void layout(struct lowered *);                /* layout.c: strides of every stored definition */
+bool keep_lanes(struct lowered *);            /* layout.c: false where a kernel lost its vectors: fuse again */
 void view(struct lowered *);                  /* views.c: slices at constant offsets */
 void make_chains(struct lowered *);           /* chain.c: product, rows and product, or rows and product, become one kernel */
 bool arrange(struct lowered *);               /* lower.c: false where an address is not affine: that sum is then barred from its shape */
@@ -174,6 +184,8 @@ void placed_check(const struct lowered *);    /* check.c: after place, after lay
 void fused_check(const struct lowered *);     /* after fuse */
 void lowered_check(const struct lowered *);   /* in the end: all of it, and the plan */
 void kernels_print(const struct lowered *, struct text *out);     /* print.c: --stage kernels */
+void share(struct lowered *, int threads);                        /* share.c: each kernel's parts */
+void share_why(const struct kernel *, struct text *out);
 void plan_print(const struct lowered *, struct text *out);        /* --stage plan */
 
 /* The offset, in elements, of element at[…] of a stored definition: one index, affine wherever its parts allow. */
@@ -256,10 +268,11 @@ struct contraction {
 	/* set by choose: balanced row blocks of at most tile_rows, panels of at most tile_vecs vectors */
 	int tile_rows, tile_vecs;
 	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
+	bool whole_rows;                      /* groups are so small that what each leaves stays in L2 until its rows are whole */
 	bool copied;                          /* a goes through patches though it has no pads: it lies far apart */
 	int64_t patches;                      /* blocks of a group whose patches stand side by side, copied once for all panels; 0: each tile copies its own */
 	int64_t pass;                         /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all at once */
-	int next_lines;                       /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: b stays in L2 */
+	int next_lines;                       /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in L2 */
 	/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and is turned by squares: rows of it
 	 * at most, 0: stored as it comes; the blocks over which rows go on side by side, and the elements from there to the next ones (0: that is all). */
 	int64_t turned, span, around;
@@ -401,6 +414,8 @@ double tile_cost(const struct target *, int64_t rows, int64_t vecs, int64_t r, i
 bool tile_fits(int registers, int64_t rows, int64_t vecs, int r, int v);
 struct tiles_nest { int64_t rows, columns, terms, batches, outer; };
 struct tiles_nest contraction_nest(const struct contraction *);             /* extents of the tiles' nest */
+/* Some rows of b over all panels before the next ones: the only passes over what is not packed. */
+static inline bool contraction_swept(const struct contraction *c) { return c->pass && c->b_mode == B_DIRECT; }
 enum near near_of_panel(const struct contraction *);                        /* which row a panel of its b goes by */
 void contraction_choose(struct lowered *, struct kernel *);
 bool tiles_told(const struct lowered *);      /* whether any has the tile of --tile */

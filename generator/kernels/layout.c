@@ -10,6 +10,8 @@ struct weighing {
 	double reads, cost;
 	int term;                                     /* the reader's innermost term (contraction), or -1 */
 	int column;                                   /* the reader's vector variable where it is known, or -1 */
+	int across;                                   /* of a product with few columns, whose result lies along its rows: these, for vectors could run there; or -1 */
+	double idle;                                  /* with `across`: cycles that an element costs in lanes without a column, as often as it is read */
 	bool product;
 };
 
@@ -30,13 +32,28 @@ static void weigh_load(void *user, const struct expr *load)
 	const struct index *address = placed_address(w->arena, w->of, load->at);
 	if (!index_is_affine(address))
 		w->cost += 4 * w->reads;
-	if (w->product) {
+	if (w->across >= 0 && index_uses(address, w->across)) {
+		w->cost += index_factor(address, w->across) == 1 ? 0 : w->idle * w->reads;
+	} else if (w->product) {
 		/* the columns of b want to be contiguous, of a the terms: a cache line then serves several steps */
 		if (w->term >= 0 && index_factor(address, w->term) > 1 && (w->column < 0 || !index_uses(address, w->column)))
 			w->cost += 0.02 * w->reads;
 	}
 	if (w->column >= 0 && index_uses(address, w->column) && index_factor(address, w->column) != 1)
-		w->cost += 0.5 * w->reads;
+		w->cost += (w->reader->lies ? 2 : 0.5) * w->reads;        /* no vector turns what lies elsewhere */
+}
+
+/* The rows of a product with columns for half a vector at most, where its result has them side by side, as n c h w has pixels (lies_across of contraction.c); else -1. */
+static int rows_across(const struct target *target, const struct contraction *c, int column)
+{
+	const struct definition *root = c->root;
+	int row = -1;
+	for (int v = 0; v < root->rank; v++)
+		if (root->extents[v] > 1 && expr_uses(c->a, v) && !expr_uses(c->b, v))
+			row = v;
+	bool few = column >= 0 && 2 * root->extents[column] <= target->lanes && row >= 0 && root->extents[row] >= target->lanes;
+	return few && !c->pad_count && !c->pool.d && !c->widened && c->b->of->source == SOURCE_CONSTANT && placed(c->result)->mode == MODE_HOSTED
+		&& c->result->rank == root->rank && unit_variable(c->result) == row ? row : -1;
 }
 
 static double weigh(struct lowered *lowered, const struct definition *d)
@@ -78,6 +95,11 @@ static double weigh(struct lowered *lowered, const struct definition *d)
 					w.column = v;
 		} else if (placed(reader)->mode == MODE_HOSTED)
 			w.column = unit_variable(reader);
+		w.across = w.product ? rows_across(lowered->target, rc, w.column) : -1;
+		if (w.across >= 0) {
+			double columns = (double)reader->extents[w.column];
+			w.idle = 0.5 * definition_work(reader) / columns / elements * (1 - columns / lowered->target->lanes);
+		}
 		definition_loads(reader, weigh_load, &w);
 	}
 	return w.cost;
@@ -247,4 +269,58 @@ void layout(struct lowered *lowered)
 	}
 	for (size_t i = 0; i < lowered->program->all.count; i++)
 		lay_constant(lowered, lowered->program->all.at[i]);
+}
+
+/* ---- rows without lanes ---- */
+struct alongside { struct arena *arena; const struct kernel *kernel; const struct definition *d; int lanes; double row, around; };
+
+/* A vector takes what lies side by side: along the loops of a member's row, or along those around, which are no vectors' then.  The taps of a window are
+ * too few to fill one. */
+static void see_alongside(struct alongside *a, const struct definition *of, const struct index *address, double elements)
+{
+	for (int v = 0; v < a->d->rank + a->d->reduced; v++)
+		if ((v < a->d->rank ? a->d->extents[v] : a->d->reduced_extents[v - a->d->rank]) >= a->lanes && index_uses(address, v) && index_factor(address, v) == 1)
+			*(v < a->kernel->outer ? &a->around : &a->row) += elements * (double)dtype_bytes(of->type, 1);
+}
+static void see_alongside_load(void *user, const struct expr *load)
+{
+	struct alongside *a = user;
+	if (placed(load->of)->mode != MODE_LOCAL && load->of->source != SOURCE_CONSTANT)      /* constants lie as vectors run */
+		see_alongside(a, load->of, placed_address(a->arena, load->of, load->at), definition_work(a->d));
+}
+
+/* Only now is it known how tensors lie.  Where most of what a kernel's rows hold lies along the loops around, its rows are barred from it, and fused and
+ * laid out anew: a picture whose channels lie side by side, say, and its mean.  False: some were. */
+bool keep_lanes(struct lowered *lowered)
+{
+	bool all = true;
+	if (lowered->target->lanes <= 1 || lowered->target->lanes_are_threads || lowered->target->small)
+		return true;
+	for (size_t k = 0; k < lowered->kernels.count; k++) {
+		struct kernel *kernel = lowered->kernels.at[k];
+		struct alongside a = { .arena = lowered->arena, .kernel = kernel, .lanes = lowered->target->lanes };
+		if (kernel->shape != SHAPE_LOOPS || kernel->members.count < 2 || !kernel->outer)
+			continue;
+		for (size_t m = 0; m < kernel->members.count; m++) {
+			a.d = kernel->members.at[m];
+			definition_loads(a.d, see_alongside_load, &a);
+			if (placed(a.d)->mode != MODE_LOCAL) {
+				const struct index *at[MAX_RANK];
+				for (int v = 0; v < a.d->rank; v++)
+					at[v] = index_var(a.arena, v, a.d->extents[v]);
+				see_alongside(&a, a.d, placed_address(a.arena, a.d, at), (double)definition_elements(a.d));
+			}
+		}
+		if (a.around <= a.row)
+			continue;
+		for (size_t m = 0; m < kernel->members.count; m++) {
+			struct definition *d = kernel->members.at[m];
+			int64_t row = 1;
+			for (int v = kernel->outer; v < d->rank; v++)
+				row *= d->extents[v];
+			if (row > 1 && !placed(d)->row_apart)
+				placed(d)->row_apart = true, all = false;
+		}
+	}
+	return all;
 }

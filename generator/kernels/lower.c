@@ -62,6 +62,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 	if (program->build->check)
 		program_check(program);
 	find_branches(lowered);
+	store_counts(lowered);
 	place(lowered);
 	check_step(lowered, placed_check);
 	find_counts(lowered);
@@ -70,7 +71,7 @@ struct lowered *lower(const struct program *of, const struct target *target, enu
 		check_step(lowered, fused_check);
 		layout(lowered);
 		check_step(lowered, placed_check);
-	} while (!arrange(lowered));
+	} while (!arrange(lowered) || !keep_lanes(lowered));
 	view(lowered);
 	make_chains(lowered);
 	choose(lowered);

@@ -52,6 +52,7 @@ void kernels_print(const struct lowered *lowered, struct text *out)
 			contraction_why(lowered->target, kernel->detail, out);
 		if (kernel->shape == SHAPE_WINOGRAD)
 			winograd_why(lowered->target, kernel->detail, out);
+		share_why(kernel, out);
 		text_printf(out, "    cost      %.0f flops, %.0f bytes\n", kernel->flops, kernel->bytes);
 		if (kernel_inside(kernel))
 			print_inside(kernel_inside(kernel), out);

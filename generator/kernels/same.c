@@ -100,7 +100,7 @@ static bool same_member(const struct pair *p, const struct definition *x, const 
 	for (int v = 0; v < MAX_RANK; v++)
 		if (!same_count(p, x->counts[v], y->counts[v]) || !same_count(p, x->reduced_counts[v], y->reduced_counts[v]))
 			return false;
-	return x->running == y->running && same_expr(p, x->start, y->start) && same_expr(p, x->body, y->body);
+	return x->running == y->running && same_expr(p, x->lies, y->lies) && same_expr(p, x->row, y->row) && same_expr(p, x->start, y->start) && same_expr(p, x->body, y->body);
 }
 
 bool contraction_same(const struct kernel *a, const struct kernel *b)

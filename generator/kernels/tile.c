@@ -259,6 +259,9 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 	contraction_arrange(lowered->arena, c);
 }
 
+/* A CPU whose lanes wait for memory, so that what stands near counts. */
+static bool has_caches(const struct target *target) { return target->lanes > 1 && !target->hides_latency && !target->small; }
+
 /* Where the part of a for a group of rows, or a panel of b, leaves L2, the terms are taken in passes: all row blocks of a group go over part of
  * a panel before the next part.  The sums wait where the result will be, so each keeps its order; a pass has to be long enough to hide that.
  * Measured (docs/performance.md): groups of 8 blocks are as good as larger ones; passes of 512 terms and groups of 16 where there have to be passes. */
@@ -272,7 +275,7 @@ static int64_t pass_of(const struct target *target, const struct contraction *c,
 {
 	int64_t extent = c->terms ? c->extents[c->column + 1] : 1, inner = terms / extent, shortest = 0;
 	double panel = (double)terms * c->tile_vecs * target->lanes * 4;
-	if (c->b_mode == B_DIRECT || c->pool.d || target->hides_latency || target->small || target->lanes == 1 || blocks < 4
+	if (c->b_mode == B_DIRECT || c->pool.d || !has_caches(target) || blocks < 4
 		|| (index_factor(c->out_at, c->column) != 1 && !c->turned))
 		return 0;
 	if (panel <= (double)near_bytes(target, near_of_panel(c)) && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
@@ -343,7 +346,7 @@ static bool gathers(const struct target *target, const struct contraction *c, in
 	if (index_factor(c->b_at, c->column) != 1)
 		return true;
 	int64_t step = c->terms ? index_factor(c->b_at, c->column + c->terms) : 0, panel = terms * c->tile_vecs * target->lanes * 4;
-	return c->terms && target->lanes > 1 && !target->hides_latency && !target->small && blocks >= (panel > near_bytes(target, NEAR_twice) ? 2 : BLOCKS_PACKED)
+	return c->terms && has_caches(target) && blocks >= (panel > near_bytes(target, NEAR_twice) ? 2 : BLOCKS_PACKED)
 		&& (step * 4 >= FAR || (c->exchanged && step % target->lanes));
 }
 
@@ -354,7 +357,7 @@ enum { SWEPT_LEAST = 16, SWEPT_MOST = 48, PAGES_FOUND = 8 << 20 };
 static int64_t swept_rows(const struct target *target, const struct contraction *c, const struct tiles_nest *n)
 {
 	int64_t step = c->terms == 1 && index_is_affine(c->b_at) ? index_factor(c->b_at, c->column + 1) * 4 : 0, rows = SWEPT_MOST;
-	if (c->b->of->source == SOURCE_CONSTANT || target->lanes == 1 || target->hides_latency || target->small || c->warps || c->pool.d || c->pad_count || c->widened
+	if (c->b->of->source == SOURCE_CONSTANT || !has_caches(target) || c->warps || c->pool.d || c->pad_count || c->widened
 		|| step < n->columns * 4 || n->columns * 4 < FAR || c->panels == 1 || index_factor(c->b_at, c->column) != 1 || index_factor(c->out_at, c->column) != 1
 		|| c->root->type != DTYPE_F32 || c->result->type != DTYPE_F32 || n->terms * step <= (c->row_blocks * n->outer > 1 ? near_bytes(target, NEAR_all) : PAGES_FOUND)
 		|| n->rows * n->outer * n->columns * 4 > near_bytes(target, NEAR_waiting))
@@ -374,7 +377,7 @@ static void choose_turned(const struct lowered *lowered, struct contraction *c)
 	const struct target *target = lowered->target;
 	int64_t lanes = target->lanes, width = c->tile_vecs * lanes, most = near_bytes(target, NEAR_turned) / 4;
 	int64_t blocks = most / (width * c->tile_rows), least = ceil_div(lanes, c->tile_rows > 1 ? c->tile_rows - 1 : 1);
-	if (lanes < 4 || target->hides_latency || target->small || c->split_panels || c->result->type != DTYPE_F32 || c->root->type != DTYPE_F32
+	if (lanes < 4 || !has_caches(target) || c->split_panels || c->result->type != DTYPE_F32 || c->root->type != DTYPE_F32
 		|| c->extents[c->column] < lanes || !find_span(c) || c->span < least || blocks < least)
 		return;
 	c->turned = blocks * c->tile_rows;
@@ -412,14 +415,16 @@ static void choose_patches(const struct target *target, struct contraction *c)
 {
 	struct stage stage;
 	bool copied = lies_far(c);
-	if ((!c->pad_count && !copied) || c->pool.d || c->pass || c->split_panels || c->panels == 1 || target->lanes == 1 || target->hides_latency || target->small)
+	if ((!c->pad_count && !copied) || c->pool.d || c->pass || c->split_panels || c->panels == 1 || !has_caches(target))
 		return;
 	stage_padded(c, c->tile_rows, &stage);
 	int64_t room = near_bytes(target, copied ? NEAR_group : NEAR_patches) / 4 / (stage.floats + 2 * target->lanes);
 	if (copied && room < c->group)
 		return;
 	c->copied = copied;
-	if (room < c->group && (room < PATCHES_ENOUGH || c->b_mode == B_GATHERED))       /* each group would pack b again */
+	if (c->b_mode == B_GATHERED && room < c->group)       /* each group would pack b again */
+		room = near_bytes(target, NEAR_patches_all) / 4 / (stage.floats + 2 * target->lanes) < c->group ? 0 : c->group;
+	if (room < c->group && room < PATCHES_ENOUGH)
 		return;
 	c->patches = c->group = room < c->group ? room : c->group;
 }
@@ -430,8 +435,21 @@ enum { PANELS_SHARED = 8 };
 static bool panels_are_shared(const struct target *target, const struct contraction *c, int64_t b_bytes, int64_t blocks)
 {
 	return c->b_mode == B_PACKED && c->group >= blocks && c->panels >= PANELS_SHARED && c->batches == 0 && !c->patches && !c->turned && !c->pool.d && !c->warps
-		&& target->lanes > 1 && !target->hides_latency && !target->small && !(contraction_row(c) >= 0 && c->counts[contraction_row(c)])
+		&& has_caches(target) && !(contraction_row(c) >= 0 && c->counts[contraction_row(c)])
 		&& b_bytes > near_bytes(target, NEAR_all) && (double)b_bytes > c->a_block * (double)blocks;
+}
+
+/* A panel's part of a result that leaves L2 comes and goes piece by piece, a row apart: where b stays near, groups of as many blocks as leave their results
+ * there write whole rows. */
+static int64_t group_of_results(const struct target *target, struct contraction *c, int64_t b_bytes, int64_t row_bytes, int64_t blocks)
+{
+	int64_t most = near_bytes(target, NEAR_results) / (row_bytes * c->tile_rows);
+	if (c->panels == 1 || c->b_mode != B_PACKED || c->pass || c->turned || c->pool.d || !has_caches(target) || index_factor(c->out_at, c->column) != 1
+		|| b_bytes > near_bytes(target, NEAR_again) || 2 * blocks * c->tile_rows * row_bytes <= near_bytes(target, NEAR_all))
+		return c->group;
+	most = most < BLOCKS_ENOUGH ? BLOCKS_ENOUGH : most;
+	c->whole_rows = most < c->group;
+	return c->whole_rows ? ceil_div(blocks, ceil_div(blocks, most)) : c->group;
 }
 
 struct tiles_nest contraction_nest(const struct contraction *c)
@@ -450,7 +468,7 @@ struct tiles_nest contraction_nest(const struct contraction *c)
 static int most_vecs(const struct target *target, const struct contraction *c, int64_t terms)
 {
 	int most = VECS_MOST;
-	if (target->lanes == 1 || target->hides_latency || target->small || c->b->of->source == SOURCE_CONSTANT || index_factor(c->b_at, c->column) == 1)
+	if (!has_caches(target) || c->b->of->source == SOURCE_CONSTANT || index_factor(c->b_at, c->column) == 1)
 		return most;
 	while (most >= 2 && terms * most * target->lanes * 4 > near_bytes(target, NEAR_gathered))
 		most--;
@@ -474,7 +492,7 @@ static double nest_cycles(const struct target *target, const struct contraction 
 static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 {
 	const struct target *target = lowered->target;
-	if (target->lanes < 4 || target->hides_latency || target->small)
+	if (target->lanes < 4 || !has_caches(target))
 		return;
 	double before = nest_cycles(target, c);
 	if (!contraction_exchange(lowered->arena, c))
@@ -544,6 +562,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	}
 	int64_t groups = group_of(target, c->pass ? a_bytes * (double)c->pass / (double)c->extents[c->column + 1] : a_bytes);
 	c->group = c->panels == 1 || groups >= blocks ? blocks : groups < 1 ? 1 : ceil_div(blocks, ceil_div(blocks, groups));
+	c->group = group_of_results(target, c, columns * terms * 4, columns * 4, blocks);
 	if (c->turned && c->group > c->turned / c->tile_rows)
 		c->group = c->turned / c->tile_rows;
 	choose_patches(target, c);
@@ -561,9 +580,9 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		struct packing *packing = new(lowered->arena, struct packing);
 		*packing = (struct packing){ c, target->lanes };
 		c->woven = c->warps && vecs % c->panels == 0 && (c->tile_vecs == 2 || c->tile_vecs == 4);
-		/* From beyond L2 the next panel comes while this one is multiplied; a single row streams as fast as memory is anyway,
-		 * and where that hides latency, others run meanwhile. */
-		if (!target->hides_latency && !c->widened && batches * vecs * target->lanes * terms * 4 > near_bytes(target, NEAR_all) && rows * outer > 2)
+		/* Weights that do not stay in L2 from call to call come from beyond it: the next panel, or what the next kernel begins with, comes while this one is
+		 * multiplied; a single row streams as fast as memory is anyway, and where that hides latency, others run meanwhile.  What is pooled is small. */
+		if (!target->hides_latency && !target->small && !c->widened && !c->pool.d && lowered->constants_bytes > near_bytes(target, NEAR_all) && rows * outer > 2)
 			c->next_lines = next_lines(target, c);
 		if (!(c->packed = packed_alike(lowered, c)))
 			c->packed = lowered_constant(lowered, arena_printf(lowered->arena, "%s.packed", c->b->of->name), c->b->type,

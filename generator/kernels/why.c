@@ -57,23 +57,26 @@ static void print_places(const struct target *target, const struct contraction *
 	text_adds(out, "              ");
 	print_near(target, NEAR_panel_l1, panel * part, out);
 	text_adds(out, "\n              ");
-	bool swept = c->b_mode == B_DIRECT && c->pass;
 	if (c->b_mode == B_DIRECT)
 		text_adds(out, "b is read where it lies");
 	else
 		print_near(target, near_of_panel(c), panel, out);
-	if (swept) {
+	if (contraction_swept(c)) {
 		text_printf(out, ", %" PRId64 " of its %" PRId64 " rows by all panels before the next\n              ", c->pass, n.terms);
 		print_near(target, NEAR_waiting, 4. * (double)(n.rows * n.outer * n.columns), out);
 	} else if (c->pass)
 		text_printf(out, "; so in passes of %" PRId64 " of %" PRId64 " terms", (int64_t)((double)n.terms * part), n.terms);
-	if (c->panels > 1 && !swept) {
+	if (c->panels > 1 && !contraction_swept(c)) {
 		text_adds(out, "\n              ");
 		print_near(target, NEAR_group, (double)c->group * c->a_block * part, out);
 		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks%s", c->group, c->row_blocks * n.outer, c->copied ? ", copied so that they lie side by side" : "");
 	}
+	if (c->whole_rows) {
+		text_adds(out, "\n              ");
+		print_near(target, NEAR_results, (double)(c->group * c->tile_rows * n.columns * 4), out);
+	}
 	if (c->next_lines)
-		text_printf(out, "\n              the next part of b is fetched meanwhile, %d line%s a turn of %d steps: b leaves L2", c->next_lines, c->next_lines == 1 ? "" : "s",
+		text_printf(out, "\n              the next part of b is fetched meanwhile, %d line%s a turn of %d steps: weights leave L2", c->next_lines, c->next_lines == 1 ? "" : "s",
 			contraction_steps(c, target, c->tile_rows));
 	text_addc(out, '\n');
 }

@@ -252,13 +252,13 @@ static struct block *add_map(struct building *b, const struct definition *d, int
 }
 
 /* ---- terms that have places ---- */
-/* Where a term goes along output variable v, as an index; what it takes to say so, and the range that it must lie in, go to `out` and `ranges`. */
-static const struct index *place_of(struct building *b, const struct definition *d, int v, const struct index **with, struct block *out,
+/* Where a term goes along a variable of that extent, as an index; what it takes to say so, and the range that it must lie in, go to `out` and `ranges`. */
+static const struct index *place_of(struct building *b, const struct expr *place, int64_t extent, const struct index **with, struct block *out,
 	struct range *ranges, int *count)
 {
 	struct loops *loops = b->loops;
-	const struct expr *place = whole(b, d->place[v], with);
-	int64_t low, high, extent = d->extents[v];
+	int64_t low, high;
+	place = whole(b, place, with);
 	const struct index *at = place->kind == EXPR_INDEX ? place->index : place->kind == EXPR_NUMBER ? index_constant(loops->arena, place->integer) : NULL;
 	if (at && index_is_affine(at)) {
 		index_range(at, &low, &high);
@@ -267,11 +267,8 @@ static const struct index *place_of(struct building *b, const struct definition 
 		return at;
 	}
 	/* One more, so that 0 and extent + 1 are what lies outside. */
-	struct stmt *is = stmt_new(loops, STMT_INDEX);
-	is->var = var_new(loops, "p", extent + 2);
-	is->at = index_value(loops->arena, expr_scalar(loops->arena, SCALAR_add, place, expr_integer(loops->arena, DTYPE_I64, 1), NULL), 0, extent + 1);
-	block_add(loops, out, is);
-	at = index_var(loops->arena, is->var, extent + 2);
+	at = index_value(loops->arena, expr_scalar(loops->arena, SCALAR_add, place, expr_integer(loops->arena, DTYPE_I64, 1), NULL), 0, extent + 1);
+	at = index_var(loops->arena, index_new(loops, "p", extent + 2, at, out), extent + 2);
 	ranges[(*count)++] = (struct range){ at, 1, extent + 1 };
 	return index_plus(loops->arena, at, -1);
 }
@@ -382,7 +379,7 @@ static void scatter(struct building *b, struct definition *d, const struct index
 		out = add_map(b, d, order[n], with, out);
 	for (int v = 0; v < d->rank; v++)
 		if (d->place[v])
-			at[v] = place_of(b, d, v, with, out, ranges, &range_count);
+			at[v] = place_of(b, d->place[v], d->extents[v], with, out, ranges, &range_count);
 	out = add_if(b, ranges, range_count, out);
 	for (int n = inner; n < count && !each; n++)
 		out = add_map(b, d, order[n], with, out);
@@ -393,6 +390,27 @@ static void scatter(struct building *b, struct definition *d, const struct index
 	if (!value)
 		value = reduce_step(loops, d, cell_load(loops, cell_for(b, d), address_of(b, d, at)), whole(b, d->body, with));
 	store(b, d, at, value, out);
+}
+
+/* A row goes where it lies, as far as it is there. */
+static void store_row(struct building *b, struct definition *d, const struct index **with, struct block *out)
+{
+	struct arena *arena = b->loops->arena;
+	const int last = d->rank - 1;
+	struct range range;
+	int count = 0;
+	const struct index *begin = place_of(b, d->lies, definition_elements(d) - d->extents[last] + 1, with, out, &range, &count);
+	const struct index *row = index_value(arena, whole(b, d->row, with), 0, d->extents[last]);
+	out = add_if(b, &range, count, out);
+	row = index_var(arena, index_new(b->loops, "n", d->extents[last] + 1, row, out), d->extents[last] + 1);
+	if (!with[last])
+		out = add_map(b, d, last, with, out);
+	range = (struct range){ index_add(arena, with[last], index_scale(arena, row, -1)), -d->extents[last], 0 };
+	struct stmt *stmt = stmt_new(b->loops, STMT_STORE);
+	stmt->cell = cell_for(b, d);
+	stmt->at = index_add(arena, begin, with[last]);
+	stmt->value = whole(b, d->body, with);
+	block_add(b->loops, add_if(b, &range, 1, out), stmt);
 }
 
 /* Adds the loops of one definition whose variables with[v] != NULL are given. */
@@ -410,8 +428,12 @@ static void define(struct building *b, struct definition *d, const struct index 
 		return;
 	}
 	for (int n = 0; n < count; n++) {
-		if (!with[order[n]])
+		if (!with[order[n]] && !(d->lies && order[n] == d->rank - 1))
 			out = add_map(b, d, order[n], with, out);
+	}
+	if (d->lies) {
+		store_row(b, d, with, out);
+		return;
 	}
 	const struct index *at[MAX_RANK];
 	for (int v = 0; v < d->rank; v++)
@@ -488,11 +510,7 @@ static const struct index *named_index(struct loops *loops, int v, const struct 
 	int64_t value;
 	if (index_is_constant(at, &value) || index_is_var(at, &(int){ 0 }))
 		return at;
-	struct stmt *is = stmt_new(loops, STMT_INDEX);
-	is->var = var_new(loops, output_names[v % 5], extent);
-	is->at = at;
-	block_add(loops, out, is);
-	return index_var(loops->arena, is->var, extent);
+	return index_var(loops->arena, index_new(loops, output_names[v % 5], extent, at, out), extent);
 }
 
 /* The loops order[0 … count-1] over blocks of `together` rounds of the last of them, which run side by side.  `named`: each variable is
@@ -826,14 +844,14 @@ static struct loops *build_places(struct building *b, bool named)
 	int inside = d->running ? free && !rows : inner, taken = outer_count(loops, d, work, own, free, inside);
 	for (int n = 0; n < taken; n++)
 		work /= (double)d->extents[own[n]];
-	bool lanes = rows && taken >= free - 1 && rows_are_lanes(b, d, d->extents[own[free - 1]]);
-	if (lanes && taken < free && work / (double)d->extents[own[taken]] * loops->target->lanes >= (double)block_work(loops))
+	int64_t last = rows ? d->extents[own[free - 1]] : 1, together = 1;
+	if (rows && taken >= free - 1)
+		together = rows_are_lanes(b, d, last) ? loops->target->lanes : loops->target->small ? 1 : divisor_below(last, CHAINS_TOGETHER);
+	if (rows && taken == free - 1 && work / (double)last * (double)together >= (double)block_work(loops))
 		taken++;
 	int64_t share = inside && taken == free - inside ? places_share(loops, d, d->extents[own[taken]], work) : 0;
 	if (!share || share == d->extents[own[taken]]) {
-		int64_t together = lanes && taken == free ? loops->target->lanes
-			: rows && taken == free && !loops->target->small ? divisor_below(d->extents[own[taken - 1]], CHAINS_TOGETHER) : 1;
-		define(b, d, with, outer_loops(b, d, own, taken, together, named, with));
+		define(b, d, with, outer_loops(b, d, own, taken, taken == free ? together : 1, named, with));
 		return loops;
 	}
 	define(b, d, with, shared_out(b, d, own, taken, share, with));
@@ -941,7 +959,7 @@ struct loops *loops_build(struct build *build, struct arena *arena, const struct
 	}
 	b.loops = loops_new(build, arena, target, kernel);
 	int order[MAX_RANK], count = by_stride(d, 0, d->rank, order);
-	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !expr_has(d->body, 1u << EXPR_SELECT) && counts_outermost(kernel) && crossed(&b, d, order, count) < 0) {
+	if (kernel->members.count == 1 && d->reduce == REDUCE_NONE && !d->lies && !expr_has(d->body, 1u << EXPR_SELECT) && counts_outermost(kernel) && crossed(&b, d, order, count) < 0) {
 		build_flat(&b);
 		if (!bends_anywhere(b.loops))
 			return b.loops;

@@ -79,8 +79,8 @@ struct stmt {
 	int lane, left;                   /* SET, STORE: vector along variable `lane` (-1: scalar), of which `left` lanes count (0: all) */
 	const struct index *some;         /* SET, STORE: `left` as text has it, where it is a symbol; NULL: it is that number */
 	bool keep;                        /* SET: lanes past `left` stay as they were */
-	int64_t square;                   /* STORE to a buffer of a load from another: stands for as many neighbours as a vector has lanes, one round after the other,
-	                                   * `square` elements apart where they are stored, 1 where they are loaded; 0: for itself */
+	const struct index *square;       /* STORE to a buffer of a load from another: stands for as many neighbours as a vector has lanes, one round after the other,
+	                                   * `square` elements apart where they are stored, 1 where they are loaded; NULL: for itself */
 };
 
 struct loops {
@@ -139,6 +139,11 @@ void loops_tile(struct loops *);
 /* ---- walk.c: statements made, copied, looked through ---- */
 bool stmt_finds(const struct stmt *);                          /* is it an INDEX that data say? */
 struct stmt *stmt_new(struct loops *, enum stmt_kind);
+/* Maps, each all that is in the one before. */
+enum { NEST_MOST = MAX_VARS };
+struct nest { struct stmt *loop[NEST_MOST]; int count; struct block *body; };
+struct nest nest_of(struct stmt *);
+int index_new(struct loops *, const char *like, int64_t extent, const struct index *at, struct block *out);       /* an INDEX that stands at `at`: its variable */
 int          var_new(struct loops *, const char *like, int64_t extent);
 struct cell *cell_new(struct loops *, enum cell_kind, const char *like, enum dtype, int64_t size);
 const struct expr *cell_load(struct loops *, struct cell *, const struct index *at);         /* at: NULL for a register */

@@ -115,8 +115,11 @@ static void show(struct showing *s, const struct stmt *stmt, int depth)
 		text_adds(out, "] = ");
 		show_expr(s, stmt->value);
 		show_lanes(s, stmt);
-		if (stmt->square)
-			text_printf(s->out, ", a square: rows %" PRId64 " apart", stmt->square);
+		if (stmt->square) {
+			text_adds(out, ", a square: rows ");
+			show_index(s, stmt->square);
+			text_adds(out, " apart");
+		}
 		break;
 	case STMT_JOIN:
 		text_printf(out, "let %s = join %s", stmt->cell->of.name, stmt->from->of.name);

@@ -167,12 +167,9 @@ static void cut_by_if(struct loops *loops, struct block *block, size_t from, con
 		}
 		struct copying copying;
 		if (high - low > 1 && low) {
-			struct stmt *is = stmt_new(loops, STMT_INDEX);
-			is->var = var_new(loops, loops->vars.at[c->var].name, high - low);
-			is->at = index_plus(loops->arena, index_var(loops->arena, c->var, c->extent), -low);
-			block_add(loops, part, is);
+			int var = index_new(loops, loops->vars.at[c->var].name, high - low, index_plus(loops->arena, index_var(loops->arena, c->var, c->extent), -low), part);
 			copying_init(&copying, loops, true);
-			copying_put(&copying, c->var, index_plus(loops->arena, index_var(loops->arena, is->var, high - low), low));
+			copying_put(&copying, c->var, index_plus(loops->arena, index_var(loops->arena, var, high - low), low));
 		} else {
 			copying_init(&copying, loops, true);
 			/* the same variable, known to stay below `high` */

@@ -117,13 +117,17 @@ static bool is_plain(const struct range *range)
 	return at->constant >= range->from;
 }
 
+/* A running sum's terms, or those behind its last square: any number of them. */
+static bool is_running(const struct making *m, const struct stmt *loop) { return m->loops->kernel->root->running && loop->extent != m->loops->target->lanes; }
+
 static void count_loops(struct making *m, struct block *block)
 {
 	const struct index *some = NULL;
 	int64_t left = 0, first;
 	for (size_t i = 0; i < block->count; i++) {
 		struct stmt *stmt = block->at[i];
-		if (stmt->kind == STMT_FOR && (stmt->role == ROLE_BLOCKS || stmt->role == ROLE_MAP || stmt->extent >= EXTENT_LEAST))
+		if (stmt->kind == STMT_FOR && (stmt->role == ROLE_BLOCKS || stmt->role == ROLE_MAP || is_running(m, stmt)
+			|| (stmt->extent >= EXTENT_LEAST && !m->loops->kernel->root->running)))
 			stmt->count = symbol_alone(m, stmt->extent);
 		for (int r = 0; r < stmt->range_count; r++)
 			m->cannot |= !is_plain(&stmt->ranges[r]);

@@ -206,12 +206,8 @@ static void add_straight(struct loops *loops, const struct stmt *loop, int64_t f
 	struct stmt *scope = stmt_new(loops, STMT_SCOPE);
 	const struct index *first = index_constant(loops->arena, from * loop->step);
 	if (loop->step > 1) {
-		struct stmt *is = stmt_new(loops, STMT_INDEX);
 		int64_t extent = loops->vars.at[loop->var].extent;
-		is->var = var_new(loops, loops->vars.at[loop->var].name, extent);
-		is->at = first;
-		block_add(loops, &scope->body, is);
-		first = index_var(loops->arena, is->var, extent);
+		first = index_var(loops->arena, index_new(loops, loops->vars.at[loop->var].name, extent, first, &scope->body), extent);
 	}
 	add_rounds(loops, loop, count, first, &scope->body);
 	block_add(loops, out, scope);
@@ -262,7 +258,7 @@ static struct stmt *square_of(struct loops *loops, const struct stmt *loop)
 	memset(&whole->body, 0, sizeof whole->body);
 	whole->step = lanes;
 	*square = *store;
-	square->square = index_factor(store->at, loop->var);
+	square->square = index_step(loops->arena, store->at, loop->var);
 	block_add(loops, &whole->body, square);
 	return whole;
 }

@@ -6,8 +6,6 @@
 #include "loops/loops.h"
 #include <assert.h>
 
-enum { NEST_MOST = MAX_VARS };
-
 /* ---- what a variable costs as the lane ---- */
 static const double PICK = 1.2;           /* of a lane that is loaded from a place of its own */
 
@@ -210,14 +208,12 @@ static void along_terms(struct loops *loops, const struct stmt *loop, struct blo
 		block_add(loops, out, terms);
 	}
 	if (rest) {
-		struct stmt *scope = stmt_new(loops, STMT_SCOPE), *is = stmt_new(loops, STMT_INDEX);
-		is->var = var_new(loops, "t", loop->extent);
-		is->at = index_constant(loops->arena, main);
-		block_add(loops, &scope->body, is);
+		struct stmt *scope = stmt_new(loops, STMT_SCOPE);
+		int first = index_new(loops, "t", loop->extent, index_constant(loops->arena, main), &scope->body);
 		for (int p = 0; (int64_t)p * lanes < rest; p++) {
 			int64_t left = rest - (int64_t)p * lanes;
-			const struct index *at = index_plus(loops->arena, index_var(loops->arena, is->var, loop->extent), (int64_t)p * lanes);
-			add_part(loops, loop, parts[p], at, is->var, left < lanes ? (int)left : 0, &scope->body);
+			const struct index *at = index_plus(loops->arena, index_var(loops->arena, first, loop->extent), (int64_t)p * lanes);
+			add_part(loops, loop, parts[p], at, first, left < lanes ? (int)left : 0, &scope->body);
 		}
 		block_add(loops, out, scope);
 	}
@@ -484,16 +480,14 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 		block_add(loops, inner, whole);
 	}
 	if (extent > main) {
-		struct stmt *scope = stmt_new(loops, STMT_SCOPE), *is = stmt_new(loops, STMT_INDEX);
-		is->var = var_new(loops, loops->vars.at[var].name, extent);
-		is->at = index_constant(loops->arena, main);
-		block_add(loops, &scope->body, is);
+		struct stmt *scope = stmt_new(loops, STMT_SCOPE);
+		int first = index_new(loops, loops->vars.at[var].name, extent, index_constant(loops->arena, main), &scope->body);
 		struct copying copying;
 		struct block rest = { 0 };
 		copying_init(&copying, loops, true);
-		copying_put(&copying, var, index_var(loops->arena, is->var, extent));
+		copying_put(&copying, var, index_var(loops->arena, first, extent));
 		copy_block(&copying, body, &rest);
-		mark(&rest, is->var, (int)(extent - main));
+		mark(&rest, first, (int)(extent - main));
 		take_places(loops, &rest);
 		block_add_all(loops, &scope->body, &rest);
 		block_add(loops, inner, scope);
@@ -503,10 +497,15 @@ static struct block along(struct loops *loops, struct stmt **loop, int count, in
 
 /* ---- rows of partial results ---- */
 /* The one load from a buffer of what a chain adds, of neighbours along the chain. */
-struct running { const struct stmt *rows, *chain; const struct cell *sum; const struct expr *load; bool plain; };
+struct running { struct arena *arena; const struct stmt *rows, *chain; const struct cell *sum; const struct expr *load; bool plain; };
 static bool lies_along(const struct running *r, const struct index *at)
 {
-	return index_factor(at, r->chain->var) == 1 && index_factor(at, r->rows->var) > 1 && !index_bends(at, r->chain->var) && !index_bends(at, r->rows->var);
+	const struct index *apart = index_step(r->arena, at, r->rows->var);
+	int64_t low, high;
+	if (!apart || index_factor(at, r->chain->var) != 1 || index_bends(at, r->chain->var))
+		return false;
+	index_range(apart, &low, &high);
+	return low > 1;
 }
 static void see_running(void *user, const struct expr *load)
 {
@@ -527,7 +526,7 @@ static const struct expr *with_load(struct loops *loops, const struct expr *expr
 	return expr_scalar(loops->arena, expr->row, arg[0], arg[1], arg[2]);
 }
 
-static struct stmt *store_new(struct loops *loops, struct cell *cell, const struct index *at, const struct expr *value, int lane, int64_t square)
+static struct stmt *store_new(struct loops *loops, struct cell *cell, const struct index *at, const struct expr *value, int lane, const struct index *square)
 {
 	struct stmt *stmt = stmt_new(loops, STMT_STORE);
 	stmt->cell = cell;
@@ -536,15 +535,6 @@ static struct stmt *store_new(struct loops *loops, struct cell *cell, const stru
 	stmt->lane = lane;
 	stmt->square = square;
 	return stmt;
-}
-
-static int zero_new(struct loops *loops, const char *like, int64_t extent, struct block *out)
-{
-	struct stmt *is = stmt_new(loops, STMT_INDEX);
-	is->var = var_new(loops, like, extent);
-	is->at = index_constant(loops->arena, 0);
-	block_add(loops, out, is);
-	return is->var;
 }
 
 static const struct index *at_term(struct loops *loops, const struct running *r, const struct index *at, int row, const struct index *term)
@@ -566,17 +556,18 @@ static bool in_squares(struct loops *loops, const struct stmt *rows, struct bloc
 		|| chain->role != ROLE_CHAIN || chain->step != 1 || chain->extent < lanes || chain->body.count != 2)
 		return false;
 	const struct stmt *step = chain->body.at[0], *store = chain->body.at[1];
-	struct running r = { rows, chain, begin->cell, NULL, true };
+	struct running r = { loops->arena, rows, chain, begin->cell, NULL, true };
 	if (step->kind != STMT_SET || step->cell != begin->cell || store->kind != STMT_STORE || store->cell->kind != CELL_BUFFER || store->cell->of.type != DTYPE_F32
-		|| store->value->kind != EXPR_LOAD || cell_of_load(store->value) != begin->cell || !lies_along(&r, store->at) || !loops_can_vector(step->value, rows->var, false))
+		|| store->value->kind != EXPR_LOAD || cell_of_load(store->value) != begin->cell || !lies_along(&r, store->at))
 		return false;
 	expr_loads(step->value, see_running, &r);
-	if (!r.plain || !r.load || cell_of_load(r.load) == store->cell)
+	if (!r.plain || !r.load || cell_of_load(r.load) == store->cell
+		|| !loops_can_vector(with_load(loops, step->value, r.load, begin->value), rows->var, false))
 		return false;
 
 	struct arena *arena = loops->arena;
 	struct cell *square = cell_new(loops, CELL_ARRAY, "square", DTYPE_F32, lanes * lanes), *sum = begin->cell;
-	int row = zero_new(loops, "r", lanes, out);
+	int row = index_new(loops, "r", lanes, index_constant(arena, 0), out);
 	struct stmt *start = set_new(loops, sum, begin->value, true), *array = stmt_new(loops, STMT_ARRAY);
 	sum->vector = true;
 	start->lane = row;
@@ -587,24 +578,25 @@ static bool in_squares(struct loops *loops, const struct stmt *rows, struct bloc
 	struct stmt *each = count_new(loops, "t", chain->extent / lanes * lanes, lanes), *term = count_new(loops, "u", lanes, 1);
 	const struct index *in_square = index_add(arena, index_scale(arena, count_index(loops, term), lanes), index_var(arena, row, lanes));
 	block_add(loops, &each->body, store_new(loops, square, index_var(arena, row, lanes),
-		cell_load(loops, cell_of_load(r.load), at_term(loops, &r, r.load->at[0], row, count_index(loops, each))), row, lanes));
+		cell_load(loops, cell_of_load(r.load), at_term(loops, &r, r.load->at[0], row, count_index(loops, each))), row, index_constant(arena, lanes)));
 	struct stmt *add = set_new(loops, sum, with_load(loops, step->value, r.load, cell_load(loops, square, in_square)), false);
 	add->lane = row;
 	block_add(loops, &term->body, add);
-	block_add(loops, &term->body, store_new(loops, square, in_square, cell_load(loops, sum, NULL), row, 0));
+	block_add(loops, &term->body, store_new(loops, square, in_square, cell_load(loops, sum, NULL), row, NULL));
 	block_add(loops, &each->body, term);
-	int along = zero_new(loops, "v", lanes, &each->body);
+	int along = index_new(loops, "v", lanes, index_constant(arena, 0), &each->body);
 	const struct index *from = index_add(arena, index_scale(arena, index_var(arena, along, lanes), lanes), index_var(arena, row, lanes));
 	block_add(loops, &each->body, store_new(loops, store->cell, at_term(loops, &r, store->at, row, index_add(arena, count_index(loops, each), index_var(arena, along, lanes))),
-		cell_load(loops, square, from), along, index_factor(store->at, rows->var)));
+		cell_load(loops, square, from), along, index_step(arena, store->at, rows->var)));
 	block_add(loops, out, each);
 
 	if (chain->extent % lanes) {
 		struct stmt *left = count_new(loops, "t", chain->extent % lanes, 1);
+		int behind = index_new(loops, "t", chain->extent, index_constant(arena, each->extent), out);
 		struct copying copying;
 		copying_init(&copying, loops, false);
 		copying_put(&copying, rows->var, index_var(arena, row, lanes));
-		copying_put(&copying, chain->var, index_plus(arena, count_index(loops, left), each->extent));
+		copying_put(&copying, chain->var, index_add(arena, count_index(loops, left), index_var(arena, behind, chain->extent)));
 		copy_block(&copying, &chain->body, &left->body);
 		mark(&left->body, row, 0);
 		block_add(loops, out, left);
@@ -615,16 +607,11 @@ static bool in_squares(struct loops *loops, const struct stmt *rows, struct bloc
 
 static void vectorise_nest(struct loops *loops, struct stmt *nest, struct block *out)
 {
-	struct stmt *loop[NEST_MOST];
-	int count = 0, best = -1;
+	struct nest all = nest_of(nest);
+	struct stmt **loop = all.loop;
+	int count = all.count, best = -1;
 	double least = -1;
-	struct block *body = NULL;
-	for (struct stmt *s = nest;; s = s->body.at[0]) {
-		loop[count++] = s;
-		body = &s->body;
-		if (s->body.count != 1 || s->body.at[0]->kind != STMT_FOR || s->body.at[0]->role != ROLE_MAP || count == NEST_MOST)
-			break;
-	}
+	struct block *body = all.body;
 	if (nest->together && count == 1 && loops->target->lanes > 1 && in_squares(loops, nest, out))
 		return;
 	if (loops->target->lanes > 1 && !has(body, ROLE_MAP))

@@ -13,6 +13,26 @@ struct stmt *stmt_new(struct loops *loops, enum stmt_kind kind)
 	return stmt;
 }
 
+struct nest nest_of(struct stmt *stmt)
+{
+	struct nest nest = { .count = 0 };
+	for (;; stmt = stmt->body.at[0]) {
+		nest.loop[nest.count++] = stmt;
+		nest.body = &stmt->body;
+		if (nest.count == NEST_MOST || stmt->body.count != 1 || stmt->body.at[0]->kind != STMT_FOR || stmt->body.at[0]->role != ROLE_MAP)
+			return nest;
+	}
+}
+
+int index_new(struct loops *loops, const char *like, int64_t extent, const struct index *at, struct block *out)
+{
+	struct stmt *is = stmt_new(loops, STMT_INDEX);
+	is->var = var_new(loops, like, extent);
+	is->at = at;
+	block_add(loops, out, is);
+	return is->var;
+}
+
 static bool has_values(const struct index *index)
 {
 	for (int i = 0; i < index->count; i++) {

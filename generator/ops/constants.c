@@ -65,6 +65,8 @@ static const struct tensor *fill_of(const struct node *node)
 	return value->t;
 }
 
+static struct tensor *size_of_shape(const struct node *node, int d) { return size_made(node, "SizeElement", d, 1, &node->in[0]); }
+
 void infer_constant_of_shape(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
@@ -74,9 +76,17 @@ void infer_constant_of_shape(struct node *node, const struct op *op)
 	const struct tensor *fill = fill_of(node);
 	enum dtype type = fill ? fill->type : DTYPE_F32;
 	const int64_t *shape = node_in_ints(node, 0, &count);
+	struct tensor *const *sizes = shape ? NULL : node_in_sizes(node, 0, &count);
+	if (sizes && count <= MAX_RANK) {
+		for (int64_t d = 0; d < count; d++)
+			dims[d] = size_dim(sizes[d]);
+		infer_output(node, 0, type, (int)count, dims);
+		return;
+	}
 	if (!shape && node->in[0]->rank == 1 && dim_is_known(node->in[0]->dims[0]) && node->in[0]->dims[0].extent <= MAX_RANK) {
 		for (int d = 0; d < MAX_RANK; d++)
 			dims[d] = dim_unknown;
+		infer_asked_dims(node, (int)node->in[0]->dims[0].extent, dims, size_of_shape);
 		infer_output(node, 0, type, (int)node->in[0]->dims[0].extent, dims);
 		return;
 	}
@@ -103,11 +113,13 @@ void define_constant_of_shape(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, NULL);
 	(void)op;
-	if (!definer->node->in[0]->data && definer_elements(definer, 0) != rank)
+	bool late = node_in_is_late(definer->node, 0);
+	if (late && definer_elements(definer, 0) != rank)
 		node_fail(definer->node, EXIT_INVALID, "ConstantOfShape: the shape has %" PRId64 " numbers, the declared one has %d",
 			definer_elements(definer, 0), rank);
-	for (int d = 0; !definer->node->in[0]->data && d < rank; d++)
-		all = whole_of(definer, SCALAR_and, all, whole_is(definer, definer_element(definer, 0, d), extents[d]));
+	for (int d = 0; late && d < rank; d++)
+		all = whole_of(definer, SCALAR_and, all, whole_of(definer, SCALAR_equal, definer_element(definer, 0, d), definer_dim(definer, &definer->node->out[0]->dims[d])));
+	definer_require_dims(definer);
 	definer_require(definer, EXIT_INVALID, 0, NULL, all, "the shape at run time is not %s, the declared one", definer_shape_text(definer, rank, extents));
 	if (!fill) {
 		definer_out_map(definer, 0, expr_number(definer->arena, DTYPE_F32, 0));
@@ -198,6 +210,13 @@ void infer_size(struct node *node, const struct op *op)
 	int64_t elements = node->in[0]->rank < 0 ? -1 : tensor_elements(node->graph->build, node->in[0]);
 	if (elements < 0)
 		return;
+	if (tensor_counted(node->in[0])) {
+		struct tensor *size = size_number(node, 1);
+		for (int d = 0; d < node->in[0]->rank; d++)
+			size = size_product(node, size, size_of_dim(node, &node->in[0]->dims[d]));
+		node_hands_on(node, size);
+		return;
+	}
 	int64_t *data = new(node->graph->build->arena, int64_t);
 	*data = elements;
 	node->out[0]->data = data;
@@ -341,6 +360,26 @@ void define_eye_like(struct definer *definer, const struct op *op)
 }
 
 /* ---- Range: start, start + delta …, below the limit ---- */
+static struct tensor *size_of_range(const struct node *node, int d) { return size_made(node, "SizeRange", d, 3, node->in); }
+
+/* Of whole numbers known as sizes, by a constant; NULL: not known. */
+static struct tensor *size_counted(const struct node *node)
+{
+	struct tensor *at[3];
+	int64_t count, by;
+	for (int i = 0; i < 3; i++) {
+		struct tensor *const *sizes = node_in_sizes(node, i, &count);
+		if (!sizes || count != 1)
+			return NULL;
+		at[i] = sizes[0];
+	}
+	if (!at[2]->data || !(by = tensor_int(at[2], 0)) || by < -INT32_MAX || by > INT32_MAX)
+		return NULL;
+	struct tensor *span = size_not_below_zero(node, by < 0 ? size_difference(node, at[0], at[1]) : size_difference(node, at[1], at[0]));
+	by = by < 0 ? -by : by;
+	return by == 1 ? span : size_quotient(node, size_plus(node, span, by - 1), size_number(node, by));
+}
+
 void infer_range(struct node *node, const struct op *op)
 {
 	double number[3];
@@ -356,7 +395,10 @@ void infer_range(struct node *node, const struct op *op)
 	if (type != DTYPE_NONE && !is_float && type != DTYPE_I16 && type != DTYPE_I32 && type != DTYPE_I64)
 		node_fail(node, EXIT_INVALID, "%s: input 0 is %s, float, double, int16, int32 or int64 is right", node->type, dtypes[type].text);
 	if (!known) {
-		infer_output(node, 0, type, 1, &dim_unknown);
+		struct tensor *size = type == DTYPE_NONE ? NULL : size_counted(node);
+		struct dim dim = size ? size_dim(size) : dim_unknown;
+		infer_asked_dims(node, 1, &dim, size_of_range);
+		infer_output(node, 0, type, 1, &dim);
 		return;
 	}
 	if (is_float ? !(fabs(number[2]) > 0 && isfinite(number[2])) : !whole[2])
@@ -375,29 +417,57 @@ void infer_range(struct node *node, const struct op *op)
 	infer_output(node, 0, type, 1, (struct dim[]){ dim_of(count) });
 }
 
-/* A start, limit or delta that comes at run time makes as many elements as are declared. */
-static void declared_range(struct definer *definer, int64_t count)
+/* How many numbers they make, an I64, or a double where they are floats; *right: delta is one that makes them. */
+static const struct expr *steps_of(struct definer *definer, const struct expr **right)
 {
 	struct arena *arena = definer->arena;
-	const struct expr *start = definer_element(definer, 0, 0), *limit = definer_element(definer, 1, 0), *delta = definer_element(definer, 2, 0), *right;
+	const struct expr *start = definer_element(definer, 0, 0), *limit = definer_element(definer, 1, 0), *delta = definer_element(definer, 2, 0);
 	if (dtypes[start->type].class == CLASS_FLOAT) {
 		start = expr_cast(arena, DTYPE_F64, start);
 		limit = expr_cast(arena, DTYPE_F64, limit);
 		delta = expr_cast(arena, DTYPE_F64, delta);
-		const struct expr *steps = expr1(definer, SCALAR_ceil, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, limit, start), delta));
-		right = expr2(definer, count ? SCALAR_equal : SCALAR_less_equal, steps, expr_number(arena, DTYPE_F64, (double)count));
-		right = expr2(definer, SCALAR_mul, right, expr2(definer, SCALAR_less, expr_number(arena, DTYPE_F64, 0), expr1(definer, SCALAR_abs, delta)));
-	} else {                                                              /* exactly, in 64 bits without a sign */
-		const struct expr *up = whole_of(definer, SCALAR_less, integer(definer, 0), delta), *none = integer(definer, 0), *one = expr_integer(arena, DTYPE_U64, 1);
-		const struct expr *low = whole_where(definer, up, start, limit), *high = whole_where(definer, up, limit, start);
-		const struct expr *span = expr_cast(arena, DTYPE_U64, whole_of(definer, SCALAR_sub, high, low));
-		const struct expr *step = expr_cast(arena, DTYPE_U64, whole_where(definer, up, delta, whole_of(definer, SCALAR_sub, none, delta)));
-		const struct expr *steps = expr2(definer, SCALAR_add, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, span, one), step), one);
-		steps = whole_where(definer, whole_of(definer, SCALAR_less, low, high), expr_cast(arena, DTYPE_I64, steps), none);
-		right = whole_of(definer, SCALAR_and, whole_is(definer, steps, count), whole_is(definer, whole_is(definer, delta, 0), 0));
+		*right = expr2(definer, SCALAR_less, expr_number(arena, DTYPE_F64, 0), expr1(definer, SCALAR_abs, delta));
+		return expr1(definer, SCALAR_ceil, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, limit, start), delta));
 	}
+	const struct expr *up = whole_of(definer, SCALAR_less, integer(definer, 0), delta), *none = integer(definer, 0), *one = expr_integer(arena, DTYPE_U64, 1);
+	const struct expr *low = whole_where(definer, up, start, limit), *high = whole_where(definer, up, limit, start);        /* exactly, in 64 bits without a sign */
+	const struct expr *span = expr_cast(arena, DTYPE_U64, whole_of(definer, SCALAR_sub, high, low));
+	const struct expr *step = expr_cast(arena, DTYPE_U64, whole_where(definer, up, delta, whole_of(definer, SCALAR_sub, none, delta)));
+	const struct expr *steps = expr2(definer, SCALAR_add, expr2(definer, SCALAR_div, expr2(definer, SCALAR_sub, span, one), step), one);
+	*right = whole_is(definer, whole_is(definer, delta, 0), 0);
+	return whole_where(definer, whole_of(definer, SCALAR_less, low, high), expr_cast(arena, DTYPE_I64, steps), none);
+}
+
+/* A start, limit or delta that comes at run time makes as many elements as are declared. */
+static void declared_range(struct definer *definer, int64_t count)
+{
+	const struct expr *right, *steps = steps_of(definer, &right);
+	if (steps->type == DTYPE_F64)
+		right = expr2(definer, SCALAR_mul, expr2(definer, count ? SCALAR_equal : SCALAR_less_equal, steps, expr_number(definer->arena, DTYPE_F64, (double)count)), right);
+	else
+		right = whole_of(definer, SCALAR_and, whole_is(definer, steps, count), right);
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "a start, limit and delta that make the declared %" PRId64
 		" elements are right", count);
+}
+
+void infer_size_range(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_as_size(node, 3, 3);
+}
+
+/* Of floats -1 where they are too many for any bound, or not a number; delta 0 is such a one. */
+void define_size_range(struct definer *definer, const struct op *op)
+{
+	const struct expr *right, *steps = steps_of(definer, &right), *none = integer(definer, -1);
+	(void)op;
+	if (steps->type == DTYPE_F64) {
+		const struct expr *zero = expr_number(definer->arena, DTYPE_F64, 0), *most = expr_number(definer->arena, DTYPE_F64, 0x1p40);
+		const struct expr *fits = expr2(definer, SCALAR_mul, right, expr2(definer, SCALAR_less_equal, steps, most));
+		steps = expr_cast(definer->arena, DTYPE_I64, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, steps, zero), most));
+		right = expr_cast(definer->arena, DTYPE_I64, fits);
+	}
+	definer_out_map(definer, 0, whole_where(definer, right, steps, none));
 }
 
 void define_range(struct definer *definer, const struct op *op)
@@ -411,7 +481,10 @@ void define_range(struct definer *definer, const struct op *op)
 	definer_shape(definer, 0, extents, at);
 	for (int i = 0; i < 3; i++)
 		if (!number_in(definer->node, i, &number, &whole)) {
-			declared_range(definer, extents[0]);
+			if (definer->node->out[0]->dims[0].count)
+				definer_require_dims(definer);
+			else
+				declared_range(definer, extents[0]);
 			break;
 		}
 	const struct expr *steps = expr_cast(arena, start->type, expr_index(arena, at[0]));

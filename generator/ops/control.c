@@ -116,7 +116,7 @@ static bool types_differ(const struct tensor *a, const struct tensor *b)
 	return a->form != b->form || (a->type != DTYPE_NONE && b->type != DTYPE_NONE && a->type != b->type);
 }
 
-static bool ranks_differ(const struct tensor *a, const struct tensor *b) { return a->rank >= 0 && b->rank >= 0 && a->rank != b->rank; }
+bool ranks_differ(const struct tensor *a, const struct tensor *b) { return a->rank >= 0 && b->rank >= 0 && a->rank != b->rank; }
 
 static bool extents_differ(const struct tensor *a, const struct tensor *b)
 {
@@ -339,24 +339,58 @@ struct loop {
 	struct tensor *alive;             /* whether this round is one, where that comes at run time; NULL: it is */
 	struct tensor ***parts;           /* of each scan, as many as rounds */
 	int64_t rounds, room;
+	struct tensor *ran;               /* how many rounds there were so far, where that comes at run time and is asked; NULL: as many as `rounds` */
 	bool unbounded;                   /* nothing says how many rounds there may be */
 	const char *why;                  /* it is not made as one node */
 };
 
-/* The rounds that outputs are declared to have; -1: none is. */
+/* The one number that it is given, whatever dims it makes of it. */
+static bool hands_on(const struct node *node)
+{
+	const struct op *op = op_of(node);
+	return (op->infer == infer_identity || op->infer == infer_reshape || op->infer == infer_squeeze || op->infer == infer_unsqueeze) && tensor_is_scalar_like(node->in[0]);
+}
+
+/* The most rounds that M may say: its number, or the end of its range where it is an input that has one; INT64_MAX: nothing bounds it. */
+static int64_t trips_most(const struct tensor *trips)
+{
+	while (trips && !trips->data && trips->producer && hands_on(trips->producer))
+		trips = trips->producer->in[0];
+	if (trips && trips->data)
+		return tensor_int(trips, 0);
+	for (size_t i = 0; trips && i < trips->graph->said.count; i++)
+		if (trips->graph->said.at[i].size == trips)
+			return trips->graph->said.at[i].most;
+	return INT64_MAX;
+}
+
+/* The most that a range, of its symbol or of M, lets output k stack; -1: none does. */
+static int64_t asked_rounds(const struct node *node, size_t k)
+{
+	const struct tensor *out = node->out[k], *trips = node_in(node, 0);
+	if (!out || (out->rank > 0 && dim_is_known(out->dims[0])))
+		return -1;
+	const struct asked *asked = out->rank > 0 && out->dims[0].symbol ? graph_asked(out->graph, out->dims[0].symbol) : NULL;
+	int64_t most = trips && !trips->data ? trips_most(trips) : INT64_MAX;
+	return asked && asked->most < most ? asked->most : most < INT64_MAX ? most : -1;
+}
+
+/* The rounds that outputs are declared to have, or have at most; -1: none is. */
 static int64_t rounds_declared(const struct loop *loop)
 {
 	const struct node *node = loop->h.node;
 	for (size_t k = loop->carried; k < (size_t)node->outs; k++)
 		if (node->out[k] && node->out[k]->rank > 0 && dim_is_known(node->out[k]->dims[0]))
 			return node->out[k]->dims[0].extent;
+		else if (asked_rounds(node, k) >= 0)
+			return asked_rounds(node, k);
 	return -1;
 }
 
 /* Those that come at run time have a bound: M, or the declared outputs.  -1: nothing bounds them. */
 static int64_t bound_of(const struct loop *loop, const struct tensor *trips)
 {
-	int64_t bound = trips && trips->data ? tensor_int(trips, 0) : INT64_MAX, declared = rounds_declared(loop);
+	int64_t bound = trips_most(trips), declared = rounds_declared(loop);
 	if (declared >= 0 && declared < bound)
 		bound = declared;
 	return bound > ROUNDS_MOST || (loop->scans && declared < 0) ? -1 : bound;
@@ -382,6 +416,14 @@ static bool ends(const struct loop *loop, const struct tensor *trips, int64_t at
 	return (trips && trips->data && at >= tensor_int(trips, 0)) || (loop->now[1]->data && !tensor_int(loop->now[1], 0));
 }
 
+/* A bool of one element, of rank 0. */
+static struct tensor *scalar_truth(struct holder *h, struct tensor *tensor)
+{
+	return tensor->rank == 0 ? tensor : add(h, "", "Reshape", 2, (struct tensor *[]){ tensor, graph_constant(h->graph, "scalar", DTYPE_I64, 1, (int64_t[1]){ 0 }, "") });
+}
+
+static struct tensor *one_if(struct holder *h, struct tensor *holds) { return add_node(h, "", "Cast", 1, &holds, "to", DTYPE_I64, NULL); }
+
 /* Whether there may be a round `at`; `alive` says it where that comes at run time. */
 static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
 {
@@ -395,10 +437,28 @@ static bool begins(struct loop *loop, struct tensor *trips, int64_t at)
 			return false;
 		loop->going = both(h, loop->going, goes_on(loop));
 		loop->alive = both(h, loop->going, is_below(loop, trips, at));
+		for (size_t k = loop->carried; k < (size_t)h->node->outs; k++)
+			if (asked_rounds(h->node, k) >= 0) {
+				struct tensor *one = loop->alive ? one_if(h, scalar_truth(h, loop->alive)) : whole(h, 0, 1);
+				loop->ran = loop->ran ? add(h, "", "Add", 2, (struct tensor *[]){ loop->ran, one }) : one;
+				break;
+			}
 	}
 	if (at >= ROUNDS_MOST)
 		node_fail(h->node, EXIT_LIMIT, "Loop: more than %d rounds (one after the other, since %s)", ROUNDS_MOST, loop->why);
 	return true;
+}
+
+/* What is stacked where a range bounds the rounds: as many as ran, and one more where the loop would go on. */
+static struct tensor *counted_stack(struct loop *loop, struct tensor *trips, struct tensor *stack)
+{
+	struct holder *h = &loop->h;
+	struct tensor *ran = loop->ran ? loop->ran : whole(h, 0, loop->rounds);
+	if (!ends(loop, trips, loop->rounds)) {
+		struct tensor *more = both(h, both(h, loop->going, goes_on(loop)), is_below(loop, trips, loop->rounds));
+		ran = add(h, "", "Add", 2, (struct tensor *[]){ ran, more ? one_if(h, scalar_truth(h, more)) : whole(h, 0, 1) });
+	}
+	return add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ stack, ran }, "counted", 1, NULL);
 }
 
 /* What is stacked, where as many rounds as there are parts come at run time: their last one is one, and none would follow. */
@@ -467,12 +527,6 @@ static void play(struct loop *loop, int64_t at)
 /* ---- Loop as one node ---- */
 static const int64_t repeated_most = INT32_MAX, endless_most = 1 << 20;       /* the second where data alone end it: more are a status */
 
-/* A bool of one element, of rank 0. */
-static struct tensor *scalar_truth(struct holder *h, struct tensor *tensor)
-{
-	return tensor->rank == 0 ? tensor : add(h, "", "Reshape", 2, (struct tensor *[]){ tensor, graph_constant(h->graph, "scalar", DTYPE_I64, 1, (int64_t[1]){ 0 }, "") });
-}
-
 static struct holder inside_of(const struct holder *h, const struct repeating *r)
 {
 	struct holder inside = *h;
@@ -484,7 +538,7 @@ static struct holder inside_of(const struct holder *h, const struct repeating *r
 /* Rounds as far as a constant, or what outputs are declared to stack, says; else as many as anybody waits for. */
 static int64_t repeated_rounds(const struct loop *loop, const struct tensor *trips, bool open)
 {
-	int64_t bound = trips && trips->data ? tensor_int(trips, 0) : INT64_MAX, declared = open && loop->scans ? rounds_declared(loop) : -1;
+	int64_t bound = trips_most(trips), declared = open && loop->scans ? rounds_declared(loop) : -1;
 	if (open && loop->scans && declared < 0)
 		return -1;
 	bound = declared >= 0 && declared < bound ? declared : bound;
@@ -548,7 +602,9 @@ static bool repeat_loop(struct repeating *r, void *user)
 	for (size_t k = 0; k < loop->scans; k++)
 		if (node_has_out(node, (int)(loop->carried + k))) {
 			struct tensor *one = *stack++;
-			hand_out(h, (int)(loop->carried + k), count ? add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ one, count }, "rounds", rounds, NULL) : one);
+			bool asked = asked_rounds(node, loop->carried + k) >= 0;
+			struct tensor *ran = asked && count == trips ? add(h, "", "Max", 2, (struct tensor *[]){ trips, whole(h, 0, 0) }) : count;
+			hand_out(h, (int)(loop->carried + k), count ? add_node(h, "ingot", "Loop", 2, (struct tensor *[]){ one, ran }, asked ? "counted" : "rounds", asked ? 1 : rounds, NULL) : one);
 		}
 	return true;
 }
@@ -560,7 +616,7 @@ NORETURN static void refuse_unbounded(const struct node *node)
 		if (node->out[k] && node->out[k]->is_output && node->out[k]->rank > 0 && node->out[k]->dims[0].symbol)
 			node_fail(node, EXIT_USAGE, "Loop: nothing says how many rounds output %.60s stacks: use --dim %.60s=NUMBER", node->out[k]->name, node->out[k]->dims[0].symbol);
 	if (trips && trips->is_input)
-		node_fail(node, EXIT_USAGE, "Loop: nothing bounds the rounds that input %.60s says: use --value %.60s=NUMBER", trips->name, trips->name);
+		node_fail(node, EXIT_USAGE, "Loop: nothing bounds the rounds that input %.60s says: use --dim %.60s=0..MOST or --value %.60s=NUMBER", trips->name, trips->name, trips->name);
 	if (trips && trips->data && tensor_int(trips, 0) <= ROUNDS_MOST)
 		node_fail(node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and no declared shape says how many an output stacks");
 	node_fail(node, EXIT_UNSUPPORTED, "Loop: how many rounds there are comes at run time, and neither a constant M of at most %d nor the declared shape of an "
@@ -618,7 +674,8 @@ bool place_loop(struct texts *texts, struct node *node, const struct op *op)
 		hand_out(h, (int)k, loop.now[2 + k]);
 	for (size_t k = 0; k < loop.scans; k++)
 		if (node_has_out(node, (int)(loop.carried + k)))
-			hand_out(h, (int)(loop.carried + k), assured(&loop, trips, none ? stacked_none(h, none[1 + loop.carried + k], 0) : stacked(h, loop.rounds, loop.parts[k], 0)));
+			hand_out(h, (int)(loop.carried + k), (asked_rounds(node, loop.carried + k) >= 0 && loop.ran ? counted_stack : assured)(&loop, trips,
+				none ? stacked_none(h, none[1 + loop.carried + k], 0) : stacked(h, loop.rounds, loop.parts[k], 0)));
 	texts->rounds--;
 	return true;
 }
@@ -846,119 +903,30 @@ bool place_scan(struct texts *texts, struct node *node, const struct op *op)
 	return true;
 }
 
-/* ---- one of two tensors of one rank, by a condition that comes at run time ---- */
-/* Whether the condition decides how many elements there are. */
-static bool is_joined(struct dim yes, struct dim no) { return yes.extent != no.extent || yes.count != no.count; }
-
-/* The larger extent is a bound then: the node has the counts of both as inputs behind its own, and how many there are as one more output for each such dim. */
-static void join_dims(struct node *node, struct dim *dims)
-{
-	struct graph *graph = node->graph;
-	const struct tensor *yes = node->in[1], *no = node->in[2];
-	struct tensor **in = new_array(graph->build->arena, struct tensor *, 3 + 2 * MAX_RANK), **out = new_array(graph->build->arena, struct tensor *, 1 + MAX_RANK);
-	int ins = 3, outs = 1;
-	memcpy(in, node->in, 3 * sizeof *in);
-	memcpy(out, node->out, (size_t)node->outs * sizeof *out);
-	for (int d = 0; d < yes->rank; d++) {
-		dims[d] = yes->dims[d];
-		if (!is_joined(yes->dims[d], no->dims[d]))
-			continue;
-		for (int i = 1; i < 3; i++)
-			if (node->in[i]->dims[d].count)
-				in[ins++] = node->in[i]->dims[d].count;
-		if (!out[outs])
-			out[outs] = graph_tensor_fresh(graph, "count");
-		out[outs]->producer = node;
-		dims[d] = (struct dim){ yes->dims[d].extent > no->dims[d].extent ? yes->dims[d].extent : no->dims[d].extent, NULL, out[outs] };
-		outs++;
-	}
-	if (node->outs > outs)
-		node_fail(node, EXIT_INVALID, "%s has %d outputs, %d %s right", node->type, node->outs, outs, outs == 1 ? "is" : "are");
-	node->in = in;
-	node->ins = ins;
-	node->out = out;
-	node->outs = outs;
-	for (int k = 1; k < outs; k++)
-		infer_output(node, k, DTYPE_I64, 0, NULL);
-}
-
-void infer_select(struct node *node, const struct op *op)
-{
-	struct dim dims[MAX_RANK];
-	(void)op;
-	infer_counts(node, 3, 3 + 2 * MAX_RANK, 1 + MAX_RANK);
-	infer_first(node);
-	const struct tensor *yes = node->in[1], *no = node->in[2];
-	infer_scalar(node, 0);
-	infer_any_type(node, 1);
-	infer_same_type(node, 2, yes->type);
-	enum dtype type = yes->type != DTYPE_NONE ? yes->type : no->type;
-	if (ranks_differ(yes, no))
-		node_fail(node, EXIT_UNSUPPORTED, "%s in one case and %s in the other; a number of dimensions that comes at run time is not supported",
-			type_of_tensor(node->graph->build, yes), type_of_tensor(node->graph->build, no));
-	if (yes->rank < 0 || no->rank < 0) {
-		infer_output_unknown(node, 0, type);
-		return;
-	}
-	if (tensor_is_known(yes) && tensor_is_known(no))
-		join_dims(node, dims);
-	else
-		for (int d = 0; d < yes->rank; d++)           /* a bound that is not there yet may be one of either */
-			dims[d] = is_joined(yes->dims[d], no->dims[d]) || (!dim_is_known(yes->dims[d]) && yes->dims[d].symbol != no->dims[d].symbol) ? dim_unknown : yes->dims[d];
-	infer_output(node, 0, type, yes->rank, dims);
-}
-
-/* Input i where it has elements; else 0. */
-static const struct expr *of_branch(struct definer *definer, int i, int rank, const int64_t *extents, const struct index *const *at)
-{
-	struct definition *x = definer_in(definer, i);
-	struct range there[MAX_RANK];
-	int count = 0;
-	for (int d = 0; d < rank; d++) {
-		if (x->extents[d] == 0)
-			return expr_number(definer->arena, x->type, 0);
-		if (x->extents[d] < extents[d])
-			there[count++] = (struct range){ at[d], 0, x->extents[d] };
-	}
-	const struct expr *load = definer_load(definer, x, rank, at);
-	return count ? expr_select(definer->arena, there, count, load, expr_number(definer->arena, x->type, 0)) : load;
-}
-
-/* What is inlined of the one that is not chosen is not computed. */
-void define_select(struct definer *definer, const struct op *op)
-{
-	struct arena *arena = definer->arena;
-	const struct node *node = definer->node;
-	int64_t extents[MAX_RANK];
-	const struct index *at[MAX_RANK];
-	int rank = definer_shape(definer, 0, extents, at);
-	const struct expr *condition = expr_cast(arena, DTYPE_I64, definer_load(definer, definer_in(definer, 0), 0, NULL));
-	struct range chosen = { index_value(arena, condition, 0, UINT8_MAX), 1, UINT8_MAX + 1 };      /* a bool of the caller may be any byte */
-	(void)op;
-	for (int d = 0, in = 3, out = 1; d < rank; d++) {
-		const struct expr *many[3];
-		if (!is_joined(node->in[1]->dims[d], node->in[2]->dims[d]))
-			continue;
-		for (int i = 1; i < 3; i++)
-			many[i] = node->in[i]->dims[d].count ? definer_element(definer, in++, 0) : integer(definer, node->in[i]->dims[d].extent);
-		definer_out_map(definer, out++, expr_select(arena, &chosen, 1, many[1], many[2]));
-	}
-	definer_out_map(definer, 0, expr_select(arena, &chosen, 1, of_branch(definer, 1, rank, extents, at), of_branch(definer, 2, rank, extents, at)));
-}
-
 /* ---- what a loop stacked, where it had as many rounds as declared ---- */
 void infer_rounds(struct node *node, const struct op *op)
 {
 	(void)op;
 	infer_counts(node, 2, 2, 1);
 	infer_scalar(node, 1);
-	infer_output_like(node, 0, node->in[0]);
+	if (!attribute_int(node, "counted") || node->in[0]->rank < 1) {
+		infer_output_like(node, 0, node->in[0]);
+		return;
+	}
+	struct dim dims[MAX_RANK];
+	memcpy(dims, node->in[0]->dims, sizeof dims);
+	dims[0].count = node->out[0]->rank > 0 && node->out[0]->dims[0].count ? node->out[0]->dims[0].count : size_made(node, "SizeElement", 0, 1, &node->in[1]);
+	infer_output(node, 0, node->in[0]->type, node->in[0]->rank, dims);
 }
 
 void define_rounds(struct definer *definer, const struct op *op)
 {
 	int64_t rounds = node_int(definer->node, "rounds", 0), most = attribute_int(definer->node, "most");
 	(void)op;
+	if (attribute_int(definer->node, "counted")) {         /* ingot.Fit asks */
+		definer_out(definer, 0, definer_in(definer, 0));
+		return;
+	}
 	const struct expr *holds = definer_load(definer, definer_in(definer, 1), 0, NULL);
 	if (most) {
 		definer_require(definer, EXIT_LIMIT, 0, NULL, holds, "the loop goes on behind %" PRId64 " rounds", most);

@@ -51,6 +51,9 @@ static void known_extents(struct definer *definer, const struct tensor *tensor, 
 		fail(definer->build, EXIT_UNSUPPORTED, where, "type or rank of %s is not known", tensor->name);
 	for (int d = 0; d < tensor->rank; d++) {
 		extents[d] = tensor->dims[d].extent;
+		if (extents[d] < 0 && tensor->dims[d].symbol && graph_asked(tensor->graph, tensor->dims[d].symbol))
+			fail(definer->build, EXIT_UNSUPPORTED, where, "dimension %d of %s depends on data; a range of %s is not supported there, --dim %s=NUMBER may be", d, tensor->name,
+			     tensor->dims[d].symbol, tensor->dims[d].symbol);
 		if (extents[d] < 0 && tensor->dims[d].symbol)
 			fail(definer->build, EXIT_USAGE, where, "dimension %d of %s is not bound: use --dim %s=NUMBER",
 			     d, tensor->name, tensor->dims[d].symbol);
@@ -101,12 +104,25 @@ static struct definition *definition_of(struct definer *definer, const struct te
 struct definition *definer_count(struct definer *definer, const struct tensor *count)
 {
 	struct definition *definition = count ? recall(definer, count) : NULL;
-	return definition && definition->source == SOURCE_INPUT && definition->most ? definition : NULL;
+	return definition && definition->source != SOURCE_CONSTANT ? definition : NULL;
 }
 
 const struct expr *definer_size(struct definer *definer, const struct tensor *count)
 {
 	return expr_load(definer->arena, definition_of(definer, count, definer->node->where), NULL);
+}
+
+const struct expr *definer_dim(struct definer *definer, const struct dim *dim)
+{
+	return dim->count ? definer_size(definer, dim->count) : integer(definer, dim->extent);
+}
+
+const struct expr *definer_flatten(struct definer *definer, int rank, const struct index *const *at, const struct expr *const *actual)
+{
+	const struct expr *flat = rank ? expr_index(definer->arena, at[0]) : integer(definer, 0);
+	for (int d = 1; d < rank; d++)
+		flat = whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_mul, flat, actual[d]), expr_index(definer->arena, at[d]));
+	return flat;
 }
 
 struct definition *definer_in_stored(struct definer *definer, int i)
@@ -385,18 +401,6 @@ static const struct shown *shown_of(struct definer *definer, const struct tensor
 }
 
 /* ---- inputs whose extents a call says ---- */
-/* Whether an element of the caller's memory has a place of its own in the bounds: no count stands inside another dim. */
-static bool lies_in_bounds(const struct tensor *tensor)
-{
-	bool outermost = true;
-	for (int d = 0; d < tensor->rank; d++) {
-		if (tensor->dims[d].count && !outermost)
-			return false;
-		outermost &= tensor->dims[d].extent == 1;
-	}
-	return true;
-}
-
 static void add_input(struct definer *definer, const struct tensor *tensor, const char *where)
 {
 	const struct shown *shown = shown_of(definer, tensor, where);
@@ -406,7 +410,7 @@ static void add_input(struct definer *definer, const struct tensor *tensor, cons
 	const struct tensor *count = tensor_counted(tensor);
 	if (count && dtype_stored(tensor->type) != tensor->type)
 		fail(definer->build, EXIT_UNSUPPORTED, where, "input %s of %s, whose extents a call says, is not supported", tensor->name, dtypes[tensor->type].text);
-	if (count && !lies_in_bounds(tensor)) {
+	if (count && !tensor_lies_in_bounds(tensor)) {
 		input = define_input(definer->program, tensor->name, tensor->type, 1, &(int64_t){ shown_elements(shown) });
 		input->shown = shown;
 	} else if (dtype_stored(tensor->type) == tensor->type)
@@ -428,7 +432,7 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 	struct arena *arena = definer->arena;
 	struct definition *input = definition_of(definer, tensor, where);
 	const struct index *at[MAX_RANK];
-	const struct expr *flat = integer(definer, 0), *body;
+	const struct expr *actual[MAX_RANK], *body;
 	struct range ranges[MAX_RANK];
 	int64_t extents[MAX_RANK], elements = 1;
 	int count = 0;
@@ -436,19 +440,18 @@ static void spread_input(struct definer *definer, const struct tensor *tensor, c
 		extents[d] = tensor->dims[d].extent;
 		elements *= extents[d];
 		at[d] = index_var(arena, d, extents[d]);
-		const struct expr *actual = integer(definer, extents[d]);
+		actual[d] = integer(definer, extents[d]);
 		if (tensor->dims[d].count) {
-			actual = expr_load(arena, definition_of(definer, tensor->dims[d].count, where), NULL);
-			ranges[count++] = (struct range){ index_add(arena, at[d], index_scale(arena, definer_index(definer, actual, 0, extents[d]), -1)), -extents[d], 0 };
+			actual[d] = expr_load(arena, definition_of(definer, tensor->dims[d].count, where), NULL);
+			ranges[count++] = (struct range){ index_add(arena, at[d], index_scale(arena, definer_index(definer, actual[d], 0, extents[d]), -1)), -extents[d], 0 };
 		}
-		flat = whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_mul, flat, actual), expr_index(arena, at[d]));
 	}
 	if (elements == 0)
 		return;
 	if (input->rank == tensor->rank)
 		body = expr_load(arena, input, at);
 	else
-		body = expr_load(arena, input, (const struct index *[]){ definer_index(definer, flat, 0, elements - 1) });
+		body = expr_load(arena, input, (const struct index *[]){ definer_index(definer, definer_flatten(definer, tensor->rank, at, actual), 0, elements - 1) });
 	body = expr_select(arena, ranges, count, body, expr_number(arena, input->type, 0));
 	definer->node = NULL;
 	remember(definer, tensor, definer_map(definer, arena_printf(arena, "%s_there", tensor->name), tensor->rank, extents, body));
@@ -479,20 +482,22 @@ static void add_output(struct definer *definer, const struct tensor *tensor, con
 }
 
 /* ---- outputs whose extents data decide ---- */
-/* Element i of it is where that of the caller's array, dense in the actual extents, is. */
+/* Its rows lie where those of the caller's array do, dense in the actual extents; what is not there lies nowhere. */
 static struct definition *dense(struct definer *definer, struct definition *of, const struct expr *const *actual)
 {
 	struct arena *arena = definer->arena;
-	const struct index *at[MAX_RANK], *own[MAX_RANK];
-	for (int d = 0; d < of->rank; d++)
+	const struct index *at[MAX_RANK];
+	struct range ranges[MAX_RANK];
+	const int last = of->rank - 1;
+	for (int d = 0; d < of->rank; d++) {
 		at[d] = index_var(arena, d, of->extents[d]);
-	const struct expr *rest = expr_index(arena, index_flatten(arena, of->rank, at, of->extents));
-	for (int d = of->rank - 1; d >= 0; d--) {
-		const struct expr *next = d ? whole_of(definer, SCALAR_div, rest, actual[d]) : integer(definer, 0);
-		own[d] = definer_index(definer, whole_of(definer, SCALAR_sub, rest, whole_of(definer, SCALAR_mul, next, actual[d])), 0, of->extents[d] - 1);
-		rest = next;
+		ranges[d] = (struct range){ index_add(arena, at[d], index_scale(arena, definer_index(definer, actual[d], 0, of->extents[d]), -1)), -of->extents[d], 0 };
 	}
-	return definer_map(definer, arena_printf(arena, "%s_dense", of->name), of->rank, of->extents, expr_load(arena, of, own));
+	struct definition *dense = definer_map(definer, arena_printf(arena, "%s_dense", of->name), of->rank, of->extents, expr_load(arena, of, at));
+	dense->lies = expr_select(arena, ranges, last, whole_of(definer, SCALAR_mul, definer_flatten(definer, last, at, actual), actual[last]), integer(definer, -1));
+	dense->row = actual[last];
+	memcpy(dense->counts, of->counts, sizeof dense->counts);
+	return dense;
 }
 
 /* Data decide the extents of output i, as far as its tensor has counts: the caller gets it dense, and another output that holds the actual extents. */
@@ -503,25 +508,23 @@ static void size_output(struct definer *definer, size_t i, const struct tensor *
 	const struct expr *actual[MAX_RANK], *body = integer(definer, 0);
 	const int64_t rank = tensor->rank;
 	const struct index *k = index_var(arena, 0, rank);
-	bool counted = false, outermost = true, gaps = false;
 	for (int d = 0; d < tensor->rank; d++) {
 		const struct tensor *count = tensor->dims[d].count;
-		counted |= count != NULL;
-		gaps |= count && !outermost;
-		outermost &= tensor->dims[d].extent == 1;
 		actual[d] = count ? expr_load(arena, definition_of(definer, count, where), NULL) : integer(definer, tensor->dims[d].extent);
 		body = d ? expr_select(arena, &(struct range){ k, d, d + 1 }, 1, actual[d], body) : actual[d];
 	}
-	if (!counted)
+	if (!tensor_counted(tensor))
 		return;
 	if (dtype_stored(tensor->type) != tensor->type)
 		fail(definer->build, EXIT_UNSUPPORTED, where, "output %s of %s, whose extents data decide, is not supported", tensor->name, dtypes[tensor->type].text);
 	const char *name = arena_printf(arena, "%s_dims", tensor->name);
 	while (graph_tensor(tensor->graph, name))
 		name = arena_printf(arena, "%s_", name);
-	for (int d = 0; d < tensor->rank; d++)
-		program->outputs.at[i]->counts[d] = definer_count(definer, tensor->dims[d].count);
-	if (gaps && definition_elements(program->outputs.at[i]))
+	for (int d = 0; d < tensor->rank; d++) {
+		struct definition *size = definer_count(definer, tensor->dims[d].count);
+		program->outputs.at[i]->counts[d] = size && size->number < program->outputs.at[i]->number ? size : NULL;
+	}
+	if (!tensor_lies_in_bounds(tensor) && definition_elements(program->outputs.at[i]))
 		program->outputs.at[i] = dense(definer, program->outputs.at[i], actual);
 	push(arena, &program->outputs, definer_map(definer, name, 1, &rank, body));
 	push(arena, &program->output_names, name);
@@ -581,6 +584,8 @@ struct program *define_graph(struct graph *graph)
 		add_input(&definer, graph->inputs.at[i], graph->file);
 	for (size_t i = 0; i < graph->sizes.count; i++)
 		ask_size(&definer, &graph->sizes.at[i]);
+	for (size_t i = 0; i < graph->said.count; i++)
+		ask_size(&definer, &graph->said.at[i]);
 	for (size_t i = 0; i < graph->inputs.count; i++)
 		if (tensor_counted(graph->inputs.at[i]))
 			spread_input(&definer, graph->inputs.at[i], graph->file);

@@ -109,6 +109,55 @@ static void einsum_of(const struct node *node, struct einsum *e)
 	}
 }
 
+/* ---- dims that are counted ---- */
+int einsum_labels(const struct node *node, int i, int *labels)
+{
+	struct einsum e;
+	einsum_of(node, &e);
+	const struct term *term = i < 0 ? &e.out : &e.in[i];
+	memcpy(labels, term->label, sizeof *labels * (size_t)term->rank);
+	return term->rank;
+}
+
+/* A dim of 1 that is broadcast says nothing. */
+static bool counts_of(const struct node *node, int label, struct tensor **count)
+{
+	struct einsum e;
+	bool first = true, agree = true;
+	einsum_of(node, &e);
+	*count = NULL;
+	for (int i = 0; i < node->ins; i++)
+		for (int d = 0; d < e.in[i].rank; d++) {
+			const struct dim *dim = &node->in[i]->dims[d];
+			if (e.in[i].label[d] != label || (!dim->count && dim->extent == 1))
+				continue;
+			agree &= first || dim->count == *count;
+			*count = first ? dim->count : *count;
+			first = false;
+		}
+	return agree;
+}
+
+struct tensor *einsum_count(const struct node *node, int label)
+{
+	struct tensor *count;
+	counts_of(node, label, &count);
+	return count;
+}
+
+bool einsum_agrees(const struct node *node, int label)
+{
+	struct tensor *count;
+	return counts_of(node, label, &count);
+}
+
+bool einsum_keeps(const struct node *node, int label)
+{
+	struct einsum e;
+	einsum_of(node, &e);
+	return has(&e.out, label);
+}
+
 void infer_einsum(struct node *node, const struct op *op)
 {
 	struct einsum e;

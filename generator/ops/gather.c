@@ -8,15 +8,52 @@ static int gather_axis(const struct node *node)
 	return (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
 }
 
-/* A place in a dimension: an index below 0 counts from the end, one outside is cut. */
-static const struct index *place(struct definer *definer, const struct expr *index, int64_t extent)
+/* A place in dimension d of the data: an index below 0 counts from the end, one outside is cut. */
+static const struct index *place(struct definer *definer, const struct expr *index, int d)
 {
 	struct arena *arena = definer->arena;
-	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *last = expr_integer(arena, DTYPE_I64, extent - 1);
+	const struct dim *dim = &definer->node->in[0]->dims[d];
+	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *last = expr_integer(arena, DTYPE_I64, dim->extent - 1);
 	index = expr_cast(arena, DTYPE_I64, index);
-	index = expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, zero),
-		expr_integer(arena, DTYPE_I64, extent)));
-	return index_value(arena, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, zero), last), 0, extent - 1);
+	index = expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, zero), definer_dim(definer, dim)));
+	return index_value(arena, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, zero), last), 0, dim->extent - 1);
+}
+
+/* Constant indices, or their column, that are inside however few there are. */
+static bool always_inside(const struct node *node, int64_t column, int64_t least)
+{
+	const struct tensor *at = node->in[1];
+	int64_t count = at->data ? tensor_elements(node->graph->build, at) : -1, step = column < 0 ? 1 : at->dims[at->rank - 1].extent;
+	for (int64_t i = column < 0 ? 0 : column; i < count; i += step)
+		if (infer_constant_at(at, i) < -least || infer_constant_at(at, i) >= least)
+			return false;
+	return count >= 0;
+}
+
+/* The indices, or their column, lie in dimension d of the data.  Those that are not there are 0, be it that the dimension has none, either. */
+static void require_place(struct definer *definer, int64_t column, int d)
+{
+	struct arena *arena = definer->arena;
+	const struct dim *dim = &definer->node->in[0]->dims[d];
+	struct definition *indices = definer_in(definer, 1);
+	const struct index *own[MAX_RANK];
+	int rank = indices->rank - (column >= 0);
+	if (!dim->count) {
+		definer_require_inside(definer, 1, column, dim->extent);
+		return;
+	}
+	if (always_inside(definer->node, column, size_span(dim->count).least))
+		return;
+	for (int k = 0; k < rank; k++)
+		own[k] = index_var(arena, k, indices->extents[k]);
+	if (column >= 0)
+		own[rank] = index_constant(arena, column);
+	const struct expr *at = expr_cast(arena, DTYPE_I64, expr_load(arena, indices, own)), *most = definer_dim(definer, dim);
+	if (tensor_counted(definer->node->in[1]))
+		most = whole_of(definer, SCALAR_max, most, integer(definer, 1));
+	const struct expr *least = whole_kept(definer, "least", whole_of(definer, SCALAR_sub, integer(definer, -1), most));
+	definer_require(definer, EXIT_INVALID, rank, indices->extents, whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, at, most), whole_of(definer, SCALAR_less, least, at)),
+		"an index at run time is outside of dimension %d", d);
 }
 
 /* ---- Gather ---- */
@@ -57,8 +94,8 @@ void define_gather(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
 		return;
 	}
-	definer_require_inside(definer, 1, -1, x->extents[axis]);
-	const struct index *index = place(definer, expr_load(arena, indices, at + axis), x->extents[axis]);
+	require_place(definer, -1, axis);
+	const struct index *index = place(definer, expr_load(arena, indices, at + axis), axis);
 	for (int d = 0, n = 0; d < x->rank; d++)
 		if (d != axis) {
 			x_at[d] = at[n++];
@@ -103,8 +140,8 @@ void define_gather_elements(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
 		return;
 	}
-	definer_require_inside(definer, 1, -1, x->extents[axis]);
-	at[axis] = place(definer, expr_load(definer->arena, indices, at), x->extents[axis]);
+	require_place(definer, -1, axis);
+	at[axis] = place(definer, expr_load(definer->arena, indices, at), axis);
 	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
 }
 
@@ -171,9 +208,9 @@ void define_gather_nd(struct definer *definer, const struct op *op)
 		if (i < 0) {
 			x_at[d] = at[d];
 		} else if (i < places.count) {
-			definer_require_inside(definer, 1, i, x->extents[d]);
+			require_place(definer, i, d);
 			place_at[indices->rank - 1] = index_constant(arena, i);
-			x_at[d] = place(definer, expr_load(arena, indices, place_at), x->extents[d]);
+			x_at[d] = place(definer, expr_load(arena, indices, place_at), d);
 		} else {
 			x_at[d] = at[indices->rank - 1 + i - places.count];
 		}

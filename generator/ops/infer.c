@@ -35,6 +35,12 @@ void infer_counts(const struct node *node, int least, int most, int outs)
 		node_fail(node, EXIT_INVALID, "%s has no output", node->type);
 }
 
+void infer_made(const struct node *node)
+{
+	if (node->is_given)
+		node_fail(node, EXIT_UNSUPPORTED, "op ingot.%s stands for what ingot makes on its way; a model cannot have it", node->type);
+}
+
 void infer_first(const struct node *node)
 {
 	if (!node_has_out(node, 0))

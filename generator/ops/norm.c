@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 /* ---- BatchNormalization: x * factor[c] + offset[c] ---- */
-static bool in_training(const struct node *node)
+bool batch_normalization_trains(const struct node *node)
 {
 	if (node->since >= 14)
 		return attribute_int(node, "training_mode") != 0;
@@ -19,10 +19,10 @@ void infer_batch_normalization(struct node *node, const struct op *op)
 	const struct tensor *x = node->in[0];
 	if (node->since < 9 && !attribute_int(node, "spatial"))
 		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization with spatial = 0 is not supported");
-	if (in_training(node) && node->since < 14)
+	if (batch_normalization_trains(node) && node->since < 14)
 		node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization of opset %d in training is not supported",
 		          node->since);
-	for (int i = 1; node->outs > 1 && !in_training(node) && i < node->outs; i++)
+	for (int i = 1; node->outs > 1 && !batch_normalization_trains(node) && i < node->outs; i++)
 		if (node_has_out(node, i))
 			node_fail(node, EXIT_UNSUPPORTED, "BatchNormalization: output %d exists only in training", i);
 	for (int i = 1; i < 5; i++) {
@@ -96,7 +96,7 @@ void define_batch_normalization(struct definer *definer, const struct op *op)
 	const struct index *c = index_var(arena, 0, channels), *own = rank > 1 ? at[1] : index_constant(arena, 0);
 	const struct expr *mean = statistic(definer, 3, type, &c), *variance = statistic(definer, 4, type, &c);
 	(void)op;
-	if (in_training(definer->node)) {
+	if (batch_normalization_trains(definer->node)) {
 		/* running = running * momentum + batch * (1 - momentum) */
 		float momentum = attribute_float(definer->node, "momentum");
 		struct statistics is = batch_statistics(definer, x);

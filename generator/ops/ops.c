@@ -98,6 +98,12 @@ static const struct attribute_row *default_of(const struct node *node, const cha
 
 bool op_keeps_shape(const struct op *op) { return op->infer == infer_unary || op->infer == infer_cast || op->infer == infer_cast_like || op->infer == infer_identity; }
 
+bool op_sizes(const struct op *op)
+{
+	return op->infer == infer_reshape || op->infer == infer_expand || op->infer == infer_constant_of_shape || op->infer == infer_range || op->infer == infer_slice || op->infer == infer_fit
+		|| op->infer == infer_rounds || op->infer == infer_tile || op->infer == infer_resize;
+}
+
 bool op_broadcasts(const struct op *op) { return op->infer == infer_binary; }
 
 bool op_chooses(const struct op *op)

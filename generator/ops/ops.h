@@ -51,6 +51,8 @@ void version_check_outputs(const struct node *);
 bool op_keeps_shape(const struct op *);
 /* Is its output of the shapes of two inputs, broadcast? */
 bool op_broadcasts(const struct op *);
+/* May operands that come at run time decide them, where a range bounds them?  Its definition then asks that they are what its output has. */
+bool op_sizes(const struct op *);
 /* Do data decide the extents of its outputs? */
 bool op_chooses(const struct op *);
 /* A node's attribute, else its row's default at the node's version (that of another version where this one lacks it). */
@@ -63,9 +65,11 @@ const char *attribute_kind_name(enum attribute_kind);                   /* "int"
 NORETURN void node_fail(const struct node *, enum exit_code, const char *format, ...) PRINTF(3, 4);
 void infer_counts(const struct node *, int least, int most,
                   int outs); /* inputs: the first `least` present; at most `outs` outputs */
+void infer_made(const struct node *);                                    /* EXIT_UNSUPPORTED where the model has the node: nothing but ingot makes it right */
 void infer_first(const struct node *);                                   /* EXIT_INVALID where output 0 is not there, whatever others are */
 struct tensor *node_in(const struct node *, int i);                      /* NULL: absent */
 bool node_has_out(const struct node *, int i);
+bool ranks_differ(const struct tensor *, const struct tensor *);          /* false where one is not known */
 bool dtype_is_supported(enum dtype); /* can be held by a definition */
 /* The type of input i, one that ingot has; EXIT_UNSUPPORTED else.  DTYPE_NONE where it is not known yet. */
 enum dtype infer_any_type(const struct node *, int i);
@@ -110,8 +114,13 @@ void window_of(const struct node *, const struct tensor *data, const int64_t *ke
 struct convolution { struct window window; int64_t group; };
 void convolution_of(const struct node *, struct convolution *);
 void infer_bias(const struct node *, int i, struct dim outs);
+/* How many windows there are along dimension d of data that has `in` there; NULL: pads depend on that. */
+struct tensor *window_size(const struct node *, const struct window *, int d, struct tensor *in);
+/* May a window reach behind the data? */
+bool window_hangs_over(const struct node *, const struct window *, int d);
 /* The same backwards, for ConvTranspose: `out` from `in`, whose sizes change places. */
 void window_transposed_of(const struct node *, const struct tensor *data, const int64_t *kernel, struct window *);
+struct tensor *window_transposed_size(const struct node *, const struct window *, int d, struct tensor *in);
 /* x at (…, at[d] = i*stride + k*dilation - before) with `outside` where that falls into a pad.  i: output variables
  * from `first_out`, k: reduced variables from `first_reduced`.  at[]: the other indices are there already. */
 const struct expr *window_load(struct definer *, const struct window *, struct definition *x, const struct index **at,
@@ -144,9 +153,12 @@ void definer_out(struct definer *, int i, struct definition *);          /* noth
  *     const struct expr *start = definer_element(definer, 1, 0);                                 -- a number, or a load
  *     const struct index *at = index_add(arena, index_var(arena, d, n), definer_index(definer, start, 0, x->extents[d] - n));
  *     definer_require_within(definer, EXIT_INVALID, 0, NULL, start, 0, x->extents[d] - n, "starts is not in [0, %" PRId64 "], which the declared shape leaves", …); */
-/* The input that says how many there are of a dim that is a bound; NULL: it is none, or data decide it on their way. */
+/* What says how many there are of a dim that is a bound, a scalar that is computed or comes in; NULL: it is a number. */
 struct definition *definer_count(struct definer *, const struct tensor *count);
 const struct expr *definer_size(struct definer *, const struct tensor *count);   /* that number, an I64 */
+const struct expr *definer_dim(struct definer *, const struct dim *);            /* how many there are of it */
+/* Where an element of a dense tensor of `actual` extents lies. */
+const struct expr *definer_flatten(struct definer *, int rank, const struct index *const *at, const struct expr *const *actual);
 /* Over one variable, the place along an axis of that count and bound: 1 where it is there, 0 behind. */
 struct definition *definer_mask(struct definer *, const struct tensor *count, int64_t extent, enum dtype);
 /* x, with `value` behind the count of that axis; x itself where the count is NULL. */
@@ -189,12 +201,63 @@ bool reduced_axes(const struct node *, const struct op *, bool *reduced);
 enum { CANDIDATES_MOST = 8 };
 struct definition *definer_choose(struct definer *, int count, const struct expr *const *is, struct definition *const *each, const char *format, ...) PRINTF(5, 6);
 
+/* ---- sizes.c: how many there are of dims, equal ones one tensor: an I64 of rank 0, constant where it is a number.  `node` is the one that asks ---- */
+struct tensor *size_number(const struct node *, int64_t);
+struct tensor *size_of_dim(const struct node *, const struct dim *);
+struct tensor *size_sum(const struct node *, struct tensor *a, struct tensor *b);
+struct tensor *size_product(const struct node *, struct tensor *a, struct tensor *b);
+struct tensor *size_quotient(const struct node *, struct tensor *a, struct tensor *b);    /* of whole numbers, cut */
+struct tensor *size_least(const struct node *, struct tensor *a, struct tensor *b);
+struct tensor *size_not_below_zero(const struct node *, struct tensor *);
+struct tensor *size_plus(const struct node *, struct tensor *a, int64_t number);
+bool size_is(const struct tensor *, int64_t number);
+bool size_equal(const struct tensor *a, const struct tensor *b);
+bool size_may_not_divide(const struct tensor *);                         /* a quotient that may leave a rest */
+struct tensor *size_most(const struct node *, struct tensor *a, struct tensor *b);
+struct tensor *size_difference(const struct node *, struct tensor *a, struct tensor *b);
+struct span { int64_t least, most; };
+struct span size_span(struct tensor *);                                  /* what it lies between, whatever a call says */
+bool size_is_said(struct tensor *);                                      /* a call says it, or all that it is made of */
+struct dim size_dim(struct tensor *);                                    /* a dim of so many: its bound, and the size as its count where it is no number */
+/* A node of the domain `ingot` in front of that one, its outputs not there yet. */
+struct node *size_node(const struct node *, const char *type, int ins, struct tensor *const *in, int outs);
+
+/* The same of what the node's attribute `at` says of a dim: "at" of a node of sizes. */
+struct tensor *size_made(const struct node *, const char *type, int at, int ins, struct tensor *const *in);
+void infer_as_size(struct node *, int least, int most);                  /* that node's one output, of so many inputs */
+
+/* ---- values.c: small tensors of whole numbers, element by element, as sizes ---- */
+/* Input i so, constant or not; NULL where one of its elements is not known. */
+struct tensor *const *node_in_sizes(const struct node *, int i, int64_t *count);
+bool node_in_is_late(const struct node *, int i);                        /* it comes at run time, and nothing is known of it: a definition has to ask */
+void values_follow(struct node *, const struct op *);                    /* once a node is inferred: the same of its output */
+
+/* ---- fit.c: dims of output 0 that operands at run time decide, and a range bounds ---- */
+void infer_asked_dims(struct node *, int rank, struct dim *dims, struct tensor *(*size)(const struct node *, int d));
+void definer_require_dims(struct definer *);                             /* checks that they are in their range */
+
 /* ---- counts.c: extents that are bounds ---- */
 const struct tensor *tensor_counted(const struct tensor *);              /* the count of its first such dim; NULL: it has none */
+bool tensor_lies_in_bounds(const struct tensor *);                       /* what is there lies where it does in the bounds: no counted dim stands inside another */
+bool reshape_stays(const struct tensor *x, const struct tensor *y);       /* what is there goes where it does in the bounds, be it that each counted dim of x is one of y */
+bool resize_of_counted(const struct node *);                             /* resize.c: of constant scales or sizes, so that dims may be counted */
+struct tensor *resize_size(const struct node *, int d);                  /* how many there are of a counted dim then; NULL: a number */
+bool batch_normalization_trains(const struct node *);                   /* norm.c */
+/* einsum.c: what stands for each dim of input i, -1: of the output; how many there are of it; whether all operands say the same of that; whether the output has it. */
+int einsum_labels(const struct node *, int i, int *labels);
+struct tensor *einsum_count(const struct node *, int label);
+bool einsum_agrees(const struct node *, int label);
+bool einsum_keeps(const struct node *, int label);
+/* pad.c: as many constant elements around each dim; false where they come at run time, or are no constant. */
+bool pad_of_counted(const struct node *, int64_t *before, int64_t *after, float *fill);
+bool slice_comes_late(const struct node *);                              /* slices.c: its positions are not constant, or such a dim is cut */
+bool slice_of_list(const struct node *, int64_t *start, int64_t *step);  /* slices.c: of one dimension, which is cut by constants: from where on, and by what */
 /* Of a node none of whose inputs has such a dim: EXIT_UNSUPPORTED where an output is declared with one. */
 void counts_none(const struct node *, const struct op *);
 /* Whether one of its inputs has such a dim; EXIT_UNSUPPORTED where the op cannot be one of those that think of it. */
 bool counts_come(struct node *, const struct op *);
+/* EXIT_UNSUPPORTED where one of its inputs has such a dim. */
+void counts_whole(const struct node *);
 /* Once it is inferred: its outputs' dims get the counts of its inputs'.  EXIT_UNSUPPORTED where that is not thought of. */
 void counts_go(struct node *, const struct op *);
 

@@ -1,6 +1,7 @@
 /* pad.c: tensors with more around or beside their elements, or with some taken to 0: Pad, Tile, Trilu. */
 #include "ops/ops.h"
 #include <inttypes.h>
+#include <math.h>
 
 /* ---- Pad ---- */
 enum mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
@@ -76,6 +77,20 @@ void infer_pad(struct node *node, const struct op *op)
 		dims[d] = dim_of(extent + before[d] + after[d]);
 	}
 	infer_output(node, 0, type, x->rank, dims);
+}
+
+bool pad_of_counted(const struct node *node, int64_t *before, int64_t *after, float *fill)
+{
+	const struct tensor *given = node->since < PADS_ARE_INPUT ? NULL : node_in(node, 2);
+	enum dtype type = node->in[0]->type;
+	if (mode_of(node) != PAD_CONSTANT || !pads_of(node, node->in[0]->rank, before, after) || (given && !given->data) || type == DTYPE_BOOL || dtypes[type].bits < 8)
+		return false;
+	bool is_float = type == DTYPE_F32 || type == DTYPE_F64;
+	if (given && !is_float && dtypes[type].class != CLASS_INT && dtypes[type].class != CLASS_UINT)
+		return false;
+	double value = !given ? node->since < PADS_ARE_INPUT ? (double)node_float(node, "value", 0) : 0 : is_float ? tensor_float(given, 0) : (double)tensor_int(given, 0);
+	*fill = (float)value;
+	return (double)*fill == value && (is_float || fabs(value) < 0x1p24);
 }
 
 /* x at these indices but for dimension d, which lies `from` before x's own */
@@ -218,8 +233,15 @@ void infer_tile(struct node *node, const struct op *op)
 	enum dtype type = infer_number_type(node, 0);
 	const struct tensor *x = node->in[0];
 	const int64_t *repeats = repeats_of(node, &count);
+	struct tensor *const *sizes = node->since < TILE_BY_REPEATS ? NULL : node_in_sizes(node, 1, &count);
 	for (int d = 0; d < x->rank; d++)
 		dims[d] = dim_unknown;
+	if (tensor_is_known(x) && sizes && count == x->rank && (!repeats || tensor_counted(x))) {
+		for (int d = 0; d < x->rank; d++)
+			dims[d] = size_is(sizes[d], 1) ? x->dims[d] : size_dim(size_product(node, size_of_dim(node, &x->dims[d]), sizes[d]));
+		infer_output(node, 0, type, x->rank, dims);
+		return;
+	}
 	if (x->rank < 0 || !repeats) {
 		if (x->rank < 0)
 			infer_output_unknown(node, 0, type);
@@ -259,6 +281,16 @@ static void declared_repeats(struct definer *definer, const struct definition *x
 		definer_shape_text(definer, x->rank, extents));
 }
 
+/* In a tile that is counted by what is there. */
+static const struct index *tile_at(struct definer *definer, const struct index *at, const struct dim *dim, int64_t extent)
+{
+	if (!dim->count || extent <= dim->extent)
+		return index_mod(definer->arena, at, dim->extent);
+	const struct expr *place = expr_index(definer->arena, at), *have = whole_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1));
+	const struct expr *whole = whole_of(definer, SCALAR_mul, whole_of(definer, SCALAR_div, place, have), have);
+	return definer_index(definer, whole_of(definer, SCALAR_sub, place, whole), 0, dim->extent - 1);
+}
+
 void define_tile(struct definer *definer, const struct op *op)
 {
 	struct definition *x = definer_in(definer, 0);
@@ -266,14 +298,14 @@ void define_tile(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK], count;
 	(void)op;
 	int rank = definer_shape(definer, 0, extents, at);
-	if (!repeats_of(definer->node, &count))
+	if (!repeats_of(definer->node, &count) && node_in_is_late(definer->node, 1))
 		declared_repeats(definer, x, extents);
 	if (!definition_elements(x)) {
 		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
 		return;
 	}
 	for (int d = 0; d < rank; d++)
-		at[d] = index_mod(definer->arena, at[d], x->extents[d]);
+		at[d] = tile_at(definer, at[d], &definer->node->in[0]->dims[d], extents[d]);
 	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
 }
 

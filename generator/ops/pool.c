@@ -130,6 +130,20 @@ static int64_t taps_inside(const struct window *window, int d, int64_t i, bool w
 	return high > low ? high - low : 0;
 }
 
+/* The same of a dimension that is counted, for each position. */
+static const struct expr *taps_counted(struct definer *definer, const struct window *window, int d, bool with_pads, enum dtype type)
+{
+	const struct expr *none = integer(definer, 0), *at = expr_index(definer->arena, index_var(definer->arena, 2 + d, window->out[d])), *ends[2];
+	const struct expr *first = whole_of(definer, SCALAR_sub, whole_of(definer, SCALAR_mul, at, integer(definer, window->stride[d])), integer(definer, window->before[d]));
+	ends[0] = integer(definer, with_pads ? -window->before[d] : 0);
+	ends[1] = whole_of(definer, SCALAR_add, definer_dim(definer, &definer->node->in[0]->dims[2 + d]), integer(definer, with_pads ? window->after[d] : 0));
+	for (int i = 0; i < 2; i++) {
+		const struct expr *far = whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_max, whole_of(definer, SCALAR_sub, ends[i], first), none), integer(definer, window->dilation[d] - 1));
+		ends[i] = whole_of(definer, SCALAR_min, whole_of(definer, SCALAR_div, far, integer(definer, window->dilation[d])), integer(definer, window->kernel[d]));
+	}
+	return expr_cast(definer->arena, type, whole_of(definer, SCALAR_sub, ends[1], ends[0]));
+}
+
 enum { POSITIONS_MOST = 1 << 26 };        /* of a dimension whose counts differ */
 
 /* One dimension's counts: whole (the same everywhere) or a constant over the positions. */
@@ -140,9 +154,14 @@ static const struct expr *counts(struct definer *definer, const struct window *w
 	int64_t n = window->out[d], reach = (window->kernel[d] - 1) * window->dilation[d] + 1;
 	bool same = true;
 	*whole = window->kernel[d];
-	if ((with_pads || (window->before[d] == 0 && window->after[d] == 0))
+	bool hangs = definer->node->in[0]->dims[2 + d].count && attribute_int(definer->node, "ceil_mode");
+	if (!hangs && (with_pads || (window->before[d] == 0 && window->after[d] == 0))
 		&& (n - 1) * window->stride[d] + reach <= window->in[d] + window->before[d] + window->after[d])
 		return NULL;                                              /* no window hangs over: nothing to count */
+	if (definer->node->in[0]->dims[2 + d].count) {
+		*whole = 1;
+		return taps_counted(definer, window, d, with_pads, type);
+	}
 	if (n > POSITIONS_MOST)
 		node_fail(definer->node, EXIT_LIMIT,
 		          "AveragePool of %" PRId64 " windows with pads, at most %d are supported", n, POSITIONS_MOST);
@@ -247,8 +266,14 @@ void define_global_average_pool(struct definer *definer, const struct op *op)
 	struct definition *sum = definer_reduction(definer, definer_name(definer, "sum"), rank, extents, REDUCE_SUM,
 	                                           rank - 2, reduced, NULL, expr_load(arena, x, at));
 	definer_shape(definer, 0, extents, at);
-	definer_out_map(definer, 0,
-	                expr2(definer, SCALAR_mul, expr_load(arena, sum, at), expr_number(arena, x->type, 1 / terms)));
+	const struct expr *total = expr_load(arena, sum, at), *many = integer(definer, 1);
+	bool counted = false;
+	for (int d = 2; d < rank; d++) {
+		counted |= definer->node->in[0]->dims[d].count != NULL;
+		many = whole_of(definer, SCALAR_mul, many, definer_dim(definer, &definer->node->in[0]->dims[d]));
+	}
+	definer_out_map(definer, 0, counted ? expr2(definer, SCALAR_div, total, expr_cast(arena, x->type, many))
+		: expr2(definer, SCALAR_mul, total, expr_number(arena, x->type, 1 / terms)));
 }
 
 /* ---- LpPool, GlobalLpPool: (sum of |x|^p)^(1/p) ---- */

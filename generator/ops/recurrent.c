@@ -210,6 +210,28 @@ void infer_lstm(struct node *node, const struct op *op) { (void)op, infer_recurr
 void infer_gru(struct node *node, const struct op *op) { (void)op, infer_recurrent(node, &of_gru); }
 void infer_rnn(struct node *node, const struct op *op) { (void)op, infer_recurrent(node, &of_rnn); }
 
+/* ---- ingot.Lengths: where sequences end whose steps are counted ---- */
+void infer_lengths(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_made(node);
+	infer_counts(node, 1, 2, 1);
+	infer_output(node, 0, DTYPE_I32, 1, (struct dim[]){ dim_of(attribute_int(node, "at")) });
+}
+
+void define_lengths(struct definer *definer, const struct op *op)
+{
+	int64_t extents[1];
+	const struct index *at[1];
+	struct definition *lengths = definer_in(definer, 1);
+	const struct expr *steps = definer_element(definer, 0, 0);
+	(void)op;
+	definer_shape(definer, 0, extents, at);
+	if (lengths)
+		steps = whole_of(definer, SCALAR_min, steps, expr_cast(definer->arena, DTYPE_I64, expr_load(definer->arena, lengths, at)));
+	definer_out_map(definer, 0, expr_cast(definer->arena, DTYPE_I32, steps));
+}
+
 /* ---- definitions ---- */
 struct unrolling {
 	struct definer *definer;

@@ -21,6 +21,7 @@ struct resize {
 	double a;                                 /* of cubic weights */
 	double scale[MAX_RANK], begin[MAX_RANK], end[MAX_RANK];      /* begin, end: the region, 0 to 1 is all */
 	int64_t out[MAX_RANK];                    /* -1: not known */
+	const struct expr *have[MAX_RANK], *made[MAX_RANK];          /* how many elements the data and the result have of an axis that is counted, doubles; else NULL */
 	const struct expr *scale_told[MAX_RANK], *begin_told[MAX_RANK], *end_told[MAX_RANK];      /* of an axis where one comes at run time, doubles; else NULL */
 };
 
@@ -149,6 +150,19 @@ static bool resize_of(const struct node *node, struct resize *r)
 	return true;
 }
 
+/* Sizes that come at run time and are known as such, by axis; NULL: they are not, or are no such ones. */
+static struct tensor *const *told_sizes(const struct node *node, int64_t *axes, int64_t *count)
+{
+	struct resize r = { .a = 0 };
+	int64_t numbers;
+	modes_of(node, &r);
+	struct tensor *const *sizes = is_there(node, 3) ? node_in_sizes(node, 3, &numbers) : NULL;
+	if (!sizes || node->in[3]->data || !tensor_is_known(node->in[0]) || r.antialias || r.coordinates == TF_CROP || policy_of(node) != STRETCH)
+		return NULL;
+	*count = axes_of(node, axes);
+	return numbers == *count ? sizes : NULL;
+}
+
 void infer_resize(struct node *node, const struct op *op)
 {
 	struct resize r;
@@ -169,15 +183,62 @@ void infer_resize(struct node *node, const struct op *op)
 	}
 	if (!resize_of(node, &r)) {
 		int64_t axes[MAX_RANK], count = axes_of(node, axes);
+		struct tensor *const *sizes = told_sizes(node, axes, &count);
 		memcpy(dims, x->dims, sizeof dims);
 		for (int64_t i = 0; i < count; i++)
-			dims[axes[i]] = dim_unknown;
+			dims[axes[i]] = sizes ? size_dim(sizes[i]) : dim_unknown;
 		infer_output(node, 0, type, x->rank, dims);
 		return;
 	}
 	for (int d = 0; d < x->rank; d++)
-		dims[d] = r.out[d] == x->dims[d].extent && (r.out[d] >= 0 || r.scale[d] == 1) ? x->dims[d] : r.out[d] < 0 ? dim_unknown : dim_of(r.out[d]);
+		dims[d] = r.out[d] == x->dims[d].extent && (r.out[d] >= 0 || r.scale[d] == 1) && !(x->dims[d].count && is_there(node, 3)) ? x->dims[d] : r.out[d] < 0 ? dim_unknown : dim_of(r.out[d]);
 	infer_output(node, 0, type, x->rank, dims);
+}
+
+/* ---- axes that are counted ---- */
+void infer_size_scaled(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_as_size(node, 1, 1);
+}
+
+void define_size_scaled(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	const struct expr *number = expr_cast(arena, DTYPE_F32, definer_element(definer, 0, 0));
+	(void)op;
+	number = expr1(definer, SCALAR_floor, expr2(definer, SCALAR_mul, number, expr_number(arena, DTYPE_F32, (double)attribute_float(definer->node, "scale"))));
+	definer_out_map(definer, 0, expr_cast(arena, DTYPE_I64, number));
+}
+
+bool resize_of_counted(const struct node *node)
+{
+	struct resize r;
+	int64_t axes[MAX_RANK], count;
+	modes_of(node, &r);
+	if (told_sizes(node, axes, &count))
+		return true;
+	return resize_of(node, &r) && !(is_there(node, 3) && (r.antialias || policy_of(node) != STRETCH));
+}
+
+struct tensor *resize_size(const struct node *node, int d)
+{
+	struct build *build = node->graph->build;
+	struct resize r;
+	struct tensor *count = node->in[0]->dims[d].count;
+	int64_t axes[MAX_RANK], number;
+	modes_of(node, &r);
+	if (told_sizes(node, axes, &number))                              /* inference has said it */
+		return node->out[0]->dims[d].count;
+	if (!resize_of(node, &r) || is_there(node, 3))
+		return NULL;
+	if (r.out[d] == node->in[0]->dims[d].extent)
+		return count;
+	if (node->out[0]->dims[d].count)
+		return node->out[0]->dims[d].count;
+	struct tensor *size = size_made(node, "SizeScaled", d, 1, &count);
+	size->producer->attributes[size->producer->attribute_count++] = (struct attribute){ .name = name_is(build->names, "scale"), .kind = ATTRIBUTE_FLOAT, .f = (float)r.scale[d] };
+	return size;
 }
 
 /* ---- tables ---- */
@@ -356,11 +417,63 @@ static const struct expr *pick(struct definer *definer, const struct expr *which
 	return expr3(definer, SCALAR_where, which, yes, no);
 }
 
+/* Of a counted axis, as many as there are; of none, nobody looks at what is taken. */
+static const struct expr *have_of(struct definer *definer, const struct resize *r, int d, int64_t n) { return r->have[d] ? r->have[d] : real(definer, (double)n); }
+
+static const struct expr *last_of(struct definer *definer, const struct resize *r, int d, int64_t n)
+{
+	return r->have[d] ? minus(definer, r->have[d], real(definer, 1)) : real(definer, (double)(n - 1));
+}
+
+/* The tables of constant scales or sizes along axes that are counted. */
+static void tell_counted(struct definer *definer, struct resize *r)
+{
+	const struct tensor *x = definer->node->in[0], *y = definer->node->out[0];
+	for (int d = 0; d < x->rank; d++) {
+		if (!x->dims[d].count || (!is_there(definer->node, 3) && r->scale[d] == 1 && r->begin[d] == 0 && r->end[d] == 1))
+			continue;
+		const struct expr *have = whole_kept(definer, "have", whole_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
+		r->have[d] = expr_cast(definer->arena, DTYPE_F64, have);
+		r->made[d] = expr_cast(definer->arena, DTYPE_F64, definer_dim(definer, &y->dims[d]));
+		r->scale_told[d] = is_there(definer->node, 3) ? over(definer, real(definer, (double)r->out[d]), r->have[d]) : real(definer, r->scale[d]);
+		r->begin_told[d] = real(definer, r->begin[d]);
+		r->end_told[d] = real(definer, r->end[d]);
+	}
+}
+
+/* Sizes at run time that the output's dims are counted by: so many, of what is there. */
+static bool tell_sizes(struct definer *definer, struct resize *r)
+{
+	const struct tensor *x = definer->node->in[0], *y = definer->node->out[0];
+	int64_t axes[MAX_RANK], count;
+	if (!told_sizes(definer->node, axes, &count))
+		return false;
+	for (int d = 0; d < x->rank; d++) {
+		r->out[d] = y->dims[d].extent;
+		r->scale[d] = r->end[d] = 1;
+		r->begin[d] = 0;
+		if (x->dims[d].extent == 0 && r->out[d] > 0)
+			node_fail(definer->node, EXIT_INVALID, "%s: dimension %d has no element to take", definer->node->type, d);
+	}
+	for (int64_t i = 0; i < count; i++) {
+		int d = (int)axes[i];
+		if (x->dims[d].extent == y->dims[d].extent && x->dims[d].count == y->dims[d].count)
+			continue;
+		const struct expr *have = whole_kept(definer, "have", whole_cut(definer, definer_dim(definer, &x->dims[d]), 1, x->dims[d].extent));
+		r->have[d] = expr_cast(definer->arena, DTYPE_F64, have);
+		r->made[d] = expr_cast(definer->arena, DTYPE_F64, definer_dim(definer, &y->dims[d]));
+		r->scale_told[d] = over(definer, r->made[d], r->have[d]);
+		r->begin_told[d] = real(definer, 0);
+		r->end_told[d] = real(definer, 1);
+	}
+	return true;
+}
+
 /* `coordinate` above, by value. */
 static const struct expr *coordinate_told(struct definer *definer, const struct resize *r, int d, int64_t n, const struct expr *at)
 {
 	const struct expr *scale = r->scale_told[d], *begin = r->begin_told[d], *span = minus(definer, r->end_told[d], begin);
-	const struct expr *length = times(definer, scale, real(definer, (double)n)), *last = real(definer, (double)(n - 1)), *half = real(definer, 0.5);
+	const struct expr *length = times(definer, scale, have_of(definer, r, d, n)), *last = last_of(definer, r, d, n), *half = real(definer, 0.5);
 	const struct expr *before = minus(definer, length, real(definer, 1)), *is_one = expr2(definer, SCALAR_equal, length, real(definer, 1));
 	const struct expr *middle = over(definer, plus(definer, at, half), scale);
 	switch (r->coordinates) {
@@ -369,10 +482,13 @@ static const struct expr *coordinate_told(struct definer *definer, const struct 
 	case TF_HALF_PIXEL:      return middle;
 	case TF_CROP:            return plus(definer, times(definer, begin, last), pick(definer, is_one, over(definer, times(definer, span, last), real(definer, 2)),
 		over(definer, times(definer, times(definer, at, span), last), before)));
-	case PYTORCH_HALF_PIXEL: return r->out[d] > 1 ? minus(definer, middle, half) : real(definer, 0);
+	case PYTORCH_HALF_PIXEL:
+		if (r->made[d])
+			return pick(definer, below(definer, real(definer, 1), r->made[d]), minus(definer, middle, half), real(definer, 0));
+		return r->out[d] > 1 ? minus(definer, middle, half) : real(definer, 0);
 	case HALF_PIXEL_SYMMETRIC:
-		return minus(definer, plus(definer, times(definer, real(definer, (double)n / 2), minus(definer, real(definer, 1),
-			over(definer, real(definer, (double)r->out[d]), length))), middle), half);
+		return minus(definer, plus(definer, times(definer, r->have[d] ? over(definer, r->have[d], real(definer, 2)) : real(definer, (double)n / 2), minus(definer, real(definer, 1),
+			over(definer, r->made[d] ? r->made[d] : real(definer, (double)r->out[d]), length))), middle), half);
 	default:                 return minus(definer, middle, half);
 	}
 }
@@ -446,12 +562,13 @@ static struct told_table table_told(struct definer *definer, const struct resize
 	table.most = (int64_t)most;
 	int64_t extents[2] = { out, table.most };
 	const struct index *i = index_var(arena, 0, out), *t = index_var(arena, 1, table.most), *entry[2] = { i, t };
-	const struct expr *last = real(definer, (double)(n - 1)), *none = real(definer, 0);
+	const struct expr *last = last_of(definer, r, d, n), *none = real(definer, 0);
 	const struct expr *at = coordinate_told(definer, r, d, n, expr_cast(arena, DTYPE_F64, expr_index(arena, i)));
 	at = row_of(definer, "coordinates", 1, extents, at);
 	const struct expr *in = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less_equal, none, at), expr2(definer, SCALAR_less_equal, at, last));
 	table.inside = definer_map(definer, definer_name(definer, "inside"), 1, extents, expr_cast(arena, DTYPE_I64, in));
-	at = pick(definer, below(definer, real(definer, (double)n + 4), at), real(definer, (double)n + 4), at);
+	const struct expr *far_behind = r->have[d] ? plus(definer, r->have[d], real(definer, 4)) : real(definer, (double)n + 4);
+	at = pick(definer, below(definer, far_behind, at), far_behind, at);
 	at = row_of(definer, "clear", 1, extents, pick(definer, below(definer, at, real(definer, -4)), real(definer, -4), at));
 
 	const struct expr *scale = r->scale_told[d], *one = real(definer, 1), *shrunk = one, *taps = real(definer, (double)table.most);
@@ -615,7 +732,9 @@ void define_resize(struct definer *definer, const struct op *op)
 	(void)op;
 	int count = 0, rank = definer_shape(definer, 0, extents, at);
 	modes_of(node, &r);
-	if (!resize_of(node, &r))
+	if (resize_of(node, &r))
+		tell_counted(definer, &r);
+	else if (!tell_sizes(definer, &r))
 		resize_told(definer, &r, x, extents);
 	enum dtype type = x->type;
 	if (dtypes[type].class != CLASS_FLOAT && r.mode != NEAREST)            /* integers: in a float, rounded to even */

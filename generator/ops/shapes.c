@@ -32,6 +32,45 @@ void define_identity(struct definer *definer, const struct op *op)
 }
 
 /* ---- Reshape, Flatten, Squeeze, Unsqueeze: equal row-major offsets ---- */
+/* -1 beside numbers that may not divide what is there. */
+static void require_division(struct definer *definer)
+{
+	const struct tensor *tensors[2] = { definer->node->in[0], definer->node->out[0] };
+	const struct expr *elements[2] = { integer(definer, 1), integer(definer, 1) };
+	bool divides = true;
+	for (int i = 0; i < 2; i++)
+		for (int d = 0; d < tensors[i]->rank; d++) {
+			elements[i] = whole_of(definer, SCALAR_mul, elements[i], definer_dim(definer, &tensors[i]->dims[d]));
+			divides &= i == 0 || !tensors[i]->dims[d].count || !size_may_not_divide(tensors[i]->dims[d].count);
+		}
+	if (!divides)
+		definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_equal, elements[0], elements[1]), "the elements do not divide into the shape");
+}
+
+/* Which element of a dense tensor of `actual` extents, within `extents`, lies there. */
+static void unflatten(struct definer *definer, const struct expr *flat, int rank, const int64_t *extents, const struct expr *const *actual, const struct index **at)
+{
+	for (int d = rank - 1; d >= 0; d--) {
+		const struct expr *next = d ? whole_of(definer, SCALAR_div, flat, actual[d]) : NULL;
+		at[d] = definer_index(definer, d ? whole_of(definer, SCALAR_sub, flat, whole_of(definer, SCALAR_mul, next, actual[d])) : flat, 0, extents[d] - 1);
+		flat = next;
+	}
+}
+
+/* Of dims that are counted: offsets are those of what is there. */
+static void actual_offsets(struct definer *definer, const struct index *const *at, const struct index **x_at)
+{
+	const struct tensor *tensors[2] = { definer->node->in[0], definer->node->out[0] };
+	const struct expr *actual[2][MAX_RANK];
+	int64_t extents[MAX_RANK];
+	for (int i = 0; i < 2; i++)
+		for (int d = 0; d < tensors[i]->rank; d++)
+			actual[i][d] = definer_dim(definer, &tensors[i]->dims[d]);
+	for (int d = 0; d < tensors[0]->rank; d++)
+		extents[d] = tensors[0]->dims[d].extent;
+	unflatten(definer, definer_flatten(definer, tensors[1]->rank, at, actual[1]), tensors[0]->rank, extents, actual[0], x_at);
+}
+
 /* With an operand that comes at run time it is a map of its own, however little that does: its check belongs to it. */
 static void define_same_offsets(struct definer *definer)
 {
@@ -39,10 +78,10 @@ static void define_same_offsets(struct definer *definer)
 	const struct index *at[MAX_RANK], *x_at[MAX_RANK];
 	int64_t extents[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
-	const struct tensor *operand = node_in(definer->node, 1);
-	bool same = rank == x->rank && (!operand || operand->data);
+	const struct tensor *const dense[2] = { definer->node->in[0], definer->node->out[0] };
+	bool same = rank == x->rank && !node_in_is_late(definer->node, 1);
 	for (int d = 0; same && d < rank; d++)
-		same = extents[d] == x->extents[d];
+		same = extents[d] == x->extents[d] && dense[0]->dims[d].count == dense[1]->dims[d].count;
 	if (same) {
 		definer_out(definer, 0, x);
 		return;
@@ -51,7 +90,10 @@ static void define_same_offsets(struct definer *definer)
 		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
 		return;
 	}
-	index_unflatten(definer->arena, index_flatten(definer->arena, rank, at, extents), x->rank, x->extents, x_at);
+	if (reshape_stays(definer->node->in[0], definer->node->out[0]))
+		index_unflatten(definer->arena, index_flatten(definer->arena, rank, at, extents), x->rank, x->extents, x_at);
+	else
+		actual_offsets(definer, at, x_at);
 	definer_out_map(definer, 0, expr_load(definer->arena, x, x_at));
 }
 
@@ -87,13 +129,84 @@ static void resolve(const struct node *node, const int64_t *shape, int rank, boo
 	if (left >= 0) {
 		if (zero_is_zero && want == 0)
 			node_fail(node, EXIT_INVALID, "Reshape: -1 beside a 0 has no value");
-		if (want == 0 ? have != 0 : have % want != 0)
+		if (want == 0 ? have != 0 : have % want != 0 && !tensor_counted(x))
 			node_fail(node, EXIT_INVALID,
 			          "Reshape: %" PRId64 " elements do not divide into rows of %" PRId64, have, want);
 		dims[left] = dim_of(want == 0 ? 0 : have / want);
-	} else if (have != want) {
+	} else if (have != want && !tensor_counted(x)) {
 		node_fail(node, EXIT_INVALID, "Reshape: %" PRId64 " elements into a shape of %" PRId64, have, want);
 	}
+}
+
+/* Dim d of what a shape that comes at run time makes of the data. */
+static struct tensor *size_of_reshaped(const struct node *node, int d)
+{
+	const struct tensor *x = node->in[0];
+	struct tensor *in[1 + MAX_RANK] = { node->in[1] };
+	for (int k = 0; k < x->rank; k++)
+		in[1 + k] = size_of_dim(node, &x->dims[k]);
+	struct tensor *size = size_made(node, "SizeReshape", d, 1 + x->rank, in);
+	size->producer->attributes[size->producer->attribute_count++] = (struct attribute){ .name = name_is(node->graph->build->names, "allowzero"), .kind = ATTRIBUTE_INT,
+		.i = attribute_int(node, "allowzero") };
+	return size;
+}
+
+/* That shape: numbers[d] of `rank`; 0 keeps a dim of the data, -1 is what is left.  *right: -1 stands there once at most, and all elements go somewhere. */
+static void resolve_late(struct definer *definer, int input, int rank, int x_rank, const struct expr *const *x, const struct expr **numbers, const struct expr **right)
+{
+	const struct expr *none = integer(definer, 0), *all = integer(definer, 1), *others = all, *open = none, *made = all;
+	bool zero_is_zero = attribute_int(definer->node, "allowzero") != 0;
+	for (int d = 0; d < x_rank; d++)
+		all = whole_of(definer, SCALAR_mul, all, x[d]);
+	for (int d = 0; d < rank; d++) {
+		const struct expr *number = definer_element(definer, input, d), *is_open = whole_is(definer, number, -1);
+		numbers[d] = zero_is_zero || d >= x_rank ? number : whole_where(definer, whole_is(definer, number, 0), x[d], number);
+		open = whole_of(definer, SCALAR_add, open, is_open);
+		others = whole_of(definer, SCALAR_mul, others, whole_where(definer, is_open, integer(definer, 1), numbers[d]));
+	}
+	const struct expr *left = whole_kept(definer, "left", whole_where(definer, whole_is(definer, others, 0), none, whole_of(definer, SCALAR_div, all, others)));
+	*right = whole_of(definer, SCALAR_less, open, integer(definer, 2));
+	for (int d = 0; d < rank; d++) {
+		numbers[d] = whole_kept(definer, "number", whole_where(definer, whole_is(definer, numbers[d], -1), left, numbers[d]));
+		*right = whole_of(definer, SCALAR_and, *right, whole_of(definer, SCALAR_less_equal, none, numbers[d]));
+		made = whole_of(definer, SCALAR_mul, made, numbers[d]);
+	}
+	*right = whole_of(definer, SCALAR_and, *right, whole_of(definer, SCALAR_equal, made, all));
+}
+
+void infer_size_reshape(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_as_size(node, 1, 1 + MAX_RANK);
+}
+
+void define_size_reshape(struct definer *definer, const struct op *op)
+{
+	const struct expr *x[MAX_RANK], *numbers[MAX_RANK], *right;
+	int rank = (int)definer_elements(definer, 0), x_rank = definer->node->ins - 1;
+	(void)op;
+	if (rank > MAX_RANK)
+		node_fail(definer->node, EXIT_LIMIT, "%s to %d dimensions", definer->node->type, rank);
+	for (int k = 0; k < x_rank; k++)
+		x[k] = definer_element(definer, 1 + k, 0);
+	resolve_late(definer, 0, rank, x_rank, x, numbers, &right);
+	int64_t at = attribute_int(definer->node, "at");
+	if (at < 0 || at >= rank)
+		node_fail(definer->node, EXIT_INVALID, "%s: dimension %" PRId64 " of %d", definer->node->type, at, rank);
+	definer_out_map(definer, 0, numbers[at]);
+}
+
+/* A shape that is known as sizes: what they are at most, for the dims of the bound. */
+static const int64_t *bounds_of_shape(const struct node *node, int64_t *count)
+{
+	struct tensor *const *sizes = node->in[0]->rank < 0 ? NULL : node_in_sizes(node, 1, count);
+	int64_t *bounds = sizes ? new_array(node->graph->build->arena, int64_t, (size_t)*count + 1) : NULL;
+	for (int64_t d = 0; sizes && d < *count; d++) {
+		bounds[d] = size_span(sizes[d]).most;
+		if (!sizes[d]->data && bounds[d] < 1)
+			return NULL;
+	}
+	return bounds;
 }
 
 void infer_reshape(struct node *node, const struct op *op)
@@ -111,11 +224,15 @@ void infer_reshape(struct node *node, const struct op *op)
 			node_fail(node, EXIT_INVALID, "Reshape lacks the attribute \"shape\"");
 	} else {
 		shape = node_in_ints(node, 1, &count);
+		if (!shape)
+			shape = bounds_of_shape(node, &count);
 		if (!shape) {
 			const struct tensor *tensor = node->in[1];
 			if (tensor->rank == 1 && dim_is_known(tensor->dims[0]) && tensor->dims[0].extent <= MAX_RANK) {
 				for (int d = 0; d < MAX_RANK; d++)
 					dims[d] = dim_unknown;
+				if (tensor_is_known(node->in[0]))
+					infer_asked_dims(node, (int)tensor->dims[0].extent, dims, size_of_reshaped);
 				infer_output(node, 0, node->in[0]->type, (int)tensor->dims[0].extent, dims);
 			} else {
 				infer_output_unknown(node, 0, node->in[0]->type);
@@ -128,6 +245,22 @@ void infer_reshape(struct node *node, const struct op *op)
 		          MAX_RANK);
 	resolve(node, shape, (int)count, attribute_int(node, "allowzero") != 0, dims);
 	infer_output(node, 0, node->in[0]->type, (int)count, dims);
+}
+
+/* The same where dims are counted: the shape makes what they say. */
+static void require_sizes(struct definer *definer)
+{
+	const struct tensor *tensor = definer->node->in[0], *y = definer->node->out[0];
+	const struct expr *x[MAX_RANK], *numbers[MAX_RANK], *right;
+	if (definer_elements(definer, 1) != y->rank)
+		node_fail(definer->node, EXIT_INVALID, "Reshape: the shape has %" PRId64 " numbers, the declared one has %d", definer_elements(definer, 1), y->rank);
+	for (int d = 0; d < tensor->rank; d++)
+		x[d] = definer_dim(definer, &tensor->dims[d]);
+	resolve_late(definer, 1, y->rank, tensor->rank, x, numbers, &right);
+	for (int d = 0; d < y->rank; d++)
+		right = whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_equal, numbers[d], definer_dim(definer, &y->dims[d])));
+	definer_require_dims(definer);
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "the shape at run time does not make the declared one of the data");
 }
 
 /* Each number is the declared extent, 0 for that of the data, or -1, once, for what is left. */
@@ -162,11 +295,16 @@ void define_reshape(struct definer *definer, const struct op *op)
 {
 	const struct tensor *y = definer->node->out[0];
 	(void)op;
-	if (tensor_is_known(y) && tensor_elements(definer->build, y) != tensor_elements(definer->build, definer->node->in[0]))
+	if (tensor_is_known(y) && !tensor_counted(y) && tensor_elements(definer->build, y) != tensor_elements(definer->build, definer->node->in[0]))
 		node_fail(definer->node, EXIT_INVALID, "Reshape: %" PRId64 " elements into a declared shape of %" PRId64,
 			tensor_elements(definer->build, definer->node->in[0]), tensor_elements(definer->build, y));
-	if (definer->node->since >= 5 && !definer->node->in[1]->data)
+	bool late = definer->node->since >= 5 && node_in_is_late(definer->node, 1), counted = tensor_counted(y) || tensor_counted(definer->node->in[0]);
+	if (late && counted)
+		require_sizes(definer);
+	else if (late)
 		require_shape(definer);
+	else if (counted)
+		require_division(definer);
 	define_same_offsets(definer);
 }
 
@@ -404,6 +542,8 @@ void define_transpose(struct definer *definer, const struct op *op)
 }
 
 /* ---- Expand ---- */
+static struct tensor *size_of_expansion(const struct node *node, int d) { return size_made(node, "SizeElement", d, 1, &node->in[1]); }
+
 void infer_expand(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
@@ -413,14 +553,17 @@ void infer_expand(struct node *node, const struct op *op)
 	infer_counts(node, 2, 2, 1);
 	const int64_t *ints = node_in_ints(node, 1, &count);
 	const struct tensor *x = node->in[0], *numbers = node->in[1];
-	if (!ints && x->rank >= 0 && numbers->rank == 1 && dim_is_known(numbers->dims[0]) && numbers->dims[0].extent <= MAX_RANK) {
+	struct tensor *const *sizes = ints || x->rank < 0 ? NULL : node_in_sizes(node, 1, &count);
+	if (!ints && !sizes && x->rank >= 0 && numbers->rank == 1 && dim_is_known(numbers->dims[0]) && numbers->dims[0].extent <= MAX_RANK) {
 		int rank = x->rank > numbers->dims[0].extent ? x->rank : (int)numbers->dims[0].extent;
 		for (int d = 0; d < rank; d++)                /* an extent of 1 may grow, others stay */
 			dims[d] = d < rank - x->rank || x->dims[d - rank + x->rank].extent == 1 ? dim_unknown : x->dims[d - rank + x->rank];
+		if (rank == numbers->dims[0].extent)
+			infer_asked_dims(node, rank, dims, size_of_expansion);
 		infer_output(node, 0, x->type, rank, dims);
 		return;
 	}
-	if (!ints || node->in[0]->rank < 0) {
+	if ((!ints && !sizes) || node->in[0]->rank < 0) {
 		infer_output_unknown(node, 0, node->in[0]->type);
 		return;
 	}
@@ -429,9 +572,9 @@ void infer_expand(struct node *node, const struct op *op)
 		          MAX_RANK);
 	shape.rank = (int)count;
 	for (int d = 0; d < shape.rank; d++) {
-		if (ints[d] < 0)
+		if (ints && ints[d] < 0)
 			node_fail(node, EXIT_INVALID, "Expand: %" PRId64 " in dimension %d", ints[d], d);
-		shape.dims[d] = dim_of(ints[d]);
+		shape.dims[d] = ints ? dim_of(ints[d]) : size_dim(sizes[d]);
 	}
 	int rank = infer_broadcast(node, 2, (struct tensor *const[2]){ node->in[0], &shape }, dims);
 	infer_output(node, 0, node->in[0]->type, rank, dims);
@@ -445,11 +588,12 @@ static void require_expansion(struct definer *definer, int rank, const int64_t *
 	int64_t count = definer_elements(definer, 1);
 	for (int d = 0; d < rank; d++) {
 		int64_t have = d < rank - x->rank ? 1 : x->extents[d - rank + x->rank], i = d - rank + count;
+		const struct dim *dim = &definer->node->out[0]->dims[d];
 		if (have != 1 ? have != extents[d] : i < 0 && extents[d] != 1)
 			node_fail(definer->node, EXIT_INVALID, "Expand: dimension %d is declared %" PRId64 ", data has %" PRId64, d, extents[d], have);
 		if (i < 0)
 			continue;
-		const struct expr *number = definer_element(definer, 1, i), *is = whole_is(definer, number, extents[d]);
+		const struct expr *number = definer_element(definer, 1, i), *is = whole_of(definer, SCALAR_equal, number, definer_dim(definer, dim));
 		all = whole_of(definer, SCALAR_and, all, have == extents[d] ? whole_of(definer, SCALAR_or, is, whole_is(definer, number, 1)) : is);
 	}
 	if (count > rank || rank < x->rank)
@@ -464,7 +608,8 @@ void define_expand(struct definer *definer, const struct op *op)
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	(void)op;
-	if (!definer->node->in[1]->data)
+	if (node_in_is_late(definer->node, 1))
 		require_expansion(definer, rank, extents);
+	definer_require_dims(definer);
 	definer_out_map(definer, 0, definer_load(definer, definer_in(definer, 0), rank, at));
 }

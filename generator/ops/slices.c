@@ -57,9 +57,102 @@ static bool cuts_of(const struct node *node, struct cut *cuts, bool *touched)
 			node_fail(node, EXIT_INVALID, "Slice: axis %" PRId64 " twice", axis);
 		touched[axis] = true;
 		int64_t step = numbers[3] ? numbers[3][i] : 1, extent = x->dims[axis].extent;
+		if (x->dims[axis].count && node->since >= 10)
+			return false;
 		cuts[axis] = cut_of(node, numbers[0][i], numbers[1][i], step, extent < 0 ? 0 : extent);
 	}
 	return true;
+}
+
+/* Of positions that come at run time: the axes that they may touch. */
+static void touched_axes(const struct node *node, bool *touched)
+{
+	const struct tensor *x = node->in[0], *starts = node_in(node, 1);
+	int64_t count, given = starts && starts->rank == 1 ? starts->dims[0].extent : -1;
+	const int64_t *axes = node_in_ints(node, 3, &count);
+	bool all = !axes && (node_in(node, 3) || given < 0);
+	for (int d = 0; d < x->rank; d++)
+		touched[d] = all || (!axes && d < given);
+	for (int64_t i = 0; axes && i < count; i++)
+		touched[node_axis(node, axes[i], x->rank)] = true;
+}
+
+static struct tensor *size_of_slice(const struct node *node, int d)
+{
+	struct build *build = node->graph->build;
+	const struct tensor *x = node->in[0];
+	struct tensor *in[5] = { size_of_dim(node, &x->dims[d]) };
+	memcpy(in + 1, node->in + 1, sizeof *in * (size_t)(node->ins - 1));
+	struct tensor *size = size_made(node, "SizeSlice", d, node->ins, in);
+	struct node *made = size->producer;
+	made->attributes[made->attribute_count++] = (struct attribute){ .name = name_is(build->names, "rank"), .kind = ATTRIBUTE_INT, .i = x->rank };
+	made->attributes[made->attribute_count++] = (struct attribute){ .name = name_is(build->names, "most"), .kind = ATTRIBUTE_INT, .i = x->dims[d].extent };
+	return size;
+}
+
+/* Where operands are known as sizes: how many elements each touched axis takes, in `taken`; false where one is not known. */
+static struct tensor *from_end_of(const struct node *node, struct tensor *position, struct tensor *have, struct tensor *low, struct tensor *high)
+{
+	struct span span = size_span(position);
+	if (span.least < 0 && span.most >= 0)
+		return NULL;
+	if (position->data && (span.least < -INT32_MAX || span.most > INT32_MAX))    /* all that there is, however that is written */
+		return span.least < 0 ? low : high;
+	position = span.most < 0 ? size_sum(node, have, position) : position;
+	return size_least(node, size_most(node, position, low), high);
+}
+
+static struct tensor *size_taken(const struct node *node, struct tensor *have, struct tensor *start, struct tensor *end, struct tensor *step)
+{
+	if (!step->data || size_is(step, 0))
+		return NULL;
+	int64_t by = tensor_int(step, 0), size = by < 0 ? by == INT64_MIN ? INT64_MAX : -by : by;
+	struct tensor *none = size_number(node, by < 0 ? -1 : 0), *last = size_plus(node, have, by < 0 ? -1 : 0);
+	start = from_end_of(node, start, have, size_number(node, 0), last);
+	end = from_end_of(node, end, have, none, last);
+	if (!start || !end)
+		return NULL;
+	struct tensor *span = size_not_below_zero(node, by < 0 ? size_difference(node, start, end) : size_difference(node, end, start));
+	return size == 1 ? span : size > INT32_MAX ? size_least(node, span, size_number(node, 1)) : size_quotient(node, size_plus(node, span, size - 1), size_number(node, size));
+}
+
+static bool taken_of(const struct node *node, struct tensor **taken)
+{
+	const struct tensor *x = node->in[0];
+	struct tensor *const *numbers[4];
+	int64_t counts[4];
+	for (int i = 0; i < 4; i++)
+		if (!(numbers[i] = node->since >= 10 ? node_in_sizes(node, 1 + i, &counts[i]) : NULL) && (i < 2 || node_in(node, 1 + i)))
+			return false;
+	if (counts[0] > x->rank || counts[1] != counts[0] || (numbers[2] && counts[2] != counts[0]) || (numbers[3] && counts[3] != counts[0]))
+		return false;
+	memset(taken, 0, MAX_RANK * sizeof *taken);
+	for (int64_t i = 0; i < counts[0]; i++) {
+		if (numbers[2] && !numbers[2][i]->data)
+			return false;
+		int64_t axis = node_axis(node, numbers[2] ? tensor_int(numbers[2][i], 0) : i, x->rank);
+		if (taken[axis] || !(taken[axis] = size_taken(node, size_of_dim(node, &x->dims[axis]), numbers[0][i], numbers[1][i], numbers[3] ? numbers[3][i] : size_number(node, 1))))
+			return false;
+	}
+	return true;
+}
+
+bool slice_of_list(const struct node *node, int64_t *start, int64_t *step)
+{
+	struct cut cuts[MAX_RANK];
+	bool touched[MAX_RANK];
+	if (node->in[0]->rank != 1 || !cuts_of(node, cuts, touched))
+		return false;
+	*start = touched[0] ? cuts[0].start : 0;
+	*step = touched[0] ? cuts[0].step : 1;
+	return true;
+}
+
+bool slice_comes_late(const struct node *node)
+{
+	struct cut cuts[MAX_RANK];
+	bool touched[MAX_RANK];
+	return !cuts_of(node, cuts, touched);
 }
 
 void infer_slice(struct node *node, const struct op *op)
@@ -77,42 +170,64 @@ void infer_slice(struct node *node, const struct op *op)
 		return;
 	}
 	bool known = cuts_of(node, cuts, touched);
+	if (!known)
+		touched_axes(node, touched);
 	for (int d = 0; d < x->rank; d++)
-		dims[d] = !known || (touched[d] && !dim_is_known(x->dims[d])) ? dim_unknown
+		dims[d] = !touched[d] && !known ? x->dims[d] : !known || (touched[d] && !dim_is_known(x->dims[d])) ? dim_unknown
 			: touched[d] ? dim_of(cuts[d].count) : x->dims[d];
+	struct tensor *taken[MAX_RANK];
+	if (!known && tensor_is_known(x) && taken_of(node, taken))
+		for (int d = 0; d < x->rank; d++) {
+			dims[d] = taken[d] && taken[d] != x->dims[d].count ? size_dim(taken[d]) : x->dims[d];
+			if (dims[d].extent > x->dims[d].extent)
+				dims[d].extent = x->dims[d].extent;
+		}
+	else if (!known && tensor_is_known(x))
+		infer_asked_dims(node, x->rank, dims, size_of_slice);
 	infer_output(node, 0, x->type, x->rank, dims);
 }
 
 /* ---- positions at run time: their values are in the indices, and take what is declared ---- */
-static const struct expr *from_end(struct definer *definer, const struct expr *position, int64_t extent, const struct expr *low, const struct expr *high)
+static const struct expr *from_end(struct definer *definer, const struct expr *position, const struct expr *extent, const struct expr *low, const struct expr *high)
 {
 	position = whole_of(definer, SCALAR_add, position, whole_where(definer, whole_of(definer, SCALAR_less, position, integer(definer, 0)),
-		integer(definer, extent), integer(definer, 0)));
+		extent, integer(definer, 0)));
 	return whole_of(definer, SCALAR_min, whole_of(definer, SCALAR_max, position, low), high);
 }
 
-/* The place of element `at` of an axis that takes `count` of n elements; *right: whether starts, ends and steps take as many. */
-static const struct index *cut_at(struct definer *definer, const struct axes *axes, int d, int64_t n, int64_t count, const struct index *at,
-                                  const struct expr **right)
+/* How many elements an axis of `have`, at most n, takes, from where on and by what; *right: that is no 0. */
+struct taking { const struct expr *count, *start, *step, *right; };
+static struct taking taking_of(struct definer *definer, const struct axes *axes, int d, const struct expr *have, int64_t n)
 {
 	struct arena *arena = definer->arena;
 	const struct expr *step = node_in(definer->node, 4) ? axes_say(definer, axes, d, 4, 0, 1) : integer(definer, 1);
 	const struct expr *forward = whole_of(definer, SCALAR_less, integer(definer, 0), step);
-	const struct expr *least = whole_of(definer, SCALAR_sub, forward, integer(definer, 1)), *most = whole_of(definer, SCALAR_add, least, integer(definer, n));
+	const struct expr *least = whole_of(definer, SCALAR_sub, forward, integer(definer, 1)), *most = whole_of(definer, SCALAR_add, least, have);
 	const struct expr *start = whole_kept(definer, arena_printf(arena, "start_%d", d),
-		from_end(definer, axes_say(definer, axes, d, 1, 0, 0), n, integer(definer, 0), most));
-	const struct expr *end = whole_kept(definer, arena_printf(arena, "end_%d", d), from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), n, least, most));
+		from_end(definer, axes_say(definer, axes, d, 1, 0, 0), have, integer(definer, 0), most));
+	const struct expr *end = whole_kept(definer, arena_printf(arena, "end_%d", d), from_end(definer, axes_say(definer, axes, d, 2, 0, INT64_MAX), have, least, most));
 	const struct expr *far = whole_cut(definer, step, -n, n);
 	const struct expr *size = whole_kept(definer, arena_printf(arena, "size_%d", d), whole_where(definer, forward, far,
 		whole_of(definer, SCALAR_sub, integer(definer, 0), far)));
 	const struct expr *span = whole_where(definer, forward, whole_of(definer, SCALAR_sub, end, start), whole_of(definer, SCALAR_sub, start, end));
 	const struct expr *taken = whole_of(definer, SCALAR_sub, whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_max, span, integer(definer, 0)), size), integer(definer, 1));
 	taken = n ? whole_of(definer, SCALAR_div, taken, size) : integer(definer, 0);
-	*right = whole_of(definer, SCALAR_and, *right, whole_of(definer, SCALAR_and, whole_is(definer, whole_is(definer, step, 0), 0), whole_is(definer, taken, count)));
+	return (struct taking){ taken, start, step, whole_is(definer, whole_is(definer, step, 0), 0) };
+}
+
+/* The place of element `at` of axis d, which is cut to `dim`, of n elements; *right: whether starts, ends and steps take as many. */
+static const struct index *cut_at(struct definer *definer, const struct axes *axes, int d, const struct dim *of, const struct dim *dim, const struct index *at,
+                                  const struct expr **right)
+{
+	struct arena *arena = definer->arena;
+	int64_t n = of->extent, count = dim->extent;
+	const struct taking taking = taking_of(definer, axes, d, definer_dim(definer, of), n);
+	const struct expr *start = taking.start, *step = taking.step;
+	*right = whole_of(definer, SCALAR_and, *right, whole_of(definer, SCALAR_and, taking.right, whole_of(definer, SCALAR_equal, taking.count, definer_dim(definer, dim))));
 	int64_t by;
 	if (count == 0 || n == 0)
 		return at;
-	if (!definer_number(definer, step, &by))
+	if (!definer_number(definer, step, &by) || dim->count || of->count)
 		return definer_index(definer, whole_of(definer, SCALAR_add, start, whole_of(definer, SCALAR_mul, expr_index(arena, at), step)), 0, n - 1);
 	by = count > 1 ? by : 1;
 	if (by == 0 || by > n || by < -n || (count - 1) * (by < 0 ? -by : by) > n - 1)
@@ -138,11 +253,26 @@ static void slice_at_run_time(struct definer *definer)
 	for (int d = 0; d < rank; d++) {
 		if (extents[d] > x->extents[d])
 			node_fail(node, EXIT_INVALID, "Slice: dimension %d is declared as %" PRId64 ", data has %" PRId64, d, extents[d], x->extents[d]);
-		at[d] = cut_at(definer, &axes, d, x->extents[d], extents[d], at[d], &right);
+		at[d] = cut_at(definer, &axes, d, &node->in[0]->dims[d], &node->out[0]->dims[d], at[d], &right);
 	}
+	definer_require_dims(definer);
 	definer_require(definer, EXIT_INVALID, 0, NULL, right, "positions that take the declared %s are right",
 		definer_shape_text(definer, rank, extents));
 	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
+}
+
+void infer_size_slice(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_as_size(node, 3, 5);
+}
+
+void define_size_slice(struct definer *definer, const struct op *op)
+{
+	const struct node *node = definer->node;
+	const struct axes axes = { node_in(node, 3) ? 3 : -1, (int)attribute_int(node, "rank"), definer_elements(definer, 1) };
+	(void)op;
+	definer_out_map(definer, 0, taking_of(definer, &axes, (int)attribute_int(node, "at"), definer_element(definer, 0, 0), attribute_int(node, "most")).count);
 }
 
 void define_slice(struct definer *definer, const struct op *op)
@@ -333,7 +463,7 @@ static const struct expr *counted_parts(struct definer *definer, const struct in
 	before[0] = integer(definer, 0);
 	for (int i = 0; i < node->ins; i++) {
 		const struct dim *dim = &node->in[i]->dims[axis];
-		before[i + 1] = whole_kept(definer, "end", whole_of(definer, SCALAR_add, before[i], dim->count ? definer_size(definer, dim->count) : integer(definer, dim->extent)));
+		before[i + 1] = whole_kept(definer, "end", whole_of(definer, SCALAR_add, before[i], definer_dim(definer, dim)));
 	}
 	for (int i = node->ins; i-- > 0;) {
 		struct definition *x = definer_in(definer, i);
@@ -361,7 +491,7 @@ void define_concat(struct definer *definer, const struct op *op)
 	to = extents[axis];
 	if (definer->node->out[0]->dims[axis].count)
 		body = counted_parts(definer, at, extents, axis);
-	for (int i = definer->node->ins; i-- > 0 && !definer->node->out[0]->dims[axis].count;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
+	else for (int i = definer->node->ins; i-- > 0;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
 		struct definition *x = definer_in(definer, i);
 		const struct index *x_at[MAX_RANK];
 		if (definition_elements(x) == 0)

@@ -2,13 +2,15 @@
  * anew for each node.  What a text is given:
  *
  *     opset               the version of the op's domain that the node is of
- *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, size, value}: type as text has it, and ONNX's number of it;
- *                         none where absent; size: of all elements; value: the elements of a constant of up to VALUES_MOST integers or floats, else none.
+ *     inputs, outputs     as many as the row in tables/ops.h says, each {present, type, code, rank, dims, counted, size, value}: type as text has it, and ONNX's number of it;
+ *                         none where absent; counted: of each dim, whether it is a bound; size: of all elements; value: the elements of a constant of up to VALUES_MOST integers or floats, else none.
  *                         A list has its type and code, and `elements`, each as such a tensor; of a tensor, and of an output of which nobody says them, none
  *     each attribute      by its name: what the node says, else its default, else none; graphs and tensors: whether they are there
  *     want(right, message), able(right, message)    refuse the node unless `right`: as wrong (exit 3), as not there yet (exit 4)
  *     floats(input...)    refuses those that are there of any other type
  *     axis_of(axis, rank) an axis that may be below 0; it refuses one outside
+ *     counts()            says that the text thinks of inputs with dims that are bounds (ops/counts.c): it says shapes by what `Shape` makes of its inputs, by 0 and by -1, and
+ *                         takes no bound for a number of elements; its nodes carry the counts then.  Without it such an input is refused
  *
  * What keeps float32 inside (a row TW) never sees floats of 16 bits: onnx/wide.jinja stands around it then, given `op`, `to` (their type) and `given`, the node's
  * attributes {name, kind}.
@@ -37,7 +39,7 @@ static struct value elements_of(struct arena *arena, const struct tensor *tensor
 
 static struct value describe(struct arena *arena, const struct tensor *tensor)
 {
-	static const char *const members[] = { "type", "code", "rank", "dims", "size", "value", "elements" };
+	static const char *const members[] = { "type", "code", "rank", "dims", "counted", "size", "value", "elements" };
 	struct value dict = value_dict(arena);
 	value_dict_set(dict, "present", value_bool(tensor));
 	for (size_t i = 0; i < COUNT(members); i++)
@@ -58,11 +60,15 @@ static struct value describe(struct arena *arena, const struct tensor *tensor)
 		return dict;
 	}
 	struct value dims = value_list(arena);
-	for (int d = 0; d < tensor->rank; d++)
+	struct value counted = value_list(arena);
+	for (int d = 0; d < tensor->rank; d++) {
 		value_list_add(dims, value_int(tensor->dims[d].extent));
+		value_list_add(counted, value_bool(tensor->dims[d].count));
+	}
 	int64_t size = tensor_elements(tensor->graph->build, tensor);
 	value_dict_set(dict, "rank", value_int(tensor->rank));
 	value_dict_set(dict, "dims", dims);
+	value_dict_set(dict, "counted", counted);
 	value_dict_set(dict, "size", value_int(size));
 	value_dict_set(dict, "value", elements_of(arena, tensor, (size_t)size));
 	return dict;
@@ -118,7 +124,7 @@ static void set_attributes(struct arena *arena, struct value globals, const stru
 }
 
 /* ---- what a text may say ---- */
-struct rendering { const struct node *node; const char *refusal; };
+struct rendering { const struct node *node; const char *refusal; bool counts; };
 
 /* The message is the node's alone: where the text stands that says it is nothing to the user. */
 static void refuse(struct template_call *call, enum exit_code code, const char *message)
@@ -146,6 +152,13 @@ static struct value floats(struct template_call *call)
 		if (text && !strstr(text, "float") && strcmp(text, "double"))
 			refuse(call, EXIT_INVALID, arena_printf(call->arena, "an input is %s, a floating-point type is right", text));
 	}
+	return value_string("");
+}
+
+static struct value counts(struct template_call *call)
+{
+	struct rendering *rendering = call->user;
+	rendering->counts = true;
 	return value_string("");
 }
 
@@ -250,11 +263,14 @@ bool text_place(struct texts *texts, struct node *node, const struct op *op)
 	struct rendering *rendering = new(arena, struct rendering);
 	rendering->node = node;
 	value_dict_set(globals, "axis_of", value_function(arena, "axis_of", "axis rank", axis_of, rendering));
+	value_dict_set(globals, "counts", value_function(arena, "counts", "", counts, rendering));
 	value_dict_set(globals, "floats", value_function(arena, "floats", "*", floats, rendering));
 	value_dict_set(globals, "want", value_function(arena, "want", "right message", want, rendering));
 	value_dict_set(globals, "able", value_function(arena, "able", "right message", able, rendering));
 	const char *wide = widening(arena, globals, node, op);
 	struct bytes text = rendered(environment_of(texts, node), rendering, wide ? wide : op->text, globals);
+	if (!rendering->counts)
+		counts_whole(node);
 	size_t from = node->graph->nodes.count;
 	function_place(node, arena_printf(arena, "%s: %s", node->where, op->text), text.at, text.count, &texts->copied);
 	texts->depth++;

@@ -117,6 +117,29 @@ void window_of(const struct node *node, const struct tensor *data, const int64_t
 	}
 }
 
+bool window_hangs_over(const struct node *node, const struct window *window, int d) { return window->after[d] > 0 || node_int(node, "ceil_mode", 0); }
+
+struct tensor *window_size(const struct node *node, const struct window *window, int d, struct tensor *in)
+{
+	enum auto_pad auto_pad = auto_pad_of(node);
+	int64_t stride = window->stride[d], reach = (window->kernel[d] - 1) * window->dilation[d] + 1, pads = window->before[d] + window->after[d];
+	struct tensor *by = size_number(node, stride);
+	if ((auto_pad == PAD_SAME_UPPER || auto_pad == PAD_SAME_LOWER) && stride != 1)
+		return NULL;
+	if (auto_pad != PAD_NOTSET || !node_int(node, "ceil_mode", 0))
+		return size_quotient(node, size_not_below_zero(node, size_plus(node, in, pads - reach + stride)), by);
+	return size_least(node, size_quotient(node, size_not_below_zero(node, size_plus(node, in, pads - reach + 2 * stride - 1)), by),
+		size_quotient(node, size_plus(node, in, window->before[d] + stride - 1), by));
+}
+
+struct tensor *window_transposed_size(const struct node *node, const struct window *window, int d, struct tensor *in)
+{
+	size_t sized;
+	node_ints(node, "output_shape", &sized);
+	int64_t stride = window->stride[d], more = window->out[d] - window->in[d] * stride;
+	return sized ? NULL : size_not_below_zero(node, size_plus(node, size_product(node, in, size_number(node, stride)), more));
+}
+
 void window_transposed_of(const struct node *node, const struct tensor *data, const int64_t *kernel, struct window *window)
 {
 	int count = read_window(node, data, kernel, window);

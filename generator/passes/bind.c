@@ -79,31 +79,41 @@ static const char *symbol_of_output(struct graph *graph, const char *name)
 	return NULL;
 }
 
+/* Inputs, then outputs. */
+static const struct tensor *of_caller(const struct graph *graph, size_t i)
+{
+	return i < graph->inputs.count ? graph->inputs.at[i] : graph->outputs.at[i - graph->inputs.count];
+}
+
+static bool symbol_comes_before(const struct graph *graph, const char *symbol, size_t tensor, int axis)
+{
+	for (size_t i = 0; i <= tensor; i++)
+		for (int d = 0; d < (i < tensor ? of_caller(graph, i)->rank : axis); d++)
+			if (of_caller(graph, i)->dims[d].symbol == symbol)
+				return true;
+	return false;
+}
+
 void graph_dims(struct graph *graph, struct choices *choices)
 {
+	for (size_t i = 0; i < graph->inputs.count + graph->outputs.count; i++)
+		for (int axis = 0; axis < of_caller(graph, i)->rank; axis++) {
+			const struct tensor *tensor = of_caller(graph, i);
+			const struct dim *dim = &tensor->dims[axis];
+			bool is_output = i >= graph->inputs.count;       /* only a symbol names a dim of it that is not known */
+			if (dim->symbol ? (is_output && dim->extent >= 0) || symbol_comes_before(graph, dim->symbol, i, axis) : is_output || dim->extent >= 0)
+				continue;
+			choices_add(choices, is_output ? dim->symbol : name_of_dim(graph->build, tensor, axis));
+		}
+}
+
+/* An integer without dims of that name, whose value may be said to be in a range. */
+static struct tensor *number_of_caller(struct graph *graph, const char *name)
+{
 	for (size_t i = 0; i < graph->inputs.count; i++)
-		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++) {
-			const struct tensor *input = graph->inputs.at[i];
-			bool seen = input->dims[axis].extent >= 0 && !input->dims[axis].symbol;
-			for (size_t j = 0; j <= i && !seen && input->dims[axis].symbol; j++)
-				for (int k = 0; k < (j < i ? graph->inputs.at[j]->rank : axis); k++)
-					seen |= graph->inputs.at[j]->dims[k].symbol == input->dims[axis].symbol;
-			if (!seen)
-				choices_add(choices, name_of_dim(graph->build, input, axis));
-		}
-	for (size_t i = 0; i < graph->outputs.count; i++)
-		for (int axis = 0; axis < graph->outputs.at[i]->rank; axis++) {
-			const char *symbol = graph->outputs.at[i]->dims[axis].symbol;
-			bool seen = !symbol || graph->outputs.at[i]->dims[axis].extent >= 0;
-			for (size_t k = 0; !seen && k < graph->inputs.count; k++)
-				for (int d = 0; d < graph->inputs.at[k]->rank; d++)
-					seen |= graph->inputs.at[k]->dims[d].symbol == symbol;
-			for (size_t k = 0; !seen && k <= i; k++)
-				for (int d = 0; d < (k < i ? graph->outputs.at[k]->rank : axis); d++)
-					seen |= graph->outputs.at[k]->dims[d].symbol == symbol;
-			if (!seen)
-				choices_add(choices, symbol);
-		}
+		if (!strcmp(graph->inputs.at[i]->name, name) && graph->inputs.at[i]->type == DTYPE_I64 && graph->inputs.at[i]->rank == 0)
+			return graph->inputs.at[i];
+	return NULL;
 }
 
 bool graph_has_dim(struct graph *graph, const char *name)
@@ -112,7 +122,7 @@ bool graph_has_dim(struct graph *graph, const char *name)
 		for (int axis = 0; axis < graph->inputs.at[i]->rank; axis++)
 			if (!strcmp(name_of_dim(graph->build, graph->inputs.at[i], axis), name))
 				return true;
-	return symbol_of_output(graph, name);
+	return symbol_of_output(graph, name) || number_of_caller(graph, name);
 }
 
 /* How many there are of a symbol: an input of its name. */
@@ -142,6 +152,51 @@ bool graph_is_size(const struct graph *graph, const struct tensor *tensor)
 	return false;
 }
 
+/* ---- a range of a symbol that outputs alone have ---- */
+/* The output becomes what a node at the end makes of it, which asks how many there are: everybody else reads what the model computes. */
+static void fit_output(struct graph *graph, struct tensor *output)
+{
+	struct build *build = graph->build;
+	struct node *producer = output->producer;
+	struct tensor *inner = graph_tensor_fresh(graph, output->name), **instead = NULL;
+	const char *name = inner->name;
+	*inner = *output;
+	inner->name = name;
+	inner->is_output = false;
+	for (int k = 0; k < producer->outs; k++)
+		if (producer->out[k] == output)
+			producer->out[k] = inner;
+	instead = graph_number(graph);
+	instead[output->mark] = inner;
+	graph_substitute(graph, instead);
+	for (size_t i = 0; i < graph->outputs.count; i++)
+		if (graph->outputs.at[i] == inner)
+			graph->outputs.at[i] = output;
+	struct node *fit = graph_node_new(graph, name_is(build->names, "ingot"), name_is(build->names, "Fit"), producer->name, 1, 1);
+	struct bytes *symbols = new_array(build->arena, struct bytes, MAX_RANK);
+	for (int d = 0; d < output->rank; d++)
+		symbols[d] = (struct bytes){ output->dims[d].symbol, output->dims[d].symbol ? strlen(output->dims[d].symbol) : 0 };
+	fit->since = 1;
+	fit->where = producer->where;
+	fit->in[0] = inner;
+	fit->out[0] = output;
+	output->producer = fit;
+	fit->attributes = new(build->arena, struct attribute);
+	fit->attributes[fit->attribute_count++] = (struct attribute){ .name = name_is(build->names, "symbols"), .kind = ATTRIBUTE_STRINGS, .count = (size_t)output->rank, .strings = symbols };
+}
+
+static void fit_outputs(struct graph *graph, const char *symbol)
+{
+	for (size_t i = 0; i < graph->outputs.count; i++) {
+		struct tensor *output = graph->outputs.at[i];
+		bool has = false;
+		for (int d = 0; d < output->rank; d++)
+			has |= output->dims[d].symbol == symbol;
+		if (has && output->producer && strcmp(output->producer->type, "Fit"))
+			fit_output(graph, output);
+	}
+}
+
 void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 {
 	struct build *build = graph->build;
@@ -163,11 +218,19 @@ void pass_bind(struct graph *graph, const struct binding *bindings, int count)
 				}
 		struct choices choices = choices_for(build, name);
 		const char *symbol = found ? NULL : symbol_of_output(graph, name);
+		struct tensor *number = found || symbol ? NULL : number_of_caller(graph, name);
 		graph_dims(graph, &choices);
-		if (symbol && bindings[b].ranged)
-			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: outputs alone have a dim of that name, one number is right for it", name);
-		if (symbol)
+		if (symbol && bindings[b].ranged) {
+			if (!graph_asked(graph, symbol))
+				push(build->arena, &graph->asked, (struct asked){ symbol, bindings[b].least, bindings[b].extent, NULL, 0 });
+			fit_outputs(graph, symbol);
+		} else if (symbol)
 			set_symbol(graph, symbol, bindings[b].extent, NULL);
+		else if (number && bindings[b].ranged)
+			push(build->arena, &graph->said, (struct bounded){ number, bindings[b].least, bindings[b].extent });
+		else if (number)
+			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: an input's value has a range, as in --dim %.100s=1..32; --value %.100s=%lld says that it always comes so", name, name, name,
+				(long long)bindings[b].extent);
 		else if (!found)
 			fail(build, EXIT_USAGE, graph->file, "--dim %.100s: no input has a dim of that name%s", name, choices_text(&choices));
 	}

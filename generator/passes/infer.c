@@ -157,6 +157,7 @@ static const struct op *infer_one(struct node *node)
 			counts_go(node, op);
 		else if (!counted)
 			counts_none(node, op);
+		values_follow(node, op);
 	}
 	return op;
 }
@@ -230,7 +231,7 @@ static bool take_shape(struct tensor *x, const struct tensor *y)
 			x->dims[d] = dim_unknown;
 	x->rank = y->rank;
 	for (int d = 0; d < y->rank; d++)
-		if (!dim_is_known(x->dims[d]) && dim_is_known(y->dims[d])) {
+		if (!dim_is_known(x->dims[d]) && (dim_is_known(y->dims[d]) || (!x->dims[d].symbol && y->dims[d].symbol && graph_asked(x->graph, y->dims[d].symbol)))) {
 			x->dims[d] = y->dims[d];
 			any = true;
 		}
@@ -271,7 +272,7 @@ void pass_infer(struct graph *graph)
 	walk_all(graph);
 	if (infer_backward(graph))
 		walk_all(graph);
-	if (waits_for_bounds(graph)) {
+	if (graph->asked.count || waits_for_bounds(graph)) {
 		graph->bounded = true;
 		walk_all(graph);
 	}

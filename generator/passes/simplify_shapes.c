@@ -8,7 +8,7 @@ static bool same_shape(const struct tensor *a, const struct tensor *b)
 	if (!tensor_is_known(a) || !tensor_is_known(b) || a->rank != b->rank)
 		return false;
 	for (int d = 0; d < a->rank; d++)
-		if (a->dims[d].extent != b->dims[d].extent)
+		if (a->dims[d].extent != b->dims[d].extent || a->dims[d].count != b->dims[d].count)
 			return false;
 	return true;
 }
@@ -88,6 +88,8 @@ bool join_reshapes(struct node *node)
 	x = x->producer->in[0];
 	if (same_shape(x, y))
 		return become_identity(node, x);
+	if (tensor_counted(x) || tensor_counted(node->in[0]) || tensor_counted(y))
+		return false;                                             /* what is left of what is there may have to be asked */
 	int64_t shape[MAX_RANK], rank = y->rank;
 	for (int d = 0; d < y->rank; d++)
 		if ((shape[d] = y->dims[d].extent) == 0)

@@ -294,12 +294,24 @@ O("ingot", "Gelu",   1, gelu,   NONE, STRING("approximate", ALL, "none"))
 O("ingot", "Compress", 1, compress, NONE, A(INT, "axis", ALL))      /* these have one more output: how many there are, the extent being a bound */
 O("ingot", "NonZero", 1, non_zero, NONE, PLAIN)
 O("ingot", "Unique", 1, unique, NONE, A(INT, "axis", ALL) INT("sorted", ALL, 1))
-O("ingot", "CountsSum", 1, counts_sum, NONE, PLAIN)      /* of two counts */
-O("ingot", "There",  1, there, NONE, INT("axis", ALL, 0) FLOAT("value", ALL, 0))      /* input 0 where fewer than input 1 come before along the axis, else the value */
+O("ingot", "SizeAdd", 1, sizes, add, PLAIN)      /* of how many there are of dims: ops/sizes.c */
+O("ingot", "SizeMul", 1, sizes, mul, PLAIN)
+O("ingot", "SizeDiv", 1, sizes, div, PLAIN)
+O("ingot", "SizeMax", 1, sizes, max, PLAIN)
+O("ingot", "SizeMin", 1, sizes, min, PLAIN)
+O("ingot", "SizeElement", 1, size_element, NONE, INT("at", ALL, 0))      /* an element of input 0 */
+O("ingot", "SizeScaled", 1, size_scaled, NONE, INT("at", ALL, 0) FLOAT("scale", ALL, 1))      /* input 0 times the scale, in float32, cut */
+O("ingot", "SizeReshape", 1, size_reshape, NONE, INT("at", ALL, 0) INT("allowzero", ALL, 0))      /* what a Reshape by input 0 makes of a dim, of data of so many as the others say */
+O("ingot", "SizeRange", 1, size_range, NONE, INT("at", ALL, 0))      /* how many numbers a Range makes */
+O("ingot", "SizeSlice", 1, size_slice, NONE, INT("at", ALL, 0) INT("rank", ALL, 0) INT("most", ALL, 0))      /* how many a Slice by inputs 1 to 4 takes of as many as input 0 says */
+O("ingot", "Fit",    1, fit, NONE, A(STRINGS, "symbols", ALL))      /* an output with dims in a range that outputs alone have */
+O("ingot", "Lengths", 1, lengths, NONE, INT("at", ALL, 0))      /* int32 of `at` elements: as many as input 0 says, or where input 1 has less, those */
+O("ingot", "Agree",  1, agree, NONE, INT("axis", ALL, 0))      /* input 0, of whose axis there are as many as input 1 says, and, as is asked, input 2 */
+O("ingot", "There",  1, there, NONE, INT("axis", ALL, 0) FLOAT("value", ALL, 0))      /* input 0 where fewer than input 1 come before along the axis, else the value, or the one element of input 2 */
 O("ingot", "Shape",  1, shape, NONE, INT("start", ALL, 0) A(INT, "end", ALL))      /* further inputs: the counts of dims that data decide */
 O("ingot", "MatMul", 1, matmul, NONE, PLAIN)          /* a third input: a bias for each column */
 O("ingot", "Repeat", 1, repeat, NONE, A(GRAPH, "body", ALL) A(INT, "rounds", ALL) A(INT, "going", ALL) A(INTS, "inputs", ALL) A(INTS, "outputs", ALL) A(INTS, "pairs", ALL))      /* a loop: ops/repeat.c */
-O("ingot", "Loop", 1, rounds, NONE, A(INT, "rounds", ALL) INT("most", ALL, 0))      /* input 0, where a loop had so many rounds: as input 1 says, or counts */
+O("ingot", "Loop", 1, rounds, NONE, A(INT, "rounds", ALL) INT("most", ALL, 0) INT("counted", ALL, 0))      /* input 0, where a loop had so many rounds: as input 1 says, or counts */
 O("ingot", "Select", 1, select, NONE, PLAIN)          /* input 0 ? input 1 : input 2, of one rank; the counts of both, and one more output for each dim of which the condition decides how many there are */
 O("ingot", "Softmax", 1, softmax, NONE, INT("axis", ALL, -1))   /* a row of -inf alone gives 0 */
 O("ingot", "Asked",  1, asked,  NONE, STRING("what", ALL, "an operand"))         /* the first input; a check asks that the second equals the third */

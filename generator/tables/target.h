@@ -40,6 +40,7 @@ struct target {
 	int fma_latency, fma_pipes;       /* cycles; fused multiply-adds started in a cycle */
 	int load_bytes, store_bytes;      /* a cycle, from and to L1 */
 	int64_t l1_bytes, l2_bytes, l3_bytes;        /* a core's part of each, but all of the last */
+	int line_latency, line_cycles;    /* of a line that another core wrote: until it is here, and each of many */
 	bool has_fma;                     /* else fma_soft */
 	int64_t scratch_bytes;            /* that the arrays of one kernel may take together; 0: as much as they need */
 	bool scratch_is_near;             /* nearer than any buffer, where that is not in a cache just written: shared memory */

@@ -321,8 +321,8 @@ static struct node *parse_named_block(struct parser *parser, uint32_t position)
 	parser->reads = reads;
 	for (size_t i = 0; node->flags & FLAG_REQUIRED && i < node->body.count; i++) {
 		const struct node *text = node->body.at[i];
-		const char *at = text->value.bytes, *end = at + text->value.count;
 		bool blank = text->kind == NODE_TEXT;
+		const char *at = text->value.bytes, *end = blank && text->value.count ? at + text->value.count : at;
 		while (blank && at < end)
 			blank = point_is_space(text_decode(&at, end));
 		if (!blank)

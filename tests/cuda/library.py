@@ -26,6 +26,7 @@ STRICT = ["-Wall", "-Wextra", "-Wconversion", "-pedantic", "-Wshadow", "-Wundef"
 EMULATOR = os.path.join(ROOT, "backends", "cuda", "emulator")
 GIVES_BACK = re.compile(r"Free|Destroy|Unload|Release|Pop|Push|Synchronize|EndCapture")         # what such a call keeps when it fails is left
 SECOND_WAY = re.compile(r"HostAlloc|PointerGetAttribute|EventQuery")         # where such a call fails, it goes without, or asks again
+LIMITS = ["fma", "mma", "copy", "empty"]
 wrong = 0
 
 
@@ -49,16 +50,31 @@ def build_driver(folder, *flags):
          *[os.path.join(HERE, "driver", part + ".c") for part in ("driver", "execute", "memory", "modules", "streams")], "-ldl", "-pthread")
 
 
+def shared_kernels(folder, kernels, text, *flags):
+    """driver/kernels.cpp around a text, and the emulator, as an object of its own: the same for every text."""
+    common = ["g++", "-std=c++17", "-O1", "-w", "-fPIC", "-ffp-contract=off", *flags]
+    emulator = os.path.join(folder, "emulator.o")
+    call(*common, "-c", os.path.join(EMULATOR, "emulator.cpp"), "-o", emulator)
+    call(*common, "-shared", "-I", EMULATOR, "-I", folder, *text, os.path.join(HERE, "driver", "kernels.cpp"), emulator, "-o", kernels)
+    return kernels
+
+
 def emulated(folder, name, images=None):
     """The kernels of a library, compiled for the emulator, with the images of their text: those of the folder, where no others are named."""
     kernels = os.path.join(folder, "kernels.so")
     images = images or [os.path.join(folder, file) for file in sorted(os.listdir(folder)) if file.endswith((".cubin", ".ptx"))]
     symbols = [symbol for file in sorted(os.listdir(folder)) if file.endswith("_launches.h")
                for symbol in re.findall(r'^\t"(\w+)",$', open(os.path.join(folder, file)).read(), re.M)]
-    call("g++", "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", *(["-mfma"] if "fma" in open("/proc/cpuinfo").read() else []),
-         "-I", EMULATOR, "-I", folder, '-DTEXT="%s.cu"' % name, "-DKERNELS=%s" % " ".join("X(%s)" % s for s in symbols),
-         "-DIMAGES=%s" % " ".join('X(%d, "%s")' % image for image in enumerate(images)), os.path.join(HERE, "driver", "kernels.cpp"), os.path.join(EMULATOR, "emulator.cpp"), "-o", kernels)
-    return kernels
+    return shared_kernels(folder, kernels, ['-DTEXT="%s.cu"' % name, "-DKERNELS=%s" % " ".join("X(%s)" % s for s in symbols),
+                                            "-DIMAGES=%s" % " ".join('X(%d, "%s")' % image for image in enumerate(images))],
+                          "-fsanitize=alignment", "-fno-math-errno", *(["-mfma"] if "fma" in open("/proc/cpuinfo").read() else []))
+
+
+def limits_kernels(folder):
+    """Those that measure what a device does at most, for the emulator; of their images nobody says anything."""
+    text, kernels = os.path.join(folder, "limits.cu"), os.path.join(folder, "limits.so")
+    shutil.copy(os.path.join(ROOT, "templates", "cuda", "limits.jinja"), text)
+    return shared_kernels(folder, kernels, ['-DTEXT="%s"' % text, "-DKERNELS=%s" % " ".join("X(limit_%s)" % one for one in LIMITS)])
 
 
 def kernels_for(ingot, model, name, folder, *archs):
@@ -174,11 +190,21 @@ def same_bits(ingot, library, model, data, name, driver, folder, behaviours=("ho
     print("%s: %d launches, %d kernels, bits of --target c" % (name, len(library.manifest["kernels"]), len({k.get("symbol") for k in library.manifest["kernels"]})), flush=True)
 
 
+def log_of(library, image):
+    """What NVRTC says of the library's text for that architecture."""
+    name = library.manifest["prefix"]
+    with open(os.path.join(library.folder, name + ".cu")) as file:
+        return nvrtc.Nvrtc(nvrtc.library()).compile(file.read(), name + ".cu", image["arch"])[1]
+
+
 def manifest(library):
     """What it says of the images: their files are there, no kernel spills."""
     for image in library.manifest["images"]:
         expect("manifest: " + image["file"], os.path.getsize(os.path.join(library.folder, image["file"])) == image["bytes"])
         expect("manifest: kernels of " + image["file"], image["ptx"] or all(kernel["registers"] > 0 and kernel["spill_bytes"] == 0 for kernel in image["kernels"]), image.get("kernels"))
+        shared = {kernel["symbol"]: kernel["shared_bytes"] for kernel in image.get("kernels", [])}
+        wanted = {name: of["shared"] for name, of in nvrtc.functions(log_of(library, image)).items()} if not image["ptx"] else {}
+        expect("manifest: shared memory of " + image["file"], shared == wanted, (shared, wanted))
     try:
         import jsonschema
     except ImportError as missing:
@@ -307,15 +333,27 @@ def refused_tiles(ingot, folder):
         expect("refused for %s: no kernel spills" % what, not any(kernel["spill_bytes"] for image in made["images"] if not image["ptx"] for kernel in image["kernels"]), made["images"])
 
 
-def by_cmake(library):
-    """The folder as a project of its own: its host side, images and weights."""
-    name, out = library.manifest["prefix"], os.path.join(library.folder, "made")
+def by_cmake(library, driver):
+    """The folder in a project that has it: its host side, images and weights by the assembler, and as C where objects are not ELF; the program on each."""
+    name, project = library.manifest["prefix"], os.path.join(library.folder, "project")
+    right = library.run(driver, "host")
     if not shutil.which("cmake"):
         return print("no cmake: the folder's CMakeLists.txt is not tried")
-    call("cmake", "-S", library.folder, "-B", out)
-    call("cmake", "--build", out)
-    made, want = (set(re.findall(r" [TR] (\w+)", call("nm", path))) for path in (os.path.join(out, "lib%s.a" % name), os.path.join(library.folder, "lib%s.a" % name)))
-    expect("by CMake: symbols", made == want and name + "_run_host" in made, made ^ want)
+    os.makedirs(project)
+    for format, end in ("ELF", ".S"), ("MACHO", ".c"):
+        with open(os.path.join(project, "CMakeLists.txt"), "w") as file:
+            file.write("cmake_minimum_required(VERSION 3.13)\nproject(consumer C)\nset(CMAKE_EXECUTABLE_FORMAT %s)\nadd_subdirectory(.. library)\n"
+                       "get_target_property(sources %s SOURCES)\nmessage(\"sources: ${sources};\")\n" % (format, name))
+        out = os.path.join(project, format)
+        sources = re.search(r"sources: (.*);", subprocess.run(["cmake", "-S", project, "-B", out], capture_output=True, text=True).stderr).group(1).split(";")
+        expect("by CMake, %s: sources" % format, {name + "_images" + end, name + "_weights" + end} == {one for one in sources if "_images." in one or "_weights." in one}, sources)
+        call("cmake", "--build", out)
+        made, want = (set(re.findall(r" [TR] (\w+)", call("nm", path))) for path in (os.path.join(out, "library", "lib%s.a" % name), os.path.join(library.folder, "lib%s.a" % name)))
+        expect("by CMake, %s: symbols" % format, made == want and name + "_run_host" in made, made ^ want)
+        library.link("by_cmake", os.path.join(out, "library", "lib%s.a" % name))
+        expect("by CMake, %s: bits" % format, library.run(driver, "host", program="by_cmake") == right and right[0] == 0, right[:3])
+    for language in ["gcc", "-std=c99"], ["g++", "-std=c++11", "-x", "c++"]:
+        call(*language, *STRICT, "-fsyntax-only", name + "_images.c", name + "_weights.c", cwd=library.folder)
 
 
 def refusals(ingot, model, folder):
@@ -346,12 +384,13 @@ def engine(ingot, library, model, folder):
     """ingot itself on the same driver: run, check and bench, and where it cannot."""
     words = [ingot, "check", model, library.data, "--target", "cuda"]
     there = {**os.environ, "LD_LIBRARY_PATH": os.path.join(folder, "driver"), "STANDIN_KERNELS": library.kernels}
+    bench = {"STANDIN_KERNELS": library.kernels + ":" + limits_kernels(folder), "STANDIN_PROCESSORS": "2", "STANDIN_L2": "200000"}
     for what, command, more, code, text in (
             ("check", words, {}, 0, "ok scores"),
             ("newer than NVRTC knows", words, {"STANDIN_CAPABILITY": "990", "STANDIN_VERSION": "13090", "STANDIN_KERNELS": kernels_for(ingot, model, "digits", folder, "sm_121")}, 0, "ok scores"),
             ("another text's kernels", words, {"STANDIN_CAPABILITY": "86"}, 5, "stand-in: cuModuleLoadDataEx: the image was not compiled from the emulator's text"),
             ("older", words, {"STANDIN_CAPABILITY": "35"}, 5, "compiles for no GPU of capability 3.5"),
-            ("bench", [ingot, "bench", model, "--target", "cuda"], {}, 0, "us as a graph"),
+            ("bench", [ingot, "bench", model, "--target", "cuda"], bench, 0, "stand-in 0: limits fma "),
             ("no GPU", words, {"STANDIN_INIT": "100"}, 5, "cuInit: no CUDA-capable device is detected (100)"),
             ("little memory", words, {"STANDIN_MEMORY": "4096"}, 6, "cuMemAlloc_v2: out of memory (2)"),
             ("no driver", words, {"LD_LIBRARY_PATH": folder}, 5, "there is no libcuda.so.1, which NVIDIA's driver brings; cuda-emulated runs the same kernels on the CPU")):
@@ -359,14 +398,51 @@ def engine(ingot, library, model, folder):
         expect("engine, %s" % what, done.returncode == code and text in done.stdout + done.stderr and ("stand-in:" in done.stderr) == ("stand-in:" in text), (done.returncode, done.stdout, done.stderr))
 
 
-    done = subprocess.run([ingot, "bench", model, "--target", "cuda", "--json"], capture_output=True, text=True, env=there)
+    done = subprocess.run([ingot, "bench", model, "--target", "cuda", "--json"], capture_output=True, text=True, env={**there, **bench})
     times = json.loads(done.stdout) if not done.returncode else {"kernels": []}
     expect("bench --json", not done.stderr and [kernel["name"] for kernel in times["kernels"]] == [kernel["name"] for kernel in library.manifest["kernels"]]
            and all(kernel["microseconds"] > 0 for kernel in times["kernels"]) and times["rounds"] >= 3
            and all(times[key] > 0 for key in ("call_microseconds", "launches_microseconds", "graph_microseconds")), done)
+    limits = times.get("limits", {})
+    expect("bench --json: limits", len(limits) == 5 and all(value > 0 for value in limits.values()) and times["device"] == "stand-in 0" and times["l2_bytes"] == 200000
+           and (times["sets"] - 1) * times["set_bytes"] >= 200000, times)
+    for kernel in times["kernels"]:
+        near = kernel["bytes"] <= times["l2_bytes"] // 2
+        least = {"fma": kernel["flops"] / limits["fma_gflops"] / 1000, ("L2" if near else "memory"): kernel["bytes"] / limits["l2_gbytes" if near else "memory_gbytes"] / 1000,
+                 "launch": limits["launch_microseconds"]}
+        expect("bench --json: what binds " + kernel["name"], kernel["bound"] == max(least, key=least.get) and abs(kernel["of_limit"] * kernel["microseconds"] / max(least.values()) - 1) < 1e-3, kernel)
+    done = subprocess.run([ingot, "bench", model, "--target", "cuda", "--json"], capture_output=True, text=True, env={**there, **bench, "STANDIN_CALLS": os.path.join(folder, "calls"), "STANDIN_L2": "1"})
+    expect("bench, nothing by turns that L2 does not hold", not done.returncode and json.loads(done.stdout)["sets"] == 2, done)
+    done = subprocess.run([ingot, "bench", model, "--target", "cuda"], capture_output=True, text=True, env=there)
+    expect("bench, a kernel of the limits is not there", done.returncode == 5 and "the image was not compiled from the emulator's text" in done.stderr, done)
+    # A kernel that fails is named, in run, check and bench.
+    traps = os.path.join(folder, "traps")
+    os.makedirs(os.path.join(traps, "cuda"))
+    template = open(os.path.join(ROOT, "templates", "cuda", "loops.jinja")).read()
+    before = "__launch_bounds__(32) {{ kernel.name }}({{ kernel.params }})\n//% endif\n{\n"
+    expect("the text of a fault: a trap", template.count(before) == 1)
+    with open(os.path.join(traps, "cuda", "loops.jinja"), "w") as file:
+        file.write(template.replace(before, before + '//% if "k3_" in kernel.name\n\t__trap();\n//% endif\n'))
+    out = os.path.join(folder, "trapping")
+    call(ingot, "build", model, "--target", "cuda", "--name", "digits", "--arch", "sm_90", "--templates", traps, "-o", out)
+    trapping = {"STANDIN_KERNELS": emulated(out, "digits")}
+    for command in words, [ingot, "bench", model, "--target", "cuda"]:
+        done = subprocess.run([*command, "--templates", traps], capture_output=True, text=True, env={**there, **trapping})
+        expect("%s, a kernel that traps" % command[1], "left:" not in done.stderr and done.returncode == 5 and re.search(r"kernel digits_k3_maximum: unspecified launch failure \(719\)", done.stderr), done)
+    # Each call of the driver fails, of check all, of bench a few: the message of what failed, and nothing is left but what could not be given back.
+    file = os.path.join(folder, "calls")
+    for command, more in (words, {}), ([ingot, "bench", model, "--target", "cuda"], bench):
+        subprocess.run(command, capture_output=True, env={**there, **more, "STANDIN_CALLS": file})
+        calls = int(open(file).read())
+        for n in range(1, calls + 1, 1 if LONG else 4) if command is words else (calls // 9, calls // 2, calls - 150, calls - 60):
+            done = subprocess.run(command, capture_output=True, text=True, env={**there, **more, "STANDIN_FAIL": str(n)})
+            failed = re.findall(r"^failed: (\w+)$", done.stderr, re.M)
+            back = not failed or GIVES_BACK.search(failed[0])
+            expect("%s, call %d of %d fails" % (command[1], n, calls), (done.returncode == 5 and "(999)" in done.stderr) or (done.returncode == 0 and back), done)
+            expect("%s, call %d of %d fails: what is left" % (command[1], n, calls), back or "stand-in:" not in done.stderr, done.stderr)
     old = os.path.join(folder, "without_events")
     build_driver(old, "-DcuEventRecord=gone")
-    done = subprocess.run([ingot, "bench", model, "--target", "cuda"], capture_output=True, text=True, env={**there, "LD_LIBRARY_PATH": old})
+    done = subprocess.run([ingot, "bench", model, "--target", "cuda"], capture_output=True, text=True, env={**there, **bench, "LD_LIBRARY_PATH": old})
     expect("bench without events", done.returncode == 5 and "NVIDIA's driver lacks cuEventRecord: it is too old" in done.stderr, done)
 
 
@@ -393,14 +469,15 @@ def places(library, driver, lacking, folder):
 
 
 def failing(library, driver, folder):
-    """Each call fails, once, or for good."""
+    """Each call fails, once, or for good; the host's side under AddressSanitizer and UndefinedBehaviorSanitizer (what is left the stand-in counts)."""
     file = os.path.join(folder, "calls")
+    library.link("sanitized", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", os.path.join(library.folder, library.manifest["prefix"] + ".c"))
     library.run(driver, "host", STANDIN_CALLS=file)
     calls = int(open(file).read())
     expect("calls are counted", calls > 40, calls)
     for n in range(1, calls + 1):
         for more in ("", "+") if LONG else ("+" if n % 4 == 0 else "",):
-            status, message, said, _ = library.run(driver, "host", STANDIN_FAIL="%d%s" % (n, more))
+            status, message, said, _ = library.run(driver, "host", program="sanitized", STANDIN_FAIL="%d%s" % (n, more), ASAN_OPTIONS="detect_leaks=0")
             failed = re.findall(r"^failed: (\w+)$", said, re.M)
             left = [line for line in said.splitlines() if not line.startswith("failed: ")]
             ending = all(GIVES_BACK.search(name) for name in failed)
@@ -420,6 +497,8 @@ def faults(library, driver, folder):
             ("no context", "static int enter(struct {0}_device *device) {{ return CALL(device, cuCtxPushCurrent_v2, (device->primary)); }}".format(name),
              "static int enter(struct {0}_device *device) {{ (void)device; return 0; }}".format(name), "no current context"),
             ("a foreign address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + (1ull << 40); break;", "is no device memory"),
+            ("a misaligned address", "values[i] = inputs[at]; break;", "values[i] = inputs[at] + 2; break;", "a misaligned address"),
+            ("shared memory beside the kernel's own", "one->warps, 1, 0, stream", "one->warps, 1, 48 << 10, stream", "49152 bytes of dynamic shared memory, its attribute allows "),
             ("memory is kept", "(void)cuMemFree_v2_of(device)(device->weights);", ";", "left: 1 allocations"),
             ("a context is kept", "(void)cuDevicePrimaryCtxRelease_v2_of(device)(device->ordinal);", ";", "1 contexts"),
             ("a graph is kept", "(void)cuGraphDestroy_of(device)(graph);", ";", "1 graphs"),
@@ -471,7 +550,7 @@ def all_of(ingot, folder, driver):
     loops(ingot, driver, folder)
     refused_tiles(ingot, folder)
     managed(ingot, os.path.join(digits, "digits.onnx"), digits, "digits", driver, folder, first.kernels)
-    by_cmake(first)
+    by_cmake(first, driver)
     cached(ingot, os.path.join(digits, "digits.onnx"), folder)
     engine(ingot, first, os.path.join(digits, "digits.onnx"), folder)
     refusals(ingot, os.path.join(digits, "digits.onnx"), folder)

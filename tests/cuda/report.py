@@ -116,7 +116,7 @@ def judged(ingot, compiler, facts, name, model, folder, *options):
         fmas = sum(sass.kind(one) in ("FFMA", "FFMA2") for one in main)
         rows[symbol] = {"network": name, "kernel": symbol[len(name) + 1:], "tile": launch.get("tile", ""), "launches": 1, "blocks": launch["blocks"], "warps": warps,
                         "registers": said["registers"], "shared": said["shared"], "stack": said.get("stack", 0), "spills": said.get("stores", 0) + said.get("loads", 0),
-                        "resident": resident, "loop": len(main), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
+                        "resident": resident, "loop": len(main), "beside": len(parts(listing)[1]), "looped": main is not listing, "fmas": fmas, "share": 100 * fmas // len(main),
                         "issue": sum(one.stall for one in main), "round": sass.cycles(main, 4 if main is not listing else 1), "memory": dict(sass.memory(main)),
                         "generic": sum(sass.kind(one) in ("LD", "ST") for one in listing), "us": us, "bound": bound}
     return list(rows.values())
@@ -237,6 +237,23 @@ def planted(compiler, arch):
     return wrong
 
 
+LIMITS = {"limit_fma": ({"FFMA"}, 16, 0.65), "limit_mma": ({"HMMA"}, 4, 0.15), "limit_copy": ({"LDG", "STG"}, 8, 0.2)}
+
+
+def limits(compiler, arch):
+    """How many of templates/cuda/limits.jinja are not what they measure: of each loop the multiply-adds, products of tensor cores, or copies by 16 bytes, and their share of it."""
+    status, log, cubin = compiler.compile(open(os.path.join(ROOT, "templates", "cuda", "limits.jinja")).read(), "limits.cu", arch)
+    listings = {} if status else sass.kernels(cubin)
+    wrong = [] if listings and not any(of.get("stores") for of in nvrtc.functions(log).values()) else [log[:500]]
+    for name, (kinds, least, share) in LIMITS.items() if listings else ():
+        bodies = [listings[name][first:last + 1] for first, last in sass.innermost(sass.spans(listings[name]))]
+        right = [len([one for one in body if sass.kind(one) in kinds and (name != "limit_copy" or sass.width(one) == 16)]) for body in bodies]
+        if not bodies or any(count < least or count < share * len(body) for count, body in zip(right, bodies)):
+            wrong.append("%s: %s of %s" % (name, right, [len(body) for body in bodies]))
+    print("".join("limits: %s\n" % one for one in wrong), end="")
+    return len(wrong)
+
+
 def main():
     parser = argparse.ArgumentParser(description="what can be said of kernels without a GPU")
     parser.add_argument("ingot")
@@ -257,7 +274,7 @@ def main():
         return 77
     compiler, path = nvrtc.Nvrtc(dll), os.path.join(HERE, "budgets.tsv")
     names = o.names or (None if o.write or os.environ.get("INGOT_LONG") else SHORT)
-    wrong, rows = planted(compiler, o.arch), []
+    wrong, rows = planted(compiler, o.arch) + limits(compiler, o.arch), []
     with tempfile.TemporaryDirectory(prefix="report.") as folder:
         there = list(subjects(names, folder))
         for name, model in there:

@@ -43,7 +43,14 @@ def main():
         def run(*words, **more):
             return call("python3", "-I", os.path.join(pack, "run"), *words, **more)
 
-        made = call(sys.executable, os.path.join(HERE, "pack"), "--ingot", ingot, "--rows", rows, "--arch", "sm_90", "--emulated", "--tuned", "one_row", pack, *names)
+        # A sanitizer that runs what it is given, and finds what it is told to; STANDIN_… of a small GPU, whose limits are soon measured.
+        os.makedirs(os.path.join(folder, "sanitizer", "docs"))
+        with open(os.path.join(folder, "sanitizer", "compute-sanitizer"), "w") as f:
+            f.write('#!/bin/sh\n[ "$1 $3 $4" = "--tool --error-exitcode 9" ] || exit 3\necho "$2" >> "%s/tools"\nshift 4\n"$@" || exit 1\n'
+                    '[ -z "$SANITIZER_FINDS" ] || { echo "========= Race reported"; exit 9; }\n' % folder)
+        os.environ.update(STANDIN_PROCESSORS="4", STANDIN_L2="100000")
+        made = call(sys.executable, os.path.join(HERE, "pack"), "--ingot", ingot, "--rows", rows, "--arch", "sm_90", "--emulated", "--tuned", "one_row", "--sanitizer",
+                    os.path.join(folder, "sanitizer"), pack, *names)
         expect("pack", made[0] == 0 and "%d networks and shapes" % len(names) in made[1], made)
         if made[0]:
             return 1
@@ -53,6 +60,20 @@ def main():
             found = json.load(f)
         expect("results", found["facts"]["name"] == "stand-in 0" and found["rows"]["status"] == 0 and all(found["bits"][name]["right"] for name in names), found)
         expect("times", all(row["us"] > 0 and (row["reckoned"] or not sass.program()) for name in names for row in found["times"][name]["kernels"]), found["times"])
+        expect("limits", all(found["limits"][key] > 0 for key in ("launch", "fma", "mma", "near", "far")) and found["limits"]["near_bytes"] == 50000
+               and all(row["limit"] > 0 and row["bound"] in ("launch", "fma", "L2", "memory") for name in names for row in found["times"][name]["kernels"])
+               and "  fma " in done[1] and " at the limits" in done[1], found)
+        sanitized = {"%s %s" % (name, kind): 0 for name in ("one_row", "winograd_2", "mnist_onnx2c") if name in names for kind in ("memcheck", "racecheck", "synccheck")}
+        expect("sanitizer", found.get("sanitizer") == sanitized and os.listdir(os.path.join(pack, "compute-sanitizer")) == ["compute-sanitizer.xz"], (found.get("sanitizer"), made[1]))
+        again = run("--only", "sanitizer", "--json", short, "one_row", SANITIZER_FINDS="1")
+        expect("what the sanitizer finds", again[0] == 1 and "sanitizer one_row: " in again[1] and "Race reported" in again[1] and "\n3 wrong" in again[1], again)
+        os.rename(os.path.join(folder, "sanitizer"), os.path.join(folder, "bin"))
+        os.rename(os.path.join(pack, "compute-sanitizer"), os.path.join(folder, "away"))
+        os.chmod(os.path.join(folder, "bin", "compute-sanitizer"), 0o755)
+        for what, more in ("CUDA_HOME", {"CUDA_HOME": folder}), ("PATH", {"PATH": os.path.join(folder, "bin") + ":" + os.environ["PATH"]}):
+            os.remove(os.path.join(folder, "tools"))
+            again = run("--only", "sanitizer", "--json", short, "one_row", **more)
+            expect("the sanitizer by " + what, again[0] == 0 and open(os.path.join(folder, "tools")).read().split() == ["memcheck", "racecheck", "synccheck"], again)
         # Each tile that the product can have, its bits and its time (the emulator's).
         product = found["tiles"]["one_row"]
         by_tile = {row["tile"]: row for row in product["tiles"]}

@@ -3,6 +3,8 @@
  *     program facts                       the first GPU, a line for each fact
  *     program bits in_0 … out_0 …         three calls by host arrays, the third one as a graph; "open", "first" and "again" in us
  *     program time in_0 …                 "graph US": all kernels, inputs and outputs on the GPU; then "kernel N US" for each: a graph of fifty launches of it
+ *     program limits IMAGE MMA            what the GPU does at most, by templates/cuda/limits.jinja: "launch US"; multiply-adds a microsecond, "fma N" and where MMA is 1
+ *                                         "mma N"; bytes read and written a microsecond, "near N" in half of L2, "far N" in memory; "near_bytes N"
  *
  * Exit 0; else 1, with a line that says why. */
 #define JOIN(a, b) a##b
@@ -26,11 +28,12 @@ static struct driver {
 	int (*init)(unsigned), (*device)(int *, int), (*name)(char *, int, int), (*attribute)(int *, int, int), (*version)(int *), (*memory)(size_t *, int);
 	int (*push)(void *), (*pop)(void **), (*allocate)(unsigned long long *, size_t), (*up)(unsigned long long, const void *, size_t), (*create)(void **, unsigned);
 	int (*begin)(void *, int), (*end)(void *, void **), (*instantiate)(void **, void *, unsigned long long), (*play)(void *, void *), (*wait)(void *), (*stop)(void *);
+	int (*load)(void **, const void *, unsigned, int *, void **), (*function)(void **, void *, const char *), (*unload)(void *);
 	int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **), (*drop)(void *), (*give)(unsigned long long), (*destroy)(void *);
 } cu;
 static const char *const names[] = { "cuInit", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDriverGetVersion", "cuDeviceTotalMem_v2", "cuCtxPushCurrent_v2",
 	"cuCtxPopCurrent_v2", "cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuStreamCreate", "cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
-	"cuGraphLaunch", "cuStreamSynchronize", "cuGraphExecDestroy", "cuLaunchKernel", "cuGraphDestroy", "cuMemFree_v2",
+	"cuGraphLaunch", "cuStreamSynchronize", "cuGraphExecDestroy", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuModuleUnload", "cuLaunchKernel", "cuGraphDestroy", "cuMemFree_v2",
 	"cuStreamDestroy_v2" };
 
 static int fail(const char *what, int status)
@@ -175,6 +178,74 @@ static void time_all(struct OF(_device) *device, const struct OF(_inputs) *in)
 	NEED(cu.pop(&last));
 }
 
+/* ---- limits ---- */
+enum { WARPS = 8, BLOCKS_A_PROCESSOR = 8, SUMS = 16, PRODUCTS = 4, PRODUCT = 16 * 8 * 8, COPIES = 4, QUAD = 16, LIMIT_ROUNDS_MOST = 1 << 20 };      /* as limits.jinja has them */
+static struct limits { void *module, *stream; unsigned blocks; unsigned long long to, from, rounds; } limit;
+
+static double limit_time(const char *name, unsigned blocks, int launches)
+{
+	void *function, *arguments[] = { &limit.to, &limit.from, &limit.rounds };
+	NEED(cu.function(&function, limit.module, name));
+	NEED(cu.begin(limit.stream, 0));
+	for (int i = 0; i < launches; i++)
+		NEED(cu.launch(function, blocks, 1, 1, 32, WARPS, 1, 0, limit.stream, arguments, NULL));
+	return median_of(limit.stream) / launches;
+}
+
+/* Rounds a microsecond, of a launch that takes long enough. */
+static double limit_rate(const char *name, long long quads)
+{
+	long long told[2] = { 1, quads };
+	double time;
+	for (;; told[0] *= 2) {
+		NEED(cu.up(limit.rounds, told, sizeof told));
+		time = limit_time(name, limit.blocks, 1);
+		if (time >= 200 || told[0] == LIMIT_ROUNDS_MOST || rounds == 1)
+			return (double)told[0] / time;
+	}
+}
+
+static double limit_copy(long long bytes)
+{
+	long long unit = (long long)COPIES * limit.blocks * 32 * WARPS, quads = (bytes / 2 / QUAD + unit - 1) / unit * unit;
+	return limit_rate("limit_copy", quads) * (double)(2 * QUAD * quads);
+}
+
+static void limits(struct OF(_device) *device, const char *path, int mma)
+{
+	static const float factors[] = { 0.5f, 0.25f };
+	static char image[1 << 20];
+	int processors, l2;
+	FILE *file = fopen(path, "rb");
+	if (!file || !fread(image, 1, sizeof image - 1, file) || !feof(file))
+		fail(path, 1);
+	fclose(file);
+	NEED(cu.push(device->primary));
+	NEED(cu.attribute(&processors, 16, device->ordinal));
+	NEED(cu.attribute(&l2, 38, device->ordinal));
+	NEED(cu.create(&limit.stream, 1));
+	NEED(cu.load(&limit.module, image, 0, NULL, NULL));
+	limit.blocks = (unsigned)processors * BLOCKS_A_PROCESSOR;
+	double threads = 32. * WARPS * limit.blocks;
+	size_t most = 2 * (size_t)l2 + (size_t)(QUAD * COPIES * threads);
+	NEED(cu.allocate(&limit.to, most));
+	NEED(cu.allocate(&limit.from, most));
+	NEED(cu.allocate(&limit.rounds, 16));
+	NEED(cu.up(limit.from, factors, sizeof factors));
+	printf("launch %.3f\n", limit_time("limit_empty", 1, launches_of_one));
+	printf("fma %.1f\n", limit_rate("limit_fma", 0) * threads * SUMS);
+	if (mma)
+		printf("mma %.1f\n", limit_rate("limit_mma", 0) * threads / 32 * PRODUCTS * PRODUCT);
+	printf("near %.1f\nfar %.1f\nnear_bytes %d\n", limit_copy(l2 / 2), limit_copy(4LL * l2), l2 / 2);
+	NEED(cu.give(limit.to));
+	NEED(cu.give(limit.from));
+	NEED(cu.give(limit.rounds));
+	NEED(cu.destroy(limit.stream));
+	NEED(cu.unload(limit.module));
+	void *last;
+	NEED(cu.pop(&last));
+}
+
 int main(int count, char **words)
 {
 	static struct OF(_device) device;
@@ -190,6 +261,8 @@ int main(int count, char **words)
 	double from = now_us();
 	if (OF(_open)(&device, 0, NULL))
 		return puts(OF(_message)(&device)), 1;
+	if (count == 4 && !strcmp(words[1], "limits"))
+		return limits(&device, words[2], atoi(words[3])), OF(_close)(&device), 0;
 	printf("open %.0f\n", now_us() - from);
 #define X(field, bytes) in.field = read_file(words[next++], bytes);
 	ARRAYS_IN

@@ -11,6 +11,8 @@ LAYERS = {
     "log_softmax": "(float[N,C] x) => (float[N,C] y) { y = LogSoftmax(x) }",
     "layer_norm": "(float[N,C] x, float[C] s, float[C] b) => (float[N,C] y) { y = LayerNormalization<epsilon=0.001>(x, s, b) }",
     "scores": "(float[N,C] x, float[1] s) => (float[N,C] y) { t = Mul(x, s)\n y = Softmax(t) }",
+    "running": "(float[N,C] x) => (float[N,C] y) <int64 axis = {1}> { y = CumSum(x, axis) }",
+    "back": "(float[N,C] x) => (float[N,C] y) <int64 axis = {1}> { y = CumSum<reverse = 1>(x, axis) }",
     "pool": "(float[1,8,N,N] x, float[C,8,1,1] w) => (float[1,C,1,1] y) { z = Conv(x, w)\n y = GlobalAveragePool(z) }",
 }
 # What the menu promises (templates/onnx/menu).
@@ -18,6 +20,8 @@ PROMISED = [("softmax", n, c) for n in (8, 128, 7, 197) for c in (128, 144, 256,
 PROMISED += [("softmax", n, c) for n in (8, 512, 49) for c in (64, 96)] + [("softmax", 50, 256), ("softmax", 1, 256)]
 PROMISED += [("layer_norm", n, c) for n in (8, 128, 7, 49) for c in (64, 96, 128, 192, 384, 768)] + [("layer_norm", 1, 512)]
 PROMISED += [("pool", 7, c) for c in (64, 128, 1024, 2048)]
+
+PROMISED += [("running", n, c) for n in (16, 64, 256, 1000, 100, 8, 1) for c in (1024, 2048)] + [("running", 64, 1004)] + [("back", n, 1024) for n in (256, 100, 1)]
 
 
 def written(folder, layer, n, c):

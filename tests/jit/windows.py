@@ -40,7 +40,7 @@ def plane(draw):
     kernel = draw.choice(((3, 3), (3, 3), (1, 3), (3, 2), (5, 5)))
     if min(height, width) < max(kernel):
         height = width = 9
-    how = attributes(draw, kernel, height, width).replace("strides=[2, 2]", "strides=[2, 1]")
+    how = attributes(draw, kernel, height, width)
     inputs = "float[1,%d,%d,%d] x" % (channels, height, width)
     numbers = [("w", (channels, 1) + kernel), ("b", (channels,))]
     step = draw.choice(("y = Conv<%s, group=%d> (x, w, b)", "t = Conv<%s, group=%d> (x, w, b)\ny = Relu (t)", "t = Conv<%s, group=%d> (x, w)\ny = Add (t, t)", "pool"))

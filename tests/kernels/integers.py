@@ -155,7 +155,19 @@ def check_words(program):
             assert word in shown and "convolution_" in shown, f"{cpu}: zero point {zero}: no {word}"
 
 
+def check_loads(program):
+    """Four bytes side by side are one load; of a row that ends within a word the last ones are loads of their own."""
+    for terms in 64, 63:
+        with tempfile.TemporaryDirectory() as folder:
+            model = os.path.join(folder, "g.onnxtxt")
+            with open(model, "w") as file:
+                file.write(f'<ir_version: 8, opset_import: ["" : 17]>\ng (int8[20,{terms}] x, int8[{terms},40] w) => (int32[20,40] y) {{ y = MatMulInteger (x, w) }}\n')
+            shown = subprocess.run([program, "show", model, "--cpu", "armv8.2-a", "--stage", "source"], check=True, capture_output=True, text=True).stdout
+            assert "i_bytes(x0 + " in shown and (f"x0[{terms} * i + 62]" in shown) == (terms == 63), f"{terms} terms: {shown}"
+
+
 if __name__ == "__main__":
     check_words(sys.argv[1])
+    check_loads(sys.argv[1])
     sweep.Case = Case
     sys.exit(sweep.main(check, "have NumPy's numbers"))

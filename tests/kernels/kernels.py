@@ -3,8 +3,9 @@
 
     kernels.py INGOT [EVERY]        each EVERYth case; all, where it is not given
 
+Each runs by C for this machine, by the JIT and on two of the other targets, drawn by its name; with $INGOT_LONG on all of them.
 A case is a graph in text, and how many kernels of its kind there are on a CPU of vectors.  Ends with 77 where NumPy is not there."""
-import json, os, re, subprocess, sys, tempfile
+import json, os, random, re, subprocess, sys, tempfile
 
 try:
     import numpy
@@ -93,6 +94,24 @@ ATTENTIONS = {
     "too_long": (graph("float[8,4] q, float[4,40000] k, float[40000,4] v", "float[8,4] y",
                        "s = MatMul (q, k) w = Softmax (s) y = MatMul (w, v)"), 0),
 }
+def halves(text):
+    """The same in float16, whose steps each round."""
+    return text.replace("float scale = {0.25}", "float16[1] scale = {13312}").replace("float[", "float16[").replace('"" : 17', '"" : 24')
+
+
+HALVES = {                                # what widens and narrows is part of the kernel
+    "half_text": (halves(attention("2,3,40,28", "2,3,50,28")), 1),
+    "half_text_rows": (halves(attention("1,2,197,32", "1,2,150,32")), 1),              # made again for each block; rows are left over
+    "half_text_causal": (halves(attention("1,2,61,32", "1,2,61,32", node="y = Attention <is_causal = 1> (q, k, k)")), 1),
+    "half_text_groups": (halves(attention("2,6,40,28", "2,2,50,28", ", float[2,2,50,28] v, float[1,6,40,50] m", "y = Attention (q, k, v, m)")), 2),        # heads of a group are put side by side by what narrows
+    "half_keys_dense": (halves(ATTENTIONS["keys_dense"][0]), 1),
+    "half_ending": (halves(ATTENTIONS["ending"][0]), 1),
+    "half_heads": (halves(heads(1, 60, 2, 28)), 1),
+    "half_again": (halves(ATTENTIONS["again"][0]), 1),
+    "half_itself": (halves(ATTENTIONS["itself"][0]), 2),                # one tensor is widened for both
+    "half_long": (halves(ATTENTIONS["too_long"][0]), 7),
+    "half_softmax": (halves(graph("float[70,131] x", "float[70,131] y", "a = Mul (x, x) y = Softmax (a)")), 1),
+}
 PASSES = {
     "plain": (wide(64, 2048, 96), 1),
     "tails": (wide(61, 4096, 107), 1),
@@ -103,6 +122,9 @@ PASSES = {
     "quantised": (graph("float[1,4,9,9] x", "float[1,16,9,9] y", "c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w) r = Relu (c) q = QuantizeLinear (r, s, z) "
                         "y = DequantizeLinear (q, s, z)", external("w", 16, 4, 3, 3) + ", float s = {0.05}, int8 z = {-3}"), 0),      # no epilogue of vectors
     "compared": (graph("float[40,70] x, float[40,32] more", "float[40,32] y", "s = MatMul (x, w) g = Greater (s, more) y = Where (g, s, more)", external("w", 70, 32)), 0),
+    "pooled_far": (graph("float[1,4,12,12] x", "float[1,600] y", "c = Conv <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x, w) r = Relu (c) "
+                         "p = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r) f = Reshape (p, flat) y = MatMul (f, v)",      # all weights leave L2, those of the first kernel do not
+                         external("w", 16, 4, 3, 3) + ", " + external("v", 576, 600) + ", int64[2] flat = {1, 576}"), 0),
     "short": (wide(64, 512, 96), 0),
     "few_rows": (wide(8, 4096, 96), 0),
     "prime": (wide(64, 2039, 96), 0),                     # no pass divides it
@@ -267,7 +289,7 @@ PLACED = {                                # places from floats, also from what i
 }
 SWEEP = r"pass \+= \d+\)\n\tfor \(long panel = "
 # kind: what `ingot show` prints once for each such kernel, and at which stage
-KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "pass": (PASSES, "source", r"for \(long pass = 0"),
+KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "pass": (PASSES, "source", r"for \(long pass = 0"),
          "winograd": (WINOGRADS, "kernels", r"^k\d+_winograd "), "rows": (ROWS, "kernels", r"^k\d+_rows "),
          "mapped": (MAPPED, "kernels", r"^k\d+_con\w+  chain "),
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "patched": (PATCHED, "source", r"float \*p = patch \+ "),
@@ -276,8 +298,9 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIO
          "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*8388608"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
 GLUE = {"turned": r"^\t+m_turn\(", "swept": SWEEP}             # the same in what the JIT runs
-TARGETS = [t for t in sweep.TARGETS if "size" not in t]
-SLOW = {"long", "too_long", "in_place", "window", "passes", "rows_far_passes", "columns_apart_passes"}     # not on the emulator
+ALWAYS = [["c", "--cpu", "native"], ["jit"]]
+OTHERS = [t for t in sweep.TARGETS if "size" not in t and t not in ALWAYS]
+SLOW = {"long", "too_long", "half_long", "in_place", "window", "passes", "rows_far_passes", "columns_apart_passes"}     # not on the emulator
 
 
 def ingot(program, *arguments):
@@ -298,17 +321,17 @@ def check_stack(program, name, model, folder):
 
 def check(program, kind, name, text, count, folder):
     model, given = os.path.join(folder, name + ".onnxtxt"), []
-    random = numpy.random.default_rng(len(name))
+    numbers = numpy.random.default_rng(len(name))
     with open(model, "w") as file:
         file.write(text)
     for name_of, length in re.findall(r'"location": "(\w+)\.bin", "offset": "0", "length": "(\d+)"', text):
-        (random.standard_normal(int(length) // 4).astype("f4") / 16).tofile(os.path.join(folder, f"{name_of}.bin"))
-    for dims, tensor in re.findall(r"float\[([\d,]+)\] (\w+)", re.search(r"g \((.*?)\) =>", text).group(1)):
+        (numbers.standard_normal(int(length) // 4).astype("f4") / 16).tofile(os.path.join(folder, f"{name_of}.bin"))
+    for half, dims, tensor in re.findall(r"float(16)?\[([\d,]+)\] (\w+)", re.search(r"g \((.*?)\) =>", text).group(1)):
         path = os.path.join(folder, f"{tensor}.npy")
-        values = random.standard_normal([int(n) for n in dims.split(",")]).astype("f4")
+        values = numbers.standard_normal([int(n) for n in dims.split(",")]).astype("f4")
         if tensor == "wild":
             values.ravel()[:6] = numpy.nan, numpy.inf, -numpy.inf, 1e30, -1e30, -0.0
-        numpy.save(path, values)
+        numpy.save(path, values.astype("f2") if half else values)
         given += ["--input", f"{tensor}={path}"]
     _, stage, pattern = KINDS[kind]
     code, shown, message = ingot(program, "show", model, "--stage", stage, "--cpu", "x86-64-v3")
@@ -322,9 +345,8 @@ def check(program, kind, name, text, count, folder):
         assert found == count, f"the JIT has {found} of {kind}, {count} are right:\n{shown}"
     path = {"y": os.path.join(folder, "y.npy")}
     right, = sweep.run(program, model, given, path, ["interpreter"])
-    for target in TARGETS:
-        if target[0] == "cuda-emulated" and name in SLOW:
-            continue
+    others = [t for t in OTHERS if t[0] != "cuda-emulated" or name not in SLOW]
+    for target in ALWAYS + (others if os.environ.get("INGOT_LONG") else random.Random(name).sample(others, min(2, len(others)))):
         for got in sweep.run(program, model, given, path, target) or []:
             assert sweep.same(got, right), f"{' '.join(target)}: other bits: {got.ravel()[:4]}, {right.ravel()[:4]} is right"
     if count and kind == "attention":

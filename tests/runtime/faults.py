@@ -222,6 +222,7 @@ FAULTS = [
     ("C16", "runtime/cuda.c", "\t\task_again(at, count);\n", "", "cuda"),
     ("C16", "runtime/cuda.c", "cuda->wait_for_kernels = options->wait_for_kernels;", ";", "cuda"),
     ("C16", "runtime/device.c", "return device->lost->text;", "return text;", "cuda"),
+    ("C16", "runtime/cuda.c", "if (!device->lost[0] && primary->lost[0])", "if (0)", "cuda"),
     ("C16", "runtime/cuda.c", "if (cuda->process == getpid())", "if (cuda->process)", "cuda"),
     ("C16", "runtime/command.c", "if (OVERLAPS(stream) && status)\n\t\twaits_end(command);", ";"),
     ("H14", "runtime/values.c", "|| base->host_hazard.taint))", "|| 0))"),

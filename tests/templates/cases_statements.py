@@ -174,6 +174,7 @@ before{% extends 'base' %}{% block a %}A{% endblock %}after
 {% include 'req' %}
 {% extends 'req' %}{% block r %}ok{% endblock %}
 {% block r required %}text{% endblock %}
+{% block r required %}{{ i }}{% endblock %}
 {% block r required %} {# c #} {% endblock %}
 {% extends 'loops' %}{% block l %}[{{ i }}]{% endblock %}
 {% include 'loops' %}{% include 'unscoped' %}

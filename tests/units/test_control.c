@@ -72,7 +72,7 @@ static const struct { int version; const char *inputs, *nodes; enum exit_code co
 	{ 17, "float[2] x, float k", M "y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d) { d = Neg (a) }> (k, yes, x)", EXIT_INVALID,
 		"t: node #3 (Loop): Loop of opset 17: input 0 is float, int64 is right" },
 	{ 17, "float[2] x, int64 k", M "y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d) { d = RandomNormalLike (a) }> (k, yes, x)", EXIT_USAGE,
-		"t: node #3 (Loop): Loop: nothing bounds the rounds that input k says: use --value k=NUMBER" },
+		"t: node #3 (Loop): Loop: nothing bounds the rounds that input k says: use --dim k=0..MOST or --value k=NUMBER" },
 	{ 17, "float[2] x, bool k", M "z, y = Loop <body = b (int64 i, bool c, float[2] a) => (c, float[2] d, a) { d = Neg (a) }> (m, k, x)", EXIT_UNSUPPORTED,
 		"t: node #3 (Loop): Loop: how many rounds there are comes at run time, and no declared shape says how many an output stacks" },
 	{ 17, "float[2] x, bool k", M "y = Loop <body = b (int64 i, bool c, a) => (c, d) { d = Concat <axis = 0> (a, a) }> (m, k, x)", EXIT_UNSUPPORTED,

@@ -1,28 +1,58 @@
-/* test_fusion.c: how many kernels graphs become: what only moves is no kernel of its own, what follows a sum is in its kernel. */
+/* test_fusion.c: how many kernels graphs become: what only moves is no kernel of its own, what follows a sum is in its kernel; and which of them threads share. */
 #include "unit.h"
 #include "pipeline.h"
 #include <string.h>
 
 #define HEADER "<\n\tir_version: 10,\n\topset_import: [\"\" : 24]\n>\n"
 
-static size_t kernels_of(const char *text, const char *cpu, int64_t *blocks)
+static const struct lowered *lower_text(struct build *build, const char *text, const char *cpu, int threads)
+{
+	struct options *options = new(build->arena, struct options);
+	*options = (struct options){ .model = "test", .name = "test", .target = target_find(cpu), .threads = threads };
+	text = arena_printf(build->arena, "%s%s", HEADER, text);
+	struct model *model = model_read_memory(build, options, text, strlen(text));
+	model_prepare(model);
+	model_define(model);
+	model_lower(model);
+	return model->lowered;
+}
+
+/* parts: a digit for each kernel; NULL: one thread. */
+static size_t kernels_of(const char *text, const char *cpu, int64_t *blocks, char *parts)
 {
 	struct build build;
 	volatile size_t count = 0;
 	build_init(&build);
 	if (BUILD_TRY(&build)) {
-		struct options options = { .model = "test", .name = "test", .target = target_find(cpu), .threads = 1 };
-		text = arena_printf(build.arena, "%s%s", HEADER, text);
-		struct model *model = model_read_memory(&build, &options, text, strlen(text));
-		model_prepare(model);
-		model_define(model);
-		model_lower(model);
-		count = model->lowered->kernels.count;
-		*blocks = model->lowered->kernels.at[0]->blocks;
+		const struct lowered *lowered = lower_text(&build, text, cpu, parts ? 2 : 1);
+		count = lowered->kernels.count;
+		*blocks = lowered->kernels.at[0]->blocks;
+		for (size_t k = 0; parts && k < count; k++)
+			parts[k] = (char)('0' + lowered->kernels.at[k]->parts);
 	}
 	assert_string_equal(build.message, "");
 	build_release(&build);
 	return count;
+}
+
+/* Do the kernels of these two definitions differ? */
+static bool stand_apart(const char *text, const char *cpu, const char *first, const char *second)
+{
+	struct build build;
+	const struct kernel *volatile of[2] = { NULL, NULL };
+	build_init(&build);
+	if (BUILD_TRY(&build)) {
+		const struct lowered *lowered = lower_text(&build, text, cpu, 1);
+		for (size_t i = 0; i < lowered->program->all.count; i++) {
+			const struct definition *d = lowered->program->all.at[i];
+			for (int k = 0; k < 2; k++)
+				if (!strcmp(d->name, k ? second : first))
+					of[k] = placed(d)->kernel;
+		}
+	}
+	assert_string_equal(build.message, "");
+	build_release(&build);
+	return of[0] && of[1] && of[0] != of[1];
 }
 
 static const struct { const char *what, *text; } one[] = {
@@ -48,6 +78,11 @@ static const struct { const char *what, *text; } one[] = {
 	  "g (float[1,4,64,32] q, float[1,4,64,32] k, float[1,4,64,32] v, bool[1,4,64,64] m) => (float[1,4,64,32] y) { y = Attention <is_causal = 1> (q, k, v, m) }" },
 	{ "attention of groups",
 	  "g (float[1,8,64,32] q, float[1,2,64,32] k, float[1,2,64,32] v, bool[1,1,64,64] m) => (float[1,8,64,32] y) { y = Attention (q, k, v, m) }" },
+	{ "attention of float16", "g (float16[1,4,64,32] q, float16[1,4,64,32] k, float16[1,4,64,32] v) => (float16[1,4,64,32] y) { y = Attention (q, k, v) }" },
+	{ "attention of float16 in blocks of rows, with a mask",
+	  "g (float16[1,2,200,32] q, float16[1,2,150,32] k, float16[1,2,150,32] v, bool[1,1,200,150] m) => (float16[1,2,200,32] y) { y = Attention (q, k, v, m) }" },
+	{ "attention of float16, written out",
+	  "g (float16[1,4,64,32] q, float16[1,4,32,64] k, float16[1,4,64,32] v) => (float16[1,4,64,32] y) { s = MatMul (q, k)  p = Softmax (s)  y = MatMul (p, v) }" },
 	{ "softmax", "g (float[8,32] x) => (float[8,32] y) { y = Softmax (x) }" },
 };
 
@@ -56,7 +91,7 @@ static void test_one_kernel(void **state)
 	int64_t blocks;
 	(void)state;
 	for (size_t i = 0; i < COUNT(one); i++) {
-		size_t count = kernels_of(one[i].text, "x86-64-v4", &blocks);
+		size_t count = kernels_of(one[i].text, "x86-64-v4", &blocks, NULL);
 		if (count != 1)
 			fprintf(stderr, "%s\n", one[i].what);
 		assert_int_equal(count, 1);
@@ -75,13 +110,56 @@ static void test_rows_together(void **state)
 		int64_t blocks;
 		snprintf(text, sizeof text, "g (float[1,%d,24,32] x) => (float[1,%d,24,32] y) { i = Transpose <perm = [0, 3, 1, 2]> (x)\n"
 			"t = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (i)  y = Transpose <perm = [0, 2, 3, 1]> (t) }", cases[i].rows, cases[i].rows);
-		assert_int_equal(kernels_of(text, cases[i].cpu, &blocks), 1);
+		assert_int_equal(kernels_of(text, cases[i].cpu, &blocks, NULL), 1);
 		assert_int_equal(blocks, cases[i].blocks);
+	}
+}
+
+/* Channels lie side by side between convolutions: what would make a picture of them a row of its own, a mean, a norm or a larger picture, stays apart, so
+ * that no loop of a kernel runs along channels while its vectors would have to run elsewhere. */
+static const struct { const char *what, *text, *first, *second; } apart[] = {
+	{ "squeeze and excite",
+	  "g (float[1,16,24,24] x, float[64,16,1,1] a, float[64,1,3,3] d, float[16,64,1,1] s, float[64,16,1,1] e, float[16,64,1,1] o) => (float[1,16,24,24] y)\n"
+	  "{ i = Conv (x, a)  w = Conv <group = 64, pads = [1, 1, 1, 1]> (i, d)  r = Relu (w)  m = GlobalAveragePool (r)  q = Conv (m, s)  t = Relu (q)\n"
+	  "u = Conv (t, e)  g = Sigmoid (u)  v = Mul (r, g)  y = Conv (v, o) }", "r", "m" },
+	{ "a larger picture, added",
+	  "g (float[1,16,24,24] x, float[64,16,1,1] a, float[64,1,3,3] d, float[1,64,48,48] z, float[16,64,1,1] o) => (float[1,16,48,48] y)\n"
+	  "<float[4] f = {1, 1, 2, 2}> { i = Conv (x, a)  w = Conv <group = 64, pads = [1, 1, 1, 1]> (i, d)  r = Resize <mode = \"nearest\", coordinate_transformation_mode = \"asymmetric\",\n"
+	  "nearest_mode = \"floor\"> (w, , f)  b = Add (r, z)  y = Conv (b, o) }", "w", "b" },
+};
+static void test_pictures_apart(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT(apart); i++)
+		assert_true(stand_apart(apart[i].text, "x86-64-v4", apart[i].first, apart[i].second));
+}
+
+/* What takes less than a fork and a join stays whole; so does what another core would have to send more for than it saves, but not between kernels
+ * that are shared. */
+static void test_shared(void **state)
+{
+	static const struct { const char *text, *parts; } cases[] = {
+		{ "g (float[1,128] x, float[128,128] w) => (float[1,128] y) { y = MatMul (x, w) }", "1" },
+		{ "g (float[1,640] x, float[640,512] w) => (float[1,512] y) { y = MatMul (x, w) }", "2" },
+		{ "g (float[256,256] x, float[256,256] w) => (float[256,256] y) { y = MatMul (x, w) }", "2" },
+		{ "g (float[64,64] x) => (float[64,64] y) { y = Relu (x) }", "1" },
+		{ "g (float[1024,1024] x) => (float[1024,1024] y) { y = Relu (x) }", "2" },
+		{ "g (float[1,640] x, float[640,512] w) => (float[1,512] z) { y = MatMul (x, w)  z = Softmax (y) }", "21" },
+		{ "g (float[32,128] s) => (float[32,128] e) { e = Softmax (s) }", "1" },
+		{ "g (float[32,128] x, float[128,128] w) => (float[32,128] s, float[32,128] e) { s = MatMul (x, w)  e = Softmax (s) }", "22" },
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char parts[16] = "";
+		int64_t blocks;
+		kernels_of(cases[i].text, "x86-64-v4", &blocks, parts);
+		assert_string_equal(parts, cases[i].parts);
 	}
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_one_kernel), cmocka_unit_test(test_rows_together) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_one_kernel), cmocka_unit_test(test_rows_together), cmocka_unit_test(test_pictures_apart),
+		cmocka_unit_test(test_shared) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,6 @@ static void wrong_dims_are_refused(void **state)
 	refused((const char *const[3]){ "N=1" }, NULL, "test: dim 1 of input x, dim 1 of input z are not bound: give their extents, as in --dim 'a b=1' --dim z:1=1");
 	refused((const char *const[3]){ "N=1", "a b=1" }, NULL, "test: dim 1 of input z is not bound: give its extent, as in --dim z:1=1");
 	refused((const char *const[3]){ "K=1" }, NULL, "test: --dim K: no input has a dim of that name; known are: N, a b, z:1, M");
-	refused((const char *const[3]){ "M=1..2" }, NULL, "test: --dim M: outputs alone have a dim of that name, one number is right for it");
 	refused((const char *const[3]){ "N=1", "N=2" }, NULL, "--dim N is given twice, with 1 and 2");
 	refused((const char *const[3]){ "N" }, NULL, "--dim N: must be NAME=VALUE, as in --dim N=1");
 	refused((const char *const[3]){ "N=-1" }, NULL, "--dim N=-1: must be NAME=VALUE, as in --dim N=1");

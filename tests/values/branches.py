@@ -170,7 +170,7 @@ with tempfile.TemporaryDirectory(prefix="test-branches.") as folder:
     for name, other, text, part in (("another number of dimensions", "ReduceMax <keepdims = 0> (z, o)", "y = Neg (j)",
                                      "output 0 (j) is float[2,3] in then_branch and float[3] in else_branch; a number of dimensions that the condition decides is not supported"),
                                     ("beside another extent", OTHER, "y = Add (j, z)", "Add: data decide dimension 0 of j"),
-                                    ("a triangle", OTHER, "y = Trilu (j)", "Trilu: data decide dimension 0 of j"),
+                                    ("a diagonal", OTHER, "y = EyeLike (j)", "EyeLike: data decide dimension 0 of j"),
                                     ("bits below a byte", OTHER, "y = Cast <to = 22> (j)", "output y of int4, whose extents data decide, is not supported")):
         open("refused.onnxtxt", "w").write(REFUSED % (other, text))
         code, out, message = run("build", "refused.onnxtxt", "-o", "not")

@@ -96,7 +96,6 @@ with tempfile.TemporaryDirectory(prefix="test-values.") as folder:
     np.save("two.npy", np.array([0, 1], "f4"))
     stacked = ("stacked.onnxtxt", "--input", "m=m.npy", "--input", "x=two.npy")
     told("rounds that nobody says", 2, "nothing says how many rounds output z stacks: use --dim N=NUMBER", "build", "stacked.onnxtxt", "-o", "not")
-    told("a range of an output's", 2, "--dim N: outputs alone have a dim of that name, one number is right for it", "build", "stacked.onnxtxt", "-o", "not", "--dim", "N=1..3")
     told("a symbol that nothing has", 2, "--dim M: no input has a dim of that name; known are: N", "build", "stacked.onnxtxt", "-o", "not", "--dim", "M=3")
     told("other rounds than said", 3, "the rounds at run time are not 2", "run", *stacked, "--dim", "N=2")
     for target in ("interpreter", "c", "jit"):

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(HERE, ".."))
 import words                                                  # noqa: E402  (skips where Jinja2 is missing)
 from here import v3, v4                                       # noqa: E402
 
-SOURCES = [os.path.join(words.ROOT, "generator", name) for name in ("kernels/winograd.c", "definitions/winograd_filters.c")]
+SOURCES = [os.path.join(os.path.abspath(words.ROOT), "generator", name) for name in ("kernels/winograd.c", "definitions/winograd_filters.c")]
 NOINLINE = "#define NOINLINE __attribute__((noinline))\n"
 STRICT = ["-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-pedantic", "-Werror"]
 
@@ -118,9 +118,13 @@ def main():
                 base = os.path.join(work, "k")
                 with open(base + ".c", "w") as file:
                     file.write(words.prelude(text, target) + NOINLINE + defines(v, m, special) + text + body)
-                built = subprocess.run(command + ["-std=c11", "-O2"] + STRICT + target.flags + ["-I" + os.path.join(words.ROOT, "generator"),
-                                       base + ".c"] + SOURCES + ["-o", base, "-lm"],
-                                       capture_output=True, text=True)
+                compiler = command + ["-std=c11", "-O2"] + STRICT + target.flags + ["-I" + os.path.join(os.path.abspath(words.ROOT), "generator")]
+                folder = os.path.join(work, name.replace(" ", "_"))
+                objects = [os.path.join(folder, os.path.basename(source)[:-1] + "o") for source in SOURCES]
+                if not os.path.isdir(folder):
+                    os.mkdir(folder)
+                    subprocess.run(compiler + ["-c", *SOURCES], cwd=folder, check=True)
+                built = subprocess.run(compiler + [base + ".c", *objects, "-o", base, "-lm"], capture_output=True, text=True)
                 if built.returncode:
                     print(name, built.stderr[:3000])
                     sys.exit(1)

@@ -2,6 +2,7 @@
 
 The closure of the words: render the prelude with those that the text names, add the identifiers of what came out, until
 nothing new appears.  So no list of dependencies is kept anywhere."""
+import functools
 import os
 import re
 import sys
@@ -30,6 +31,7 @@ TARGETS = {
 }
 
 
+@functools.cache                                              # templates are parsed once
 def environment():
     return jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), line_statement_prefix="//%",
                               undefined=jinja2.StrictUndefined, keep_trailing_newline=True)

@@ -370,6 +370,30 @@ static int run_grid(dim3 grid, dim3 block, size_t shared_bytes, int *turns)
 	return 0;
 }
 
+/* Stacks are kept for the launches that follow: to map them, each with its guard, takes longer than a small kernel. */
+static struct stacks {
+	char *at;
+	int count;
+	bool used;
+	~stacks() { if (at && !used) munmap(at, (size_t)count * STACK); }
+} kept;
+
+static char *stacks_for(int count)
+{
+	if (count <= kept.count)
+		return kept.at;
+	if (kept.at)
+		munmap(kept.at, (size_t)kept.count * STACK);
+	kept.count = 0;
+	kept.at = (char *)mmap(nullptr, (size_t)count * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (kept.at == MAP_FAILED)
+		return kept.at = nullptr;
+	for (int i = 0; i < count; i++)                       /* the lowest page of each stack: a frame too large faults there */
+		mprotect(kept.at + (size_t)i * STACK, PAGE, PROT_NONE);
+	kept.count = count;
+	return kept.at;
+}
+
 extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **pointers, struct dim3 grid,
 	struct dim3 block, size_t shared_bytes)
 {
@@ -390,14 +414,11 @@ extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **
 	run.mailboxes = (unsigned char (*)[32][16])calloc((size_t)(run.count + 31) / 32, sizeof *run.mailboxes);
 	run.shared = shared_bytes ? aligned_alloc(128, (shared_bytes + 127) & ~(size_t)127) : nullptr;
 	turns = (int *)malloc((size_t)run.count * sizeof *turns);
-	run.stacks = (char *)mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (run.stacks == MAP_FAILED)
-		run.stacks = nullptr;
+	kept.used = true;
+	run.stacks = stacks_for(run.count);
 	if (!run.fibers || !run.mailboxes || !turns || !run.stacks || (shared_bytes && !run.shared))
 		complain("out of memory");
 	else {
-		for (int i = 0; i < run.count; i++)           /* the lowest page of each stack: a frame too large faults there */
-			mprotect(run.stacks + (size_t)i * STACK, PAGE, PROT_NONE);
 		struct emulator_counted counted = { name, run.stacks, run.mailboxes, run.shared, bytes, (size_t)(run.count + 31) / 32 * sizeof *run.mailboxes, shared_bytes };
 		if (emulator_count_begin)
 			emulator_count_begin(&counted);
@@ -405,8 +426,7 @@ extern "C" int emulator_launch(const char *name, void (*thunk)(void **), void **
 		if (emulator_count_end)
 			emulator_count_end();
 	}
-	if (run.stacks)
-		munmap(run.stacks, bytes);
+	kept.used = false;
 	for (int i = 0; run.fibers && i < run.count; i++)
 		free(run.fibers[i].copies.at);
 	free(run.fibers), free(run.mailboxes), free(run.shared), free(turns);

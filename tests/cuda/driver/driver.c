@@ -1,21 +1,25 @@
 /* driver.c: a libcuda.so.1 without a GPU.  Host code that opens NVIDIA's driver runs against it unmodified; kernels run by the emulator.
  *
  * A cubin is read as what it is (ELF: architecture, kernels, sizes of parameters); its kernels are then those of the same names in $STANDIN_KERNELS, a library
- * of the same .cu text built with the emulator (kernels.cpp): an image that was not compiled from that text is refused.  PTX is searched for its entries.
+ * of the same .cu text built with the emulator (kernels.cpp), or several apart by colons: an image that was not compiled from such a text is refused.  PTX is searched
+ * for its entries.
  *
  * Streams are queues; one thread executes the next operation of a stream drawn by $STANDIN_SEED, so what nothing orders comes in any order.  Device memory is
  * poisoned, each allocation has a page behind it that nobody may touch, and between operations none of it can be read or written.  Pageable copies are the
  * driver's: to the device they are taken at once, from the device they are there when the call returns.
  *
- * What a driver would suffer in silence is said on standard error, "stand-in: …": no current context, an address that is no device memory, parameters that are not
- * the kernel's, a handle that is gone, what is left when the process ends.  Others fail as the driver does.
+ * What a caller does wrong is said on standard error, "stand-in: …": no current context, an address that is no device memory, parameters that are not the kernel's,
+ * more shared memory than its attribute allows, a handle that is gone, a capture that is broken or has a stream that did not come back, what is left when the
+ * process ends.  Others fail as the driver does.  Streams that are captured together become one list, in the order of the calls.
  *
  *     STANDIN_CAPABILITY=90      STANDIN_VERSION=13000      STANDIN_DEVICES=1      STANDIN_MEMORY=bytes      STANDIN_INIT=100 (what cuInit says)
+ *     STANDIN_PROCESSORS=132     STANDIN_L2=bytes
  *     STANDIN_RESERVED=0         it has no reserved addresses       STANDIN_PEERS=0         no device reaches another's memory
  *     STANDIN_ABORT=1            ends the process with the first thing it says
  *     STANDIN_FAIL=N[+]          call N fails (with + each from there on) with 999; STANDIN_CALLS=FILE: how many there were
  *     -DcuGetErrorString=gone when it is built: that entry point is not there */
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,10 +44,8 @@ int modules, graphs, executables, events, sick;
 long calls;
 unsigned draw = 1;
 bool initialised;
-const struct kernel_row *kernels;
-const struct image_row *images;
-int (*emulate)(const char *, void (*)(void **), void **, const unsigned *, const unsigned *, size_t);
-const char *(*emulated_message)(void);
+struct text texts[TEXTS_MOST];
+int text_count;
 __thread struct device *current[16];
 __thread int depth;
 
@@ -148,6 +150,29 @@ static void left_over(void)
 	pthread_mutex_unlock(&lock);
 }
 
+/* $STANDIN_KERNELS. */
+static bool open_texts(void)
+{
+	static const struct kernel_row none;
+	const char *named = getenv("STANDIN_KERNELS");
+	texts[0].kernels = &none;
+	text_count = 1;
+	for (int i = 0; named && *named && i < TEXTS_MOST; i++, named += strcspn(named, ":"), named += *named == ':') {
+		char path[PATH_MAX];
+		struct text *text = &texts[i];
+		snprintf(path, sizeof path, "%.*s", (int)strcspn(named, ":"), named);
+		void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		if (!library || !(text->kernels = dlsym(library, "standin_kernels")) || !(*(void **)&text->launch = dlsym(library, "standin_launch"))
+			|| !(*(void **)&text->message = dlsym(library, "emulator_message"))) {
+			complain("$STANDIN_KERNELS: %s", dlerror());
+			return false;
+		}
+		text->images = dlsym(library, "standin_images");
+		text_count = i + 1;
+	}
+	return true;
+}
+
 EXPORT int cuInit(unsigned flags)
 {
 	pthread_t thread;
@@ -158,16 +183,8 @@ EXPORT int cuInit(unsigned flags)
 		return end((int)number("STANDIN_INIT", 0));
 	if (initialised)
 		return end(OK);
-	static const struct kernel_row none;
-	const char *named = getenv("STANDIN_KERNELS");
-	void *library = named ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : NULL;
-	kernels = &none;
-	if (named && (!library || !(kernels = dlsym(library, "standin_kernels")) || !(*(void **)&emulate = dlsym(library, "standin_launch"))
-		|| !(*(void **)&emulated_message = dlsym(library, "emulator_message")))) {
-		complain("$STANDIN_KERNELS: %s", dlerror());
+	if (!open_texts())
 		return end(UNKNOWN);
-	}
-	images = library ? dlsym(library, "standin_images") : NULL;
 	arena = mmap(NULL, ARENA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (arena == MAP_FAILED)
 		return end(OUT_OF_MEMORY);
@@ -212,7 +229,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int attribute, int device)
 	BEGIN(false);
 	int capability = (int)number("STANDIN_CAPABILITY", 90);
 	const struct { int attribute, value; } known[] = { { 75, capability / 10 }, { 76, capability % 10 }, { 1, 1024 }, { 2, 1024 }, { 3, 1024 }, { 4, 64 }, { 8, 48 << 10 }, { 102, (int)number("STANDIN_RESERVED", 1) },
-		{ 16, 132 }, { 40, 3 } };
+		{ 16, (int)number("STANDIN_PROCESSORS", 132) }, { 38, (int)number("STANDIN_L2", 1 << 20) }, { 40, 3 } };
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].attribute == attribute) {
 			*value = known[i].value;

@@ -10,17 +10,24 @@
 enum {
 	OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
 	UNSUPPORTED_PTX = 222, INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ALREADY_PINNED = 712, NOT_PINNED = 713, ILLEGAL_ADDRESS = 700, LAUNCH_FAILED = 719, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901,
-	CAPTURE_UNMATCHED = 903, UPDATE_FAILURE = 910, NO_PEER = 217, PEER_ALREADY = 704, UNKNOWN = 999
+	CAPTURE_MERGE = 902, CAPTURE_UNMATCHED = 903, CAPTURE_UNJOINED = 904, CAPTURE_ISOLATION = 905, CAPTURED_EVENT = 907, UPDATE_FAILURE = 910, NO_PEER = 217, PEER_ALREADY = 704, UNKNOWN = 999
 };
-enum { PAGE = 4096, PARAMETERS_MOST = 512, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 1024, RESERVED_MOST = 1024, BACKINGS_MOST = 4096, DEVICES_MOST = 8 };
+enum { PAGE = 4096, PARAMETERS_MOST = 512, STREAMS_MOST = 2048, ALLOCATIONS_MOST = 4096, PINNED_MOST = 1024, RESERVED_MOST = 1024, BACKINGS_MOST = 4096, DEVICES_MOST = 8, TEXTS_MOST = 8, FORKS_MOST = 16, SHARED_USUAL = 48 << 10 };
 #define ARENA ((size_t)1 << 36)
 
 /* ---- what there is ---- */
 struct kernel_row { const char *name; void (*thunk)(void **); int parameters; };
 struct image_row { const unsigned char *at, *end; };
+/* A library of $STANDIN_KERNELS: its kernels, and the images of their text (NULL: nobody said). */
+struct text {
+	const struct kernel_row *kernels;
+	const struct image_row *images;
+	int (*launch)(const char *, void (*)(void **), void **, const unsigned *, const unsigned *, size_t);
+	const char *(*message)(void);
+};
 struct module;
-struct function { char name[256]; int parameters, bytes; const struct kernel_row *row; struct module *module; };
-struct module { int magic; int count; struct module *next; struct function functions[4096]; };
+struct function { char name[256]; int parameters, bytes; unsigned shared, shared_most; const struct kernel_row *row; struct module *module; };
+struct module { int magic; int count; const struct text *text; struct module *next; struct function functions[4096]; };
 struct operation {
 	enum { COPY_IN, COPY_OUT, COPY, FILL, LAUNCH, RECORD, WAIT } kind;
 	const struct function *function;
@@ -36,9 +43,12 @@ struct operation {
 	size_t bytes;
 	struct operation *next;
 };
-struct event { int magic; long issued, executed, waited; bool timed; double at; };       /* records; waits that are still to come */
-struct graph { int magic; struct operation *first, **last; };
-struct stream { int magic, device; bool capturing, broken; struct graph *graph; struct operation *first, **last; };
+/* Streams that are captured into a graph have a number there each, 0 the one where it began; of each there is how many operations it put in, and, of a stream or
+ * at an event, how many of these are known to be done before. */
+struct forks { long done[FORKS_MOST]; };
+struct event { int magic; long issued, executed, waited, capture; bool timed; double at; struct forks before; };       /* records; waits that are still to come; the capture that recorded it last, 0: none */
+struct graph { int magic; struct operation *first, **last; long capture; bool broken; int members; struct forks all; };
+struct stream { int magic, device, member; struct graph *graph; struct forks before; struct operation *first, **last; };       /* graph: it is captured into that */
 struct allocation { uint64_t at; size_t bytes; int device; bool reserved; };      /* reserved: what may be touched of addresses that were */
 struct reservation { uint64_t at; size_t bytes, mapped, open, peers[DEVICES_MOST]; int device; };       /* mapped from its beginning on, of that touched by its device from there on, and by others */
 struct backing { size_t bytes; uint64_t at; bool released; int device; };     /* memory; at: what it is mapped to, 0: nothing */
@@ -68,10 +78,8 @@ extern int modules, graphs, executables, events, sick;  /* sick: what every call
 extern long calls;
 extern unsigned draw;
 extern bool initialised;
-extern const struct kernel_row *kernels;
-extern const struct image_row *images;          /* of the kernels' text; NULL: nobody said */
-extern int (*emulate)(const char *, void (*)(void **), void **, const unsigned *, const unsigned *, size_t);
-extern const char *(*emulated_message)(void);
+extern struct text texts[TEXTS_MOST];
+extern int text_count;
 extern __thread struct device *current[16];
 extern __thread int depth;
 enum { MODULE = 0x4d4f44, GRAPH = 0x475241, EXECUTABLE = 0x455845, STREAM = 0x535452, EVENT = 0x455654, GONE = 0xdead };
@@ -98,5 +106,5 @@ void wait_for(struct stream *);                         /* for what was issued b
 bool is_queued(uint64_t at, size_t bytes);              /* an operation that is still to come was given some of it */
 bool is_stream(void *handle);
 int enqueue(struct stream *, struct operation);
-int uncaptured(struct stream *);                        /* what a stream that is captured cannot do; it breaks the capture */
+int uncaptured(const char *name, struct stream *);      /* what a stream that is captured cannot do; it breaks the capture */
 #endif

@@ -50,8 +50,9 @@ void execute(struct operation *one)
 		void *pointers[PARAMETERS_MOST];
 		for (int i = 0; i < one->function->row->parameters; i++)
 			pointers[i] = (void *)(uintptr_t)one->values[i];
-		if (emulate(one->function->name, one->function->row->thunk, pointers, one->grid, one->block, one->shared)) {
-			complain("%s", emulated_message());
+		const struct text *text = one->function->module->text;
+		if (text->launch(one->function->name, one->function->row->thunk, pointers, one->grid, one->block, one->shared)) {
+			complain("%s", text->message());
 			sick = LAUNCH_FAILED;
 		}
 	}
@@ -167,7 +168,8 @@ int enqueue(struct stream *stream, struct operation made)
 	struct operation *one = malloc(sizeof *one);
 	*one = made;
 	one->next = NULL;
-	if (stream->capturing) {
+	if (stream->graph) {                                    /* one list, in the order of their issue, whatever their streams are */
+		stream->before.done[stream->member] = ++stream->graph->all.done[stream->member];
 		*stream->graph->last = one;
 		stream->graph->last = &one->next;
 		return OK;
@@ -185,10 +187,11 @@ int enqueue(struct stream *stream, struct operation made)
 }
 
 /* What a stream that is captured cannot do; it breaks the capture. */
-int uncaptured(struct stream *stream)
+int uncaptured(const char *name, struct stream *stream)
 {
-	if (!stream->capturing)
+	if (!stream->graph)
 		return OK;
-	stream->broken = true;
+	complain("%s: the stream is captured", name);
+	stream->graph->broken = true;
 	return CAPTURE_UNSUPPORTED;
 }

@@ -26,6 +26,14 @@ const struct image_row standin_images[] = {
 };
 #endif
 
+/* Of what is compiled with -fsanitize=alignment: an address that is not a multiple of what is loaded or stored there; its place begins with file and line. */
+struct place_of { const char *file; unsigned line, column; };
+void __ubsan_handle_type_mismatch_v1(const struct place_of *place, uintptr_t address)
+{
+	(void)address;
+	emulator_fail("a misaligned address", (int)place->line);
+}
+
 struct kernel_row { const char *name; void (*thunk)(void **); int parameters; };
 extern const struct kernel_row standin_kernels[];
 const struct kernel_row standin_kernels[] = {

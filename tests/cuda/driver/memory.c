@@ -334,7 +334,7 @@ static int copy_in(const char *name, unsigned long long at, const void *from, si
 {
 	if (!is_memory(name, at, bytes))
 		return INVALID_VALUE;
-	if (stream && uncaptured(stream))
+	if (stream && uncaptured(name, stream))
 		return CAPTURE_UNSUPPORTED;
 	if (stream && is_pinned(from, bytes))
 		return enqueue(stream, (struct operation){ .kind = COPY_IN, .host = (void *)(uintptr_t)from, .at = at, .bytes = bytes });
@@ -366,7 +366,7 @@ EXPORT int cuMemcpyDtoHAsync_v2(void *to, unsigned long long at, size_t bytes, v
 		return end(INVALID_HANDLE);
 	if (!is_memory(__func__, at, bytes))
 		return end(INVALID_VALUE);
-	if (uncaptured(stream))
+	if (uncaptured(__func__, stream))
 		return end(CAPTURE_UNSUPPORTED);
 	enqueue(stream, (struct operation){ .kind = COPY_OUT, .host = to, .at = at, .bytes = bytes });
 	if (is_pinned(to, bytes))

@@ -5,9 +5,9 @@
 #include <string.h>
 #include "driver.h"
 
-static const struct kernel_row *row_of(const char *name)
+static const struct kernel_row *row_of(const struct text *text, const char *name)
 {
-	for (const struct kernel_row *row = kernels; row->name; row++)
+	for (const struct kernel_row *row = text->kernels; row->name; row++)
 		if (!strcmp(row->name, name))
 			return row;
 	return NULL;
@@ -23,7 +23,8 @@ static int add_function(struct module *module, const char *name, size_t length, 
 	one->parameters = parameters;
 	one->bytes = bytes;
 	one->module = module;
-	if (!(one->row = row_of(one->name))) {
+	one->shared_most = SHARED_USUAL;
+	if (module->text && !(one->row = row_of(module->text, one->name))) {
 		complain("%s: the image has a kernel that the emulator's text has not", one->name);
 		return INVALID_IMAGE;
 	}
@@ -39,13 +40,17 @@ static bool is_image(const unsigned char *image, const struct image_row *row)
 	return true;
 }
 
-/* Whether the kernels' text is the one that this was compiled from. */
-static bool is_of_text(const unsigned char *image)
+/* The text that this was compiled from, or the first of which nobody says it; NULL: there is none. */
+static const struct text *text_of(const unsigned char *image)
 {
-	for (const struct image_row *row = images; row && row->at; row++)
-		if (is_image(image, row))
-			return true;
-	return !images;
+	for (int i = 0; i < text_count; i++)
+		for (const struct image_row *row = texts[i].images; row && row->at; row++)
+			if (is_image(image, row))
+				return &texts[i];
+	for (int i = 0; i < text_count; i++)
+		if (!texts[i].images)
+			return &texts[i];
+	return NULL;
 }
 
 /* Sections .nv.info.KERNEL: attributes of 4 bytes and what follows; 0x17 tells of one parameter, 0x19 of the bytes of all. */
@@ -75,6 +80,12 @@ static int read_cubin(struct module *module, const unsigned char *image, int cap
 		if (wrong)
 			return wrong;
 	}
+	for (int i = 0; i < elf->e_shnum; i++)                  /* .nv.shared.KERNEL: what it has of its own */
+		for (int k = 0; k < module->count && !strncmp(names + sections[i].sh_name, ".nv.shared.", 11); k++)
+			if (!strcmp(names + sections[i].sh_name + 11, module->functions[k].name)) {
+				module->functions[k].shared = (unsigned)sections[i].sh_size;
+				module->functions[k].shared_most = SHARED_USUAL - module->functions[k].shared;
+			}
 	return OK;
 }
 
@@ -110,8 +121,9 @@ EXPORT int cuModuleLoadDataEx(void **handle, const void *image, unsigned options
 	struct module *module = calloc(1, sizeof *module);
 	bool elf = !memcmp(image, ELFMAG, SELFMAG);
 	(void)options, (void)names, (void)values;
+	module->text = text_of(image);
 	wrong = elf ? read_cubin(module, image, capability) : read_ptx(module, image, capability);
-	if (!wrong && !is_of_text(image)) {
+	if (!wrong && !module->text) {
 		complain("cuModuleLoadDataEx: the image was not compiled from the emulator's text");
 		wrong = INVALID_IMAGE;
 	}
@@ -152,6 +164,23 @@ EXPORT int cuModuleGetFunction(void **function, void *handle, const char *name)
 	return end(NOT_FOUND);
 }
 
+/* Of shared memory that a launch asks for beside the kernel's own: a multiprocessor's at most, less what the driver keeps. */
+EXPORT int cuFuncSetAttribute(void *handle, int attribute, int value)
+{
+	BEGIN(true);
+	struct function *function = handle;
+	int capability = (int)number("STANDIN_CAPABILITY", 90);
+	unsigned most = (capability < 90 && capability % 10 != 0 && capability != 87) || capability >= 120 ? 99 << 10 : capability < 90 ? 163 << 10 : 227 << 10;
+	if (!function || function->module->magic != MODULE) {
+		complain("cuFuncSetAttribute: no kernel");
+		return end(INVALID_HANDLE);
+	}
+	if (attribute != 8 || value < 0 || (unsigned)value + function->shared > most)
+		return end(INVALID_VALUE);
+	function->shared_most = (unsigned)value;
+	return end(OK);
+}
+
 EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
 	void **parameters, void **extra)
 {
@@ -165,8 +194,12 @@ EXPORT int cuLaunchKernel(void *handle, unsigned gx, unsigned gy, unsigned gz, u
 	}
 	if (!is_stream(stream))
 		return end(INVALID_HANDLE);
-	if (!gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024 || gx > 0x7fffffffu || gy > 65535 || gz > 65535 || shared > 48 << 10)
+	if (!gx || !gy || !gz || !bx || !by || !bz || (uint64_t)bx * by * bz > 1024 || gx > 0x7fffffffu || gy > 65535 || gz > 65535)
 		return end(INVALID_VALUE);
+	if (shared > function->shared_most) {
+		complain("%s: %u bytes of dynamic shared memory, its attribute allows %u", function->name, shared, function->shared_most);
+		return end(INVALID_VALUE);
+	}
 	if (function->parameters != function->row->parameters || function->bytes != 8 * function->parameters || function->parameters > PARAMETERS_MOST) {
 		complain("%s: the image has %d parameters of %d bytes, the text %d", function->name, function->parameters, function->bytes, function->row->parameters);
 		return end(INVALID_VALUE);

@@ -37,7 +37,7 @@ EXPORT int cuStreamSynchronize(void *stream)
 	BEGIN(true);
 	if (!is_stream(stream))
 		return end(INVALID_HANDLE);
-	if (uncaptured(stream))
+	if (uncaptured(__func__, stream))
 		return end(CAPTURE_UNSUPPORTED);
 	wait_for(stream);
 	return end(sick);
@@ -81,7 +81,41 @@ EXPORT int cuEventQuery(void *handle)
 {
 	BEGIN(true);
 	struct event *event = handle;
-	return end(!is_event(event) ? INVALID_HANDLE : event->executed < event->issued ? NOT_READY : OK);
+	return end(!is_event(event) ? INVALID_HANDLE : event->capture ? CAPTURED_EVENT : event->executed < event->issued ? NOT_READY : OK);
+}
+
+static struct graph *capture_of(long number)
+{
+	for (int i = 0; i < STREAMS_MOST; i++)
+		if (streams[i] && streams[i]->graph && streams[i]->graph->capture == number)
+			return streams[i]->graph;
+	return NULL;
+}
+
+/* A stream that waits for what a captured one recorded is captured with it; what it waits for is before all that it is given from now on. */
+static int wait_captured(struct stream *stream, const struct event *event)
+{
+	struct graph *graph = event->capture ? capture_of(event->capture) : NULL;
+	int code = !graph ? (event->capture ? CAPTURED_EVENT : CAPTURE_ISOLATION) : stream->graph && stream->graph != graph ? CAPTURE_MERGE
+		: !stream->graph && graph->members == FORKS_MOST ? OUT_OF_MEMORY : OK;
+	if (code) {
+		complain("cuStreamWaitEvent: a wait of one capture for what is not of it (%d)", code);
+		if (stream->graph)
+			stream->graph->broken = true;
+		if (graph)
+			graph->broken = true;
+		return code;
+	}
+	if (!stream->graph) {
+		stream->graph = graph;
+		stream->member = graph->members++;
+		stream->before = event->before;
+		stream->before.done[stream->member] = ++graph->all.done[stream->member];       /* to be joined even if it does nothing */
+	}
+	for (int i = 0; i < graph->members; i++)
+		if (stream->before.done[i] < event->before.done[i])
+			stream->before.done[i] = event->before.done[i];
+	return OK;
 }
 
 EXPORT int cuStreamWaitEvent(void *stream, void *handle, unsigned flags)
@@ -90,8 +124,8 @@ EXPORT int cuStreamWaitEvent(void *stream, void *handle, unsigned flags)
 	struct event *event = handle;
 	if (!is_stream(stream) || !is_event(event) || flags)
 		return end(flags ? INVALID_VALUE : INVALID_HANDLE);
-	if (uncaptured(stream))
-		return end(CAPTURE_UNSUPPORTED);
+	if (((struct stream *)stream)->graph || event->capture)
+		return end(wait_captured(stream, event));
 	event->waited++;
 	return end(enqueue(stream, (struct operation){ .kind = WAIT, .event = event, .until = event->issued }));
 }
@@ -100,10 +134,14 @@ EXPORT int cuEventRecord(void *handle, void *stream)
 {
 	BEGIN(true);
 	struct event *event = handle;
+	const struct stream *from = stream;
 	if (!is_event(event) || !is_stream(stream))
 		return end(INVALID_HANDLE);
-	if (uncaptured(stream))
-		return end(CAPTURE_UNSUPPORTED);
+	event->capture = from->graph ? from->graph->capture : 0;
+	if (from->graph) {
+		event->before = from->before;
+		return end(OK);
+	}
 	event->issued++;
 	return end(enqueue(stream, (struct operation){ .kind = RECORD, .event = event }));
 }
@@ -124,15 +162,19 @@ EXPORT int cuEventElapsedTime(float *milliseconds, void *from, void *to)
 EXPORT int cuStreamBeginCapture_v2(void *handle, int mode)
 {
 	BEGIN(true);
+	static long captures;
 	struct stream *stream = handle;
 	if (!is_stream(stream) || mode < 0 || mode > 2)
 		return end(INVALID_VALUE);
-	if (stream->capturing)
-		return end(uncaptured(stream));
-	stream->capturing = true;
+	if (uncaptured(__func__, stream))
+		return end(CAPTURE_UNSUPPORTED);
 	stream->graph = calloc(1, sizeof *stream->graph);
 	stream->graph->magic = GRAPH;
 	stream->graph->last = &stream->graph->first;
+	stream->graph->capture = ++captures;
+	stream->graph->members = 1;
+	stream->member = 0;
+	stream->before = (struct forks){ 0 };
 	graphs++;
 	return end(OK);
 }
@@ -151,18 +193,23 @@ EXPORT int cuStreamEndCapture(void *handle, void **graph)
 {
 	BEGIN(true);
 	struct stream *stream = handle;
-	if (!is_stream(stream) || !stream->capturing)
+	if (!is_stream(stream) || !stream->graph || stream->member)
 		return end(CAPTURE_UNMATCHED);
-	*graph = stream->graph;
-	stream->capturing = false;
-	if (stream->broken) {
-		graph_free(stream->graph);
+	struct graph *made = stream->graph;
+	wrong = made->broken ? CAPTURE_INVALIDATED : OK;
+	for (int i = 0; i < made->members && !wrong; i++)
+		if (stream->before.done[i] < made->all.done[i]) {
+			complain("cuStreamEndCapture: a stream that was forked into the capture is not joined");
+			wrong = CAPTURE_UNJOINED;
+		}
+	for (int i = 0; i < STREAMS_MOST; i++)
+		if (streams[i] && streams[i]->graph == made)
+			streams[i]->graph = NULL;
+	*graph = wrong ? NULL : made;
+	if (wrong) {
+		graph_free(made);
 		graphs--;
-		*graph = NULL;
 	}
-	stream->graph = NULL;
-	wrong = stream->broken ? CAPTURE_INVALIDATED : OK;
-	stream->broken = false;
 	return end(wrong);
 }
 
@@ -208,7 +255,7 @@ EXPORT int cuGraphLaunch(void *handle, void *stream)
 	struct graph *graph = handle;
 	if (!graph || graph->magic != EXECUTABLE || !is_stream(stream))
 		return end(INVALID_VALUE);
-	if (uncaptured(stream))
+	if (uncaptured(__func__, stream))
 		return end(CAPTURE_UNSUPPORTED);
 	for (struct operation *one = graph->first; one; one = one->next)
 		enqueue(stream, again(one));

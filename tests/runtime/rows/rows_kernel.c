@@ -421,7 +421,8 @@ static void says_who(const char *stream)
 	SAYS(stream);
 }
 
-/* Where each kernel is waited for, the one that loses the device is named, with its stream, in that and in each later call; other devices go on. */
+/* Where each kernel is waited for, the one that loses the device is named, with its stream, in that and in each later call, and by other devices on that GPU; the other
+ * backend's go on. */
 static void c16_named(struct trial *t)
 {
 	enum { ROUNDS = 3, BYTES = 64 };
@@ -475,6 +476,11 @@ static void c16_named(struct trial *t)
 	says_who(name);
 	FAILS(INGOT_LOST, ingot_routine_run(chain, NULL));
 	says_who(name);
+	/* Another runtime's device on that GPU: its own error, and what was first. */
+	FAILS(INGOT_LOST, ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
+	SAYS("; the GPU's first error: kernel trap: ");
+	FAILS(INGOT_LOST, ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));
+	SAYS("; the GPU's first error: kernel trap: ");
 	OK(ingot_device_get(w.runtime, "multicore", 0, &w.device));
 	OK(ingot_stream_default(w.device, &w.stream));
 	OK(ingot_pool_open(w.device, BYTES, 0, INGOT_SLAB_PRIVATE, &pool));

@@ -1,0 +1,173 @@
+/* share.c: which kernels the caller's threads share, from what it costs to ask them and to move what they read.
+ *
+ * Alone a kernel takes as long as it computes, or as what it reads takes to come.  Shared, its largest part takes that long, behind a fork and a join; and what another
+ * core wrote lies in that core's L2: a thread waits for it line by line.  So it depends on neighbours whether sharing pays, and kernels change sides one by one until
+ * none gains, once from all alone and once from all shared. */
+#include "kernels/kernels.h"
+#include <inttypes.h>
+
+/* Rates of a core that reads what lies in its L2, or in L3; lines; what a fork and a join take in journeys of a line; and the part of a kernel's time alone that
+ * sharing has to win at least, as the other cores may have work of their own. */
+enum { L2_RATE = 48, L3_RATE = 12, LINE = 64, JOURNEYS = 6, WINS = 8, ROUNDS_MOST = 8 };
+
+struct edge { int writer, reader; double bytes; };         /* what the caller gives or takes costs the same either way: nobody knows where it lies */
+struct sharing {
+	const struct lowered *lowered;
+	int threads;
+	VECTOR(struct edge) edges;
+	int *first, *next;                /* the edges of a kernel: 2 * edge, and 1 more where it writes; -1: no more */
+	bool *shared;
+};
+
+static int parts_of(const struct sharing *s, const struct kernel *kernel) { return kernel->blocks < s->threads ? (int)kernel->blocks : s->threads; }
+
+/* Parts are columns of a product: each reads its own weights and all else. */
+static bool by_columns(const struct kernel *kernel)
+{
+	return kernel->shape == SHAPE_CONTRACTION && ((const struct contraction *)kernel->detail)->split_panels;
+}
+
+static double rate_of(const struct target *target, double bytes)
+{
+	int rate = bytes <= (double)target->l1_bytes ? target->load_bytes : bytes <= (double)target->l2_bytes ? L2_RATE : L3_RATE;
+	return rate < target->load_bytes ? rate : target->load_bytes;
+}
+
+/* Cycles of the largest of so many parts. */
+static double cycles_of(const struct sharing *s, const struct kernel *kernel, int parts)
+{
+	const struct target *target = s->lowered->target;
+	bool product = kernel->shape == SHAPE_CONTRACTION || kernel->shape == SHAPE_WINOGRAD || kernel_inside(kernel);
+	double share = (double)((kernel->blocks + parts - 1) / parts) / (double)kernel->blocks, constants = 0, others = 0;
+	double compute = kernel->flops / target->lanes / target->fma_pipes / (product ? 2 : 1) * share;
+	for (size_t p = 0; p < kernel->params.count; p++)
+		*(kernel->params.at[p].of->source == SOURCE_CONSTANT ? &constants : &others) += (double)placed(kernel->params.at[p].of)->bytes;
+	double own = by_columns(kernel) ? share : 1;
+	double reading = constants * own / rate_of(target, (double)s->lowered->weights_bytes * own) + others * share / rate_of(target, kernel->bytes);
+	return compute > reading ? compute : reading;
+}
+
+/* Bytes that a thread waits for, at most, as others have them. */
+static double moved(const struct sharing *s, const struct edge *e)
+{
+	const struct kernel *writer = s->lowered->kernels.at[e->writer], *reader = s->lowered->kernels.at[e->reader];
+	double written = s->shared[e->writer] ? parts_of(s, writer) : 1, read = s->shared[e->reader] ? parts_of(s, reader) : 1;
+	if (read == 1 || by_columns(reader))                 /* all of it */
+		return written == 1 ? read == 1 ? 0 : e->bytes : e->bytes * (1 - 1 / written);
+	if (written == 1)
+		return e->bytes / read;
+	return by_columns(writer) ? e->bytes / read * (1 - 1 / written) : 0;          /* rows beside rows are the same ones, but for a few */
+}
+
+static double waiting(const struct sharing *s, int k, bool as_reader)
+{
+	double cycles = 0;
+	for (int at = s->first[k]; at >= 0; at = s->next[at])
+		if (!as_reader || at % 2 == 0)
+			cycles += moved(s, s->edges.at + at / 2) / LINE * s->lowered->target->line_cycles;
+	return cycles;
+}
+
+static double asking(const struct sharing *s, const struct kernel *kernel)
+{
+	return (double)(JOURNEYS + parts_of(s, kernel) - 2) * s->lowered->target->line_latency;       /* beyond two, threads ask one after the other */
+}
+
+static double cost_of(const struct sharing *s, int k)
+{
+	const struct kernel *kernel = s->lowered->kernels.at[k];
+	double own = cycles_of(s, kernel, 1);
+	if (s->shared[k])
+		own = own / WINS + cycles_of(s, kernel, parts_of(s, kernel)) + asking(s, kernel);
+	return own + waiting(s, k, false);
+}
+
+static void settle(struct sharing *s)
+{
+	bool changed = true;
+	for (int round = 0; changed && round < ROUNDS_MOST; round++) {
+		changed = false;
+		for (int k = 0; k < (int)s->lowered->kernels.count; k++) {
+			double before = cost_of(s, k);
+			if (parts_of(s, s->lowered->kernels.at[k]) < 2)
+				continue;
+			s->shared[k] = !s->shared[k];
+			if (cost_of(s, k) < before)
+				changed = true;
+			else
+				s->shared[k] = !s->shared[k];
+		}
+	}
+}
+
+/* Of all kernels; what moves counts once. */
+static double total_of(const struct sharing *s)
+{
+	double cycles = 0;
+	for (int k = 0; k < (int)s->lowered->kernels.count; k++)
+		cycles += cost_of(s, k) - waiting(s, k, false) + waiting(s, k, true);
+	return cycles;
+}
+
+static void add_edges(struct sharing *s, int reader)
+{
+	const struct kernel *kernel = s->lowered->kernels.at[reader];
+	for (size_t p = 0; p < kernel->params.count; p++) {
+		const struct param *param = kernel->params.at + p;
+		const struct kernel *writer = param->written ? NULL : placed(param->of)->kernel;
+		if (writer && writer != kernel && writer->number < (int)s->lowered->kernels.count && s->lowered->kernels.at[writer->number] == writer)
+			push(s->lowered->arena, &s->edges, (struct edge){ writer->number, reader, (double)placed(param->of)->bytes });
+	}
+}
+
+void share(struct lowered *lowered, int threads)
+{
+	struct sharing s = { .lowered = lowered, .threads = threads };
+	int count = (int)lowered->kernels.count;
+	if (threads < 2 || !count)
+		return;
+	for (int k = 0; k < count; k++)
+		add_edges(&s, k);
+	s.first = new_array(lowered->arena, int, count);
+	s.next = new_array(lowered->arena, int, 2 * s.edges.count + 1);
+	for (int k = 0; k < count; k++)
+		s.first[k] = -1;
+	for (int e = 0; e < 2 * (int)s.edges.count; e++) {
+		int *first = s.first + (e % 2 ? s.edges.at[e / 2].writer : s.edges.at[e / 2].reader);
+		s.next[e] = *first;
+		*first = e;
+	}
+	bool *alone = new_array(lowered->arena, bool, count), *shared = new_array(lowered->arena, bool, count);
+	s.shared = alone;
+	settle(&s);
+	double least = total_of(&s);
+	for (int k = 0; k < count; k++)
+		shared[k] = parts_of(&s, lowered->kernels.at[k]) > 1;
+	s.shared = shared;
+	settle(&s);
+	if (total_of(&s) > least)
+		s.shared = alone;
+	for (int k = 0; k < count; k++) {
+		struct kernel *kernel = lowered->kernels.at[k];
+		int parts = parts_of(&s, kernel);
+		bool as = s.shared[k];
+		kernel->parts = as ? parts : 1;
+		if (parts < 2)
+			continue;
+		struct shared *why = new(lowered->arena, struct shared);
+		kernel->shared = why;
+		s.shared[k] = false;
+		*why = (struct shared){ .alone = cycles_of(&s, kernel, 1), .part = cycles_of(&s, kernel, parts), .asking = asking(&s, kernel), .waits_alone = waiting(&s, k, false) };
+		s.shared[k] = true;
+		why->waits = waiting(&s, k, false);
+		s.shared[k] = as;
+	}
+}
+
+void share_why(const struct kernel *kernel, struct text *out)
+{
+	const struct shared *why = kernel->shared;
+	if (why)
+		text_printf(out, "    threads   %s: alone %.0f cycles and %.0f for lines of other cores; shared %.0f, %.0f to fork and join, %.0f for lines, and an eighth to win\n",
+			kernel->parts > 1 ? "share it" : "do not", why->alone, why->waits_alone, why->part, why->asking, why->waits);
+}

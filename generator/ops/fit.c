@@ -1,0 +1,102 @@
+/* fit.c: a dim that outputs alone have, bound to a range (`--dim N=1..8`).  Who makes such a dim of operands that come at run time takes the range as its bound, and what
+ * the operands say as its count; ingot.Fit stands behind the model's outputs, makes of the bound the range's and asks how many there are. */
+#include "ops/ops.h"
+
+static const struct asked *asked_of(const struct node *node, int rank, int d)
+{
+	const struct tensor *out = node_has_out(node, 0) ? node->out[0] : NULL;
+	return node->graph->bounded && out && out->rank == rank && !dim_is_known(out->dims[d]) && out->dims[d].symbol ? graph_asked(node->graph, out->dims[d].symbol) : NULL;
+}
+
+void infer_asked_dims(struct node *node, int rank, struct dim *dims, struct tensor *(*size)(const struct node *, int d))
+{
+	for (int d = 0; d < rank; d++) {
+		const struct asked *asked = dim_is_known(dims[d]) ? NULL : asked_of(node, rank, d);
+		if (asked)
+			dims[d] = (struct dim){ asked->most, asked->symbol, size(node, d) };
+	}
+}
+
+/* How many there are is what the range has room for. */
+static void require_range(struct definer *definer, const struct asked *asked, const struct expr *size)
+{
+	definer_require_within(definer, EXIT_LIMIT, 0, NULL, size, asked->least, asked->most, "%s is not in [%lld, %lld], for which the model is cast", asked->symbol,
+		(long long)asked->least, (long long)asked->most);
+}
+
+void definer_require_dims(struct definer *definer)
+{
+	const struct tensor *out = definer->node->out[0];
+	for (int d = 0; d < out->rank; d++) {
+		const struct asked *asked = out->dims[d].count && out->dims[d].symbol ? graph_asked(out->graph, out->dims[d].symbol) : NULL;
+		if (asked)
+			require_range(definer, asked, definer_size(definer, out->dims[d].count));
+	}
+}
+
+/* ---- ingot.Fit ---- */
+/* The symbol of dim d of the output, where it is one of those; NULL: none. */
+static struct asked *symbol_of(const struct node *node, int d)
+{
+	struct build *build = node->graph->build;
+	const struct attribute *symbols = node_attribute(node, "symbols");
+	if (!symbols || symbols->kind != ATTRIBUTE_STRINGS || (size_t)d >= symbols->count || !symbols->strings[d].count)
+		return NULL;
+	return graph_asked(node->graph, name_of(build->names, symbols->strings[d].at, symbols->strings[d].count));
+}
+
+void infer_fit(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_made(node);
+	infer_counts(node, 1, 1, 1);
+	const struct tensor *x = node->in[0];
+	if (x->rank < 0) {
+		infer_output_unknown(node, 0, x->type);
+		return;
+	}
+	for (int d = 0; d < x->rank; d++) {
+		struct asked *asked = symbol_of(node, d);
+		dims[d] = x->dims[d];
+		if (!asked || !dim_is_known(dims[d]))
+			continue;
+		if (!dims[d].count && (dims[d].extent < asked->least || dims[d].extent > asked->most))
+			node_fail(node, EXIT_INVALID, "dimension %d of %s is %lld, %s is said to be in [%lld, %lld]", d, node->out[0]->name, (long long)dims[d].extent, asked->symbol,
+				(long long)asked->least, (long long)asked->most);
+		if (dims[d].extent > asked->most)
+			dims[d].extent = asked->most;
+		if (!asked->first) {
+			asked->first = node->out[0];
+			asked->dim = d;
+		}
+	}
+	infer_output(node, 0, x->type, x->rank, dims);
+}
+
+void define_fit(struct definer *definer, const struct op *op)
+{
+	const struct tensor *out = definer->node->out[0];
+	struct definition *x = definer_in_stored(definer, 0);
+	int64_t extents[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	int rank = definer_shape(definer, 0, extents, at);
+	bool same = true;
+	(void)op;
+	for (int d = 0; d < rank; d++) {
+		const struct asked *asked = symbol_of(definer->node, d);
+		same &= extents[d] == x->extents[d];
+		if (!asked)
+			continue;
+		const struct dim *own = &out->dims[d], *first = &asked->first->dims[asked->dim];
+		if (own->count)
+			require_range(definer, asked, definer_size(definer, own->count));
+		if (own->count != first->count || (!own->count && own->extent != first->extent))
+			definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_equal, definer_dim(definer, own), definer_dim(definer, first)),
+				"dimension %d of %s is not %s, which %s has", d, out->name, asked->symbol, asked->first->name);
+	}
+	if (same)
+		definer_out(definer, 0, x);
+	else
+		definer_out_map(definer, 0, expr_load(definer->arena, x, at));
+}

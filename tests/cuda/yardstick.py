@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""yardstick.py: open kernels beside ours: CUTLASS' float32 product for ordinary arithmetic units (SIMT, copies by cp.async), compiled alike by NVRTC and read by the same means as
+report.py reads ours: registers, shared memory, blocks an SM, share of multiply-adds in the inner loop, ours also with what stages a chunk (the instructions behind the +), which CUTLASS has within that loop.
+
+    yardstick.py INGOT [--include DIR]... [--arch sm_90]       exit 0: right, 1: CUTLASS cannot be read, or our share is the smaller; 77: no NVRTC, no nvdisasm or no headers
+Headers: DIR (as cutlass/include, and those of the CUDA toolkit), else in this Python or in the folders of $PYTHONPATH those of PyPI's nvidia-cutlass, nvidia-cuda-cccl,
+nvidia-cuda-runtime and nvidia-cuda-crt, of NVRTC's own version.  A product of the same size is ours: 2048 x 32 x 2048 (shape `large`), blocks of 128 x 128."""
+import argparse
+import glob
+import math
+import os
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import nvrtc
+import report
+import sass
+
+# Blocks, chunks of terms, a warp's part and stages, as CUTLASS' own library has them for sm_80.
+TILES = {"cutlass_128_128": ("128, 128, 8", "32, 64, 8", 5, 256), "cutlass_256_128": ("256, 128, 8", "64, 64, 8", 5, 256), "cutlass_128_64": ("128, 64, 8", "64, 32, 8", 5, 128),
+         "cutlass_64_64": ("64, 64, 8", "32, 32, 8", 5, 128)}
+HEADERS = ["cutlass/gemm/kernel/default_gemm.h", "cuda/std/cassert", "cuda_fp16.h", "crt/host_defines.h"]
+PLACES = ["cutlass_library/source/include", "nvidia/*/include", "nvidia/*/include/cccl"]
+TEXT = """#include "cutlass/cutlass.h"
+#include "cutlass/gemm/kernel/default_gemm.h"
+#include "cutlass/epilogue/thread/linear_combination.h"
+#include "cutlass/gemm/threadblock/threadblock_swizzle.h"
+using namespace cutlass;
+template <class Block, class Warp, int stages> using Product = typename gemm::kernel::DefaultGemm<float, layout::RowMajor, 1, float, layout::RowMajor, 1, float, layout::RowMajor, float,
+	arch::OpClassSimt, arch::Sm80, Block, Warp, gemm::GemmShape<1, 1, 1>, epilogue::thread::LinearCombination<float, 1, float, float>,
+	gemm::threadblock::GemmIdentityThreadblockSwizzle<>, stages, false, arch::OpMultiplyAdd>::GemmKernel;
+"""
+KERNEL = """typedef Product<gemm::GemmShape<%s>, gemm::GemmShape<%s>, %d> of_%s;
+extern "C" __global__ void __launch_bounds__(%d) %s(of_%s::Params params) { extern __shared__ char shared[]; of_%s()(params, *reinterpret_cast<of_%s::SharedStorage *>(shared)); }
+extern "C" __global__ void bytes_%s(int *to) { __shared__ char bytes[sizeof(of_%s::SharedStorage) / 16]; bytes[threadIdx.x] = 1; to[threadIdx.x] = bytes[to[threadIdx.x]]; }
+"""
+
+
+def includes(named):
+    """Folders that have all the headers; None: one is nowhere."""
+    folders = named or [path for folder in sys.path for place in PLACES for path in sorted(glob.glob(os.path.join(folder, place)))]
+    lacks = [header for header in HEADERS if not any(os.path.exists(os.path.join(folder, header)) for folder in folders)]
+    if lacks:
+        print("skipped: no %s (PyPI's nvidia-cutlass, nvidia-cuda-cccl, nvidia-cuda-runtime, nvidia-cuda-crt)" % lacks[0])
+    return None if lacks else folders
+
+
+def in_all(row):
+    """The share of multiply-adds of one of our blocks with what stages its chunks, which CUTLASS has within its inner loop."""
+    rounds = math.prod(map(int, row["tile"].split(" x "))) / (32 * row["warps"] * row["fmas"])
+    return rounds * row["fmas"] / (rounds * row["loop"] + row["beside"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description="open kernels beside ours")
+    parser.add_argument("ingot")
+    parser.add_argument("--include", action="append", default=[])
+    parser.add_argument("--arch", default="sm_90")
+    o = parser.parse_args()
+    dll = nvrtc.library()
+    if not dll or not sass.program():
+        print("skipped: no %s" % ("nvdisasm" if dll else "NVRTC"))
+        return 77
+    folders = includes(o.include)
+    if not folders:
+        return 77
+    compiler, facts, wrong, shares = nvrtc.Nvrtc(dll), report.gpus(o.ingot)[o.arch], 0, []
+    print("| kernel | threads | registers | shared | an SM | inner loop | multiply-adds | loads |\n|---|---|---|---|---|---|---|---|")
+    for name, (block, warp, stages, threads) in TILES.items():
+        text = TEXT + KERNEL % (block, warp, stages, name, threads, name, name, name, name, name, name)
+        status, log, cubin = compiler.compile(text, name + ".cu", o.arch, *[("--include-path=" + folder).encode() for folder in folders], b"-fmad=true", b"-default-device")
+        if status:
+            print("%s: %s" % (name, log[:1500]))
+            wrong += 1
+            continue
+        properties = nvrtc.functions(log)
+        loop = report.parts(sass.kernels(cubin)[name])[0]
+        fmas = sum(sass.kind(one) in ("FFMA", "FFMA2") for one in loop)
+        said, shared = properties[name], 16 * properties["bytes_" + name]["shared"]
+        shares.append(fmas / len(loop))
+        print("| %s | %d | %d | %d | %d | %d | %d: %d %% | %s |" % (name, threads, said["registers"], shared, report.blocks_an_sm(facts, said["registers"], shared, threads // 32), len(loop),
+              fmas, 100 * fmas // len(loop), ", ".join("%d %s" % (n, word) for word, n in sorted(sass.memory(loop).items()))))
+    with tempfile.TemporaryDirectory(prefix="yardstick.") as folder:
+        for name, model in report.subjects(["large", "heavy_large", "whole"], folder):
+            for row in report.judged(o.ingot, compiler, facts, name, model, folder):
+                print("| %s, %s | %d | %d | %d | %d | %d + %d | %d: %d %%, %d %% in all | %s |" % (name, row["tile"], 32 * row["warps"], row["registers"], row["shared"], row["resident"], row["loop"], row["beside"], row["fmas"],
+                      row["share"], 100 * in_all(row), ", ".join("%d %s" % (n, word) for word, n in sorted(row["memory"].items()))))
+                if name == "large" and shares and in_all(row) < 0.95 * max(shares):
+                    print("%s: %d %% of its instructions multiply, CUTLASS has %d %%" % (name, 100 * in_all(row), 100 * max(shares)))
+                    wrong += 1
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
