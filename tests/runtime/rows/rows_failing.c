@@ -92,6 +92,19 @@ static void written(struct stage *s)
 	OK(ingot_event_close(done));
 }
 
+/* What the streams say once: work that nobody waited for may have failed too. */
+static enum ingot_status streams_settle(struct stage *s)
+{
+	struct ingot_stream of[3] = { s->stream, s->far, s->away };
+	enum ingot_status status = INGOT_OK, said;
+	for (int i = 0; i < 3; i++) {
+		said = ingot_stream_await(of[i]);
+		status = status ? status : said;
+		OK(ingot_stream_restart(of[i]));
+	}
+	return status;
+}
+
 static void stage_open(struct stage *s, struct trial *t, bool automatic)
 {
 	struct ingot_runtime_options options = t->options;
@@ -124,6 +137,7 @@ static void stage_open(struct stage *s, struct trial *t, bool automatic)
 	OK(ingot_context_place(s->there, &s->a, 1));
 	OK(ingot_context_place(s->apart, &s->a, 1));
 	written(s);
+	OK(streams_settle(s));                                /* no call of these counts in the scene */
 }
 
 static void stage_close(struct stage *s)
@@ -137,19 +151,6 @@ static void stage_close(struct stage *s)
 	OK(ingot_node_close(s->b));
 	OK(ingot_node_close(s->big));
 	OK(ingot_runtime_close(s->runtime));
-}
-
-/* What the streams say once: work that nobody waited for may have failed too. */
-static enum ingot_status streams_settle(struct stage *s)
-{
-	struct ingot_stream of[3] = { s->stream, s->far, s->away };
-	enum ingot_status status = INGOT_OK, said;
-	for (int i = 0; i < 3; i++) {
-		said = ingot_stream_await(of[i]);
-		status = status ? status : said;
-		OK(ingot_stream_restart(of[i]));
-	}
-	return status;
 }
 
 /* ---- the scenes ---- */
@@ -636,6 +637,8 @@ static void scene_play(struct trial *t, const struct scene *scene, bool libc)
 		stage_open(&s, t, scene->automatic);
 		if (scene->before)
 			OK(scene->before(&s));
+		if (!scene->stands)
+			OK(streams_settle(&s));
 		struct stage given = s;
 		fault_libc(libc);
 		fault_plant(k);
