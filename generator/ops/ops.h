@@ -236,7 +236,7 @@ void values_follow(struct node *, const struct op *);                    /* once
 void infer_asked_dims(struct node *, int rank, struct dim *dims, struct tensor *(*size)(const struct node *, int d));
 void definer_require_dims(struct definer *);                             /* checks that they are in their range */
 
-/* ---- counts.c: extents that are bounds ---- */
+/* ---- counts.c, counts_*.c: extents that are bounds ---- */
 const struct tensor *tensor_counted(const struct tensor *);              /* the count of its first such dim; NULL: it has none */
 bool tensor_lies_in_bounds(const struct tensor *);                       /* what is there lies where it does in the bounds: no counted dim stands inside another */
 bool reshape_stays(const struct tensor *x, const struct tensor *y);       /* what is there goes where it does in the bounds, be it that each counted dim of x is one of y */
@@ -252,6 +252,24 @@ bool einsum_keeps(const struct node *, int label);
 bool pad_of_counted(const struct node *, int64_t *before, int64_t *after, float *fill);
 bool slice_comes_late(const struct node *);                              /* slices.c: its positions are not constant, or such a dim is cut */
 bool slice_of_list(const struct node *, int64_t *start, int64_t *step);  /* slices.c: of one dimension, which is cut by constants: from where on, and by what */
+/* Words for those functions, as tables/counted.h lists them. */
+const struct tensor *counts_first(const struct node *);                  /* the first input that has such a dim */
+NORETURN void counts_refuse(const struct node *, const struct tensor *); /* EXIT_UNSUPPORTED: that input; NULL: what operands say at run time */
+void counts_want_first(const struct node *);                             /* no input but the first has such a dim */
+void counts_want_whole(const struct node *, int i, int from, int to);    /* input i has none from axis `from` on, up to `to` */
+bool counts_may_come(const struct node *);                               /* what operands say of the dims at run time is there, or a range may yet bound it */
+void counts_give(const struct node *, int d, struct tensor *count);      /* dim d of each output has this count; NULL: it is whole */
+void counts_give_size(const struct node *, int d, struct tensor *size);  /* the same of what may be a number */
+void counts_like_first(const struct node *, int but);                    /* the outputs' dims have those of the first input, but for one; -1: all */
+void counts_move(const struct node *);                                   /* infer_ has handed on dims: all of the inputs' are each output's */
+void counts_broadcast(const struct node *, int inputs, int rank, int less);
+/* there.c: input i becomes one that holds a number, or the one element of a tensor, behind the count of that axis; agree: input i's count is asked to be that one, and is it from there on. */
+void counts_put(struct node *, int i, int axis, float value, struct tensor *element);
+void counts_put_number(struct node *, int i, int axis, float value);
+void counts_put_zeros(struct node *, int i);                             /* behind all counts of input i, whose elements are indices */
+bool counts_are_put(const struct tensor *, int axis);
+void counts_agree(struct node *, int i, int axis, struct tensor *count, int64_t extent);
+void counts_all_agree(struct node *, int but);                           /* dims that lie beside each other, from the last on, but for one (-1: none) */
 /* Of a node none of whose inputs has such a dim: EXIT_UNSUPPORTED where an output is declared with one. */
 void counts_none(const struct node *, const struct op *);
 /* Whether one of its inputs has such a dim; EXIT_UNSUPPORTED where the op cannot be one of those that think of it. */
@@ -376,6 +394,11 @@ struct tensor **repeat_node(struct repeating *, int64_t rounds, struct tensor *g
 	void infer_##family(struct node *, const struct op *); \
 	void define_##family(struct definer *, const struct op *);
 #include "tables/ops.h"
+#define C(family, least, come, go) \
+	void come_##come(struct node *); \
+	void go_##go(const struct node *);
+#include "tables/counted.h"
+#undef C
 #undef O
 #undef OL
 #undef T

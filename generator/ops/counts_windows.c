@@ -1,0 +1,76 @@
+/* counts_windows.c: dims that are bounds, in families that slide: what is not there is a pad, and the result ends where the last window does (counts.c). */
+#include "ops/ops.h"
+#include <math.h>
+
+enum { WEIGHTED = 1, TRANSPOSED = 2, GLOBAL = 4, MOST = 8 };
+
+static void window_of_node(const struct node *node, int kind, struct window *window)
+{
+	const struct tensor *x = node->in[0];
+	int64_t kernel[MAX_RANK];
+	for (int d = 2; (kind & WEIGHTED) && d < x->rank; d++)
+		kernel[d - 2] = d < node->in[1]->rank ? node->in[1]->dims[d].extent : -1;
+	if (kind & TRANSPOSED)
+		window_transposed_of(node, x, kernel, window);
+	else
+		window_of(node, x, kind & WEIGHTED ? kernel : NULL, window);
+}
+
+static struct tensor *windows(const struct node *node, int kind, const struct window *window, int d)
+{
+	struct tensor *in = node->in[0]->dims[2 + d].count;
+	return kind & TRANSPOSED ? window_transposed_size(node, window, d, in) : window_size(node, window, d, in);
+}
+
+/* What a pad is, in front of the reduction. */
+static float neutral_of(const struct node *node, int kind)
+{
+	const struct dtype_row *type = &dtypes[node->in[0]->type];
+	if (!(kind & MOST))
+		return 0;
+	return type->class == CLASS_FLOAT ? -INFINITY : type->class == CLASS_INT ? -(float)((uint64_t)1 << (type->bits - 1)) : 0;
+}
+
+/* What is not there is a pad to windows that reach behind the data; zero: the element that a pad is, NULL: a number. */
+static void come(struct node *node, int kind, struct tensor *zero)
+{
+	struct window window;
+	const struct tensor *x = node->in[0];
+	bool places = node_has_out(node, 1);
+	counts_want_first(node);
+	if (x->rank < 2 || x->dims[1].count)
+		counts_refuse(node, x);
+	if (!(kind & GLOBAL) && x->rank > 2)
+		window_of_node(node, kind, &window);
+	for (int d = 2; d < x->rank; d++) {
+		if (!x->dims[d].count)
+			continue;
+		if (!(kind & GLOBAL) && (places || (zero && !tensor_is_scalar_like(zero)) || !windows(node, kind, &window, d - 2)))
+			counts_refuse(node, x);
+		if ((kind & (GLOBAL | TRANSPOSED)) || window_hangs_over(node, &window, d - 2))
+			counts_put(node, 0, d, neutral_of(node, kind), zero);
+	}
+}
+
+static void go(const struct node *node, int kind)
+{
+	const struct tensor *x = node->in[0];
+	struct window window;
+	counts_give(node, 0, x->dims[0].count);
+	window_of_node(node, kind, &window);
+	for (int d = 2; d < x->rank; d++)
+		if (x->dims[d].count)
+			counts_give_size(node, d, windows(node, kind, &window, d - 2));
+}
+
+void come_convolution(struct node *node) { come(node, WEIGHTED, NULL); }
+void come_convolution_integer(struct node *node) { come(node, WEIGHTED, node_in(node, 2)); }
+void come_convolution_transposed(struct node *node) { come(node, WEIGHTED | TRANSPOSED, NULL); }
+void come_pool(struct node *node) { come(node, 0, NULL); }
+void come_max_pool(struct node *node) { come(node, MOST, NULL); }
+void come_global_pool(struct node *node) { come(node, GLOBAL, NULL); }
+void come_global_max_pool(struct node *node) { come(node, GLOBAL | MOST, NULL); }
+void go_convolution(const struct node *node) { go(node, WEIGHTED); }
+void go_convolution_transposed(const struct node *node) { go(node, WEIGHTED | TRANSPOSED); }
+void go_pool(const struct node *node) { go(node, 0); }
+void go_global_pool(const struct node *node) { counts_give(node, 0, node->in[0]->dims[0].count); }

@@ -1,0 +1,134 @@
+/* there.c: in front of a node that reads dims that are bounds: ingot.There puts a value behind a count, ingot.Agree asks that two counts are one. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+/* ---- what is there, and a value behind it ---- */
+void infer_there(struct node *node, const struct op *op)
+{
+	(void)op;
+	infer_made(node);
+	infer_counts(node, 2, 3, 1);
+	infer_output_like(node, 0, node->in[0]);
+}
+
+/* Of one variable along an axis of this count: 1 where it is there, 0 behind. */
+struct definition *definer_mask(struct definer *definer, const struct tensor *count, int64_t extent, enum dtype type)
+{
+	struct arena *arena = definer->arena;
+	const struct index *i = index_var(arena, 0, extent), *size = definer_index(definer, definer_size(definer, count), 0, extent);
+	const struct range before = { index_add(arena, i, index_scale(arena, size, -1)), -extent, 0 };
+	struct definition *there = definer_map(definer, definer_name(definer, "there"), 1, &extent,
+		expr_select(arena, &before, 1, expr_number(arena, type, 1), expr_number(arena, type, 0)));
+	there->masks = definer_count(definer, count);
+	return there;
+}
+
+static const struct expr *there_or(struct definer *definer, struct definition *x, const struct index *const *at, const struct tensor *count, int axis, const struct expr *value)
+{
+	const struct expr *there = expr_load(definer->arena, definer_mask(definer, count, x->extents[axis], x->type), &at[axis]);
+	return expr3(definer, SCALAR_where, there, expr_load(definer->arena, x, at), value);
+}
+
+struct definition *definer_there(struct definer *definer, struct definition *x, const struct tensor *count, int axis, const struct expr *value)
+{
+	const struct index *at[MAX_RANK];
+	for (int d = 0; d < x->rank; d++)
+		at[d] = index_var(definer->arena, d, x->extents[d]);
+	return !count ? x : definer_map(definer, definer_name(definer, "terms"), x->rank, x->extents, there_or(definer, x, at, count, axis, value));
+}
+
+void define_there(struct definer *definer, const struct op *op)
+{
+	struct definition *x = definer_in(definer, 0);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK];
+	(void)op;
+	definer_shape(definer, 0, extents, at);
+	const struct expr *value = node_in(definer->node, 2) ? expr_cast(definer->arena, x->type, definer_element(definer, 2, 0))
+		: expr_number(definer->arena, x->type, attribute_float(definer->node, "value"));
+	definer_out_map(definer, 0, there_or(definer, x, at, definer->node->in[1], (int)attribute_int(definer->node, "axis"), value));
+}
+
+bool counts_are_put(const struct tensor *tensor, int axis)
+{
+	const struct node *made = tensor->producer;
+	return made && !strcmp(made->domain, "ingot") && !strcmp(made->type, "There") && attribute_int(made, "axis") == axis;
+}
+
+/* Input i becomes one that holds `value`, or the one element of a tensor, behind the count of that axis. */
+void counts_put(struct node *node, int i, int axis, float value, struct tensor *element)
+{
+	struct graph *graph = node->graph;
+	struct arena *arena = graph->build->arena;
+	struct tensor *x = node->in[i];
+	if (counts_are_put(x, axis))
+		return;
+	struct node *there = size_node(node, "There", element ? 3 : 2, (struct tensor *[]){ x, x->dims[axis].count, element }, 1);
+	there->attributes = new_array(arena, struct attribute, 2);
+	there->attribute_count = 2;
+	there->attributes[0] = (struct attribute){ .name = name_is(graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
+	there->attributes[1] = (struct attribute){ .name = name_is(graph->build->names, "value"), .kind = ATTRIBUTE_FLOAT, .f = value };
+	there->out[0] = graph_tensor_fresh(graph, x->name);
+	there->out[0]->producer = there;
+	infer_output_like(there, 0, x);
+	node->in[i] = there->out[0];
+}
+
+void counts_put_number(struct node *node, int i, int axis, float value) { counts_put(node, i, axis, value, NULL); }
+
+/* ---- two counts that a call has to say as one ---- */
+void infer_agree(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_made(node);
+	infer_counts(node, 3, 3, 1);
+	const struct tensor *x = node->in[0];
+	memcpy(dims, x->dims, sizeof dims);
+	dims[attribute_int(node, "axis")].count = node->in[2];
+	infer_output(node, 0, x->type, x->rank, dims);
+}
+
+void define_agree(struct definer *definer, const struct op *op)
+{
+	const struct node *node = definer->node;
+	(void)op;
+	definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_equal, definer_size(definer, node->in[1]), definer_size(definer, node->in[2])),
+		"dimension %" PRId64 " of %s is not as large as what stands beside it", attribute_int(node, "axis"), node->in[0]->name);
+	definer_out(definer, 0, definer_in_stored(definer, 0));
+}
+
+/* Where a call says both, of one bound, a check asks that they are the same, and input i has the other from here on. */
+void counts_agree(struct node *node, int i, int axis, struct tensor *count, int64_t extent)
+{
+	struct graph *graph = node->graph;
+	struct arena *arena = graph->build->arena;
+	struct tensor *x = node->in[i], *own = x->dims[axis].count;
+	if (!own || !count || own == count || x->dims[axis].extent != extent || !size_is_said(own) || !size_is_said(count))
+		return;
+	struct node *made = size_node(node, "Agree", 3, (struct tensor *[]){ x, own, count }, 1);
+	made->attributes = new_array(arena, struct attribute, 1);
+	made->attribute_count = 1;
+	made->attributes[0] = (struct attribute){ .name = name_is(graph->build->names, "axis"), .kind = ATTRIBUTE_INT, .i = axis };
+	made->out[0] = graph_tensor_fresh(graph, x->name);
+	made->out[0]->producer = made;
+	infer_agree(made, NULL);
+	node->in[i] = made->out[0];
+}
+
+/* Dims that lie beside each other, from the last on, but for one (-1: none). */
+void counts_all_agree(struct node *node, int but)
+{
+	for (int back = 1; back <= MAX_RANK; back++) {
+		const struct dim *first = NULL;
+		for (int i = 0; i < node->ins; i++) {
+			int d = node->in[i] ? node->in[i]->rank - back : -1;
+			if (d < 0 || d == but || !node->in[i]->dims[d].count)
+				continue;
+			if (first)
+				counts_agree(node, i, d, first->count, first->extent);
+			else
+				first = &node->in[i]->dims[d];
+		}
+	}
+}
