@@ -124,12 +124,14 @@ void counts_move(const struct node *node)
 }
 
 /* ---- the families ---- */
-struct counted { void (*infer)(struct node *, const struct op *); int least; void (*come)(struct node *); void (*go)(const struct node *); };
+struct counted { void (*infer)(struct node *, const struct op *); int least; void (*come)(struct node *); void (*go)(const struct node *); bool sized; };
 
 static const struct counted rows[] = {
-#define C(family, least, come, go) { infer_##family, least, come_##come, go_##go },
+#define C(family, least, come, go) { infer_##family, least, come_##come, go_##go, false },
+#define CS(family, least, come, go) { infer_##family, least, come_##come, go_##go, true },
 #include "tables/counted.h"
 #undef C
+#undef CS
 };
 
 static const struct counted *row_of(const struct op *op)
@@ -149,11 +151,11 @@ static bool lacks_inputs(const struct node *node, int least)
 	return false;
 }
 
-/* By operands that are known as sizes it makes dims that are counted, whatever its data are. */
-static bool sizes_come(const struct node *node, const struct op *op)
+/* By an operand that is known as sizes it makes dims that are counted, whatever its data are. */
+static bool sizes_come(const struct node *node, const struct counted *row)
 {
 	int64_t count;
-	return op->infer == infer_reshape && node->since >= 5 && node_in(node, 0) && node_in(node, 1) && !node->in[1]->data && node_in_sizes(node, 1, &count);
+	return row && row->sized && node_in(node, 0) && node_in(node, 1) && !node->in[1]->data && node_in_sizes(node, 1, &count);
 }
 
 bool counts_come(struct node *node, const struct op *op)
@@ -161,7 +163,7 @@ bool counts_come(struct node *node, const struct op *op)
 	const struct tensor *counted = counts_first(node);
 	const struct counted *row = row_of(op);
 	if (!counted)
-		return sizes_come(node, op);
+		return sizes_come(node, row);
 	if (op->text)                                           /* a text says so itself: text.c */
 		return true;
 	if (!row)

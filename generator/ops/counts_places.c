@@ -73,13 +73,3 @@ void go_one_hot(const struct node *node)
 	for (int d = 0; d < rank; d++)
 		counts_give(node, d + (d >= axis), node->in[0]->dims[d].count);
 }
-
-/* ---- TopK ---- */
-void come_top_k(struct node *node)
-{
-	int axis = (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank);
-	counts_want_first(node);
-	counts_want_whole(node, 0, axis, axis + 1);
-}
-
-void go_top_k(const struct node *node) { counts_like_first(node, (int)node_axis(node, attribute_int(node, "axis"), node->in[0]->rank)); }

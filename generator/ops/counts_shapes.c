@@ -188,3 +188,13 @@ void go_slice(const struct node *node)
 		counts_move(node);
 	}
 }
+
+/* ---- Split ---- */
+void come_split(struct node *node)
+{
+	const struct tensor *x = node->in[0];
+	int64_t count;
+	counts_want_first(node);
+	if (node_in(node, 1) && x->dims[node_axis(node, node_int(node, "axis", 0), x->rank)].count && !node_in_sizes(node, 1, &count))
+		counts_refuse(node, x);
+}

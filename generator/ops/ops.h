@@ -397,7 +397,9 @@ struct tensor **repeat_node(struct repeating *, int64_t rounds, struct tensor *g
 #define C(family, least, come, go) \
 	void come_##come(struct node *); \
 	void go_##go(const struct node *);
+#define CS C
 #include "tables/counted.h"
+#undef CS
 #undef C
 #undef O
 #undef OL

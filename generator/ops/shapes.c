@@ -1,5 +1,5 @@
 /* shapes.c: the same elements elsewhere: Identity, Reshape, Flatten, Squeeze, Unsqueeze, Transpose,
- * Expand (parts of tensors: slices.c).  Each is a map whose body is one load; all that differs is the index. */
+ * Expand (parts of tensors: slices.c, parts.c).  Each is a map whose body is one load; all that differs is the index. */
 #include "ops/ops.h"
 #include <inttypes.h>
 

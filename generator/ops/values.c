@@ -204,16 +204,22 @@ static void of_elements(struct made *made, const struct op *op)
 	}
 }
 
-static void of_product(struct made *made, const struct op *op)
+/* All elements as one: how many there are in all, or the least of a number and what is there. */
+static void of_all(struct made *made, const struct op *op)
 {
+	static const struct { const char *type; int scalar; } rows[] = { { "ReduceProd", SCALAR_mul }, { "ReduceSum", SCALAR_add }, { "ReduceMin", SCALAR_min }, { "ReduceMax", SCALAR_max } };
 	int64_t count;
 	bool reduced[MAX_RANK];
+	int scalar = -1;
 	sizes x = node_in_sizes(made->node, 0, &count);
-	if (!x || made->node->in[0]->rank != 1 || strcmp(made->node->type, "ReduceProd") || !reduced_axes(made->node, op, reduced) || !reduced[0] || !make_room(made, 1))
+	for (size_t i = 0; i < COUNT(rows); i++)
+		if (!strcmp(made->node->type, rows[i].type))
+			scalar = rows[i].scalar;
+	if (!x || !count || scalar < 0 || made->node->in[0]->rank != 1 || !reduced_axes(made->node, op, reduced) || !reduced[0] || !make_room(made, 1))
 		return;
-	made->at[0] = size_number(made->node, 1);
-	for (int64_t k = 0; k < count; k++)
-		made->at[0] = size_product(made->node, made->at[0], x[k]);
+	made->at[0] = x[0];
+	for (int64_t k = 1; made->at[0] && k < count; k++)
+		made->at[0] = of_two(made->node, scalar, made->at[0], x[k]);
 }
 
 /* A number of each is a constant. */
@@ -274,7 +280,7 @@ void values_follow(struct node *node, const struct op *op)
 	else if (op->infer == infer_slice)
 		of_slice(&made);
 	else if (op->infer == infer_reduce)
-		of_product(&made, op);
+		of_all(&made, op);
 	else if (op->infer == infer_binary || op->infer == infer_variadic || op->infer == infer_comparison || op->infer == infer_where)
 		of_elements(&made, op);
 	if (made.at && made.count == tensor_elements(node->graph->build, out) && fits(out, &made) && !become_constant(out, &made))

@@ -1,10 +1,11 @@
 /* counted.h: each family of operators that thinks of dims that are bounds, of which a call or data say how many are there.  Any other is refused where it meets one.
  *
- *     C(family, least, come, go)
+ *     C(family, least, come, go)    CS(family, least, come, go)
  *
  * least: as many inputs, from the first on, a node cannot be without (ANY: all that it has); inference refuses one that lacks them.
  * come: come_COME, before the node is inferred: refuses what is not thought of, and puts in front of the node what makes anything else right behind the counts.
- * go: go_GO, behind it: the outputs' dims get their counts.  All stand in ops/counts*.c.  No include guard. */
+ * go: go_GO, behind it: the outputs' dims get their counts.  All stand in ops/counts*.c.
+ * CS: input 1 may say sizes, so that outputs of data that is whole have such dims, too.  No include guard. */
 
 /* element by element */
 C(unary,       1, any, like)
@@ -39,9 +40,9 @@ C(squeeze,   1, any, move)
 C(there,     1, any, move)
 C(agree,     1, any, move)
 C(fit,       1, any, move)
-C(split,     1, any, move)
+CS(split,    1, split, handed)
 C(slice,     1, any, slice)
-C(reshape,   1, any, reshape)
+CS(reshape,  1, any, reshape)
 C(flatten,   1, any, flatten)
 C(expand,    1, any, expand)
 C(concat,    1, concat, concat)
@@ -58,7 +59,7 @@ C(gather,          2, gather, gather)
 C(gather_elements, 2, gather_elements, gather_elements)
 C(gather_nd,       2, gather_nd, gather_nd)
 C(one_hot,         1, one_hot, one_hot)
-C(top_k,           2, top_k, top_k)
+CS(top_k,          1, first, handed)
 
 /* sums, and what else goes along an axis */
 C(reduce,              1, reduce, reduce)

@@ -1,0 +1,314 @@
+/* parts.c: Split and Concat: parts that lie side by side along an axis. */
+#include "ops/ops.h"
+#include <inttypes.h>
+
+/* ---- Split ---- */
+/* Extents of the parts; false where they are not known yet. */
+static bool parts_of(const struct node *node, int64_t extent, int64_t *parts)
+{
+	int64_t count = 0, sum = 0;
+	const int64_t *given;
+	bool by_input = node->since == 1 || node->since >= 13;
+	if (by_input && node_in(node, 1)) {
+		if (!(given = node_in_ints(node, 1, &count)))
+			return false;
+	} else {
+		size_t n = 0;
+		given = node->since < 13 ? node_ints(node, "split", &n) : NULL;
+		count = (int64_t)n;
+	}
+	if (given) {
+		if (count != node->outs)
+			node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", count, node->outs);
+		for (int i = 0; i < node->outs; i++) {
+			parts[i] = given[i];
+			if (parts[i] < 0 || __builtin_add_overflow(sum, parts[i], &sum))
+				node_fail(node, EXIT_INVALID, "Split: a part of %" PRId64, parts[i]);
+		}
+		if (extent >= 0 && sum != extent)
+			node_fail(node, EXIT_INVALID, "Split: the parts sum to %" PRId64 ", the data has %" PRId64, sum,
+			          extent);
+		return true;
+	}
+	int64_t outs = node_int(node, "num_outputs", node->outs);
+	if (outs != node->outs)
+		node_fail(node, EXIT_INVALID, "Split: num_outputs is %" PRId64 " with %d outputs", outs, node->outs);
+	if (extent < 0)
+		return false;
+	int64_t each = (extent + outs - 1) / outs;                        /* from opset 18 on the last may be smaller */
+	if (node->since < 18 && extent % outs)
+		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " does not divide into %" PRId64 " equal parts", extent,
+		          outs);
+	for (int i = 0; i < node->outs; i++) {
+		parts[i] = each < extent ? each : extent;
+		extent -= parts[i];
+	}
+	return true;
+}
+
+static int split_axis(const struct node *node)
+{
+	return (int)node_axis(node, node_int(node, "axis", 0), node->in[0]->rank);
+}
+
+/* ---- parts of which a call or data say how many elements they have ---- */
+/* Equal parts; where that leaves a rest, from opset 18 on, the last that have elements are smaller. */
+static void equal_parts(const struct node *node, struct tensor *have, struct tensor **parts)
+{
+	struct tensor *outs = size_number(node, node->outs), *each = size_quotient(node, have, outs);
+	bool rest = size_may_not_divide(each) && node->since >= 18;
+	if (rest)
+		each = size_quotient(node, size_plus(node, have, node->outs - 1), outs);
+	for (int i = 0; i < node->outs; i++)
+		parts[i] = !rest || !i ? each
+			: size_least(node, each, size_not_below_zero(node, size_difference(node, have, size_product(node, each, size_number(node, i)))));
+}
+
+/* False: the parts are numbers, or not known. */
+static bool said_parts(const struct node *node, int axis, struct tensor **parts)
+{
+	const struct dim *dim = &node->in[0]->dims[axis];
+	bool told = node_in(node, 1) != NULL;
+	int64_t count, *numbers = new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
+	struct tensor *const *sizes = told ? node_in_sizes(node, 1, &count) : NULL;
+	if (!dim_is_known(*dim) || (told && !sizes) || !(dim->count || (told && !node->in[1]->data)))
+		return false;
+	if (told && count != node->outs)
+		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", count, node->outs);
+	if (told && !node->in[1]->data)
+		memcpy(parts, sizes, sizeof *parts * (size_t)count);
+	else if (parts_of(node, -1, numbers))
+		for (int i = 0; i < node->outs; i++)
+			parts[i] = size_number(node, numbers[i]);
+	else
+		equal_parts(node, dim->count, parts);
+	return true;
+}
+
+/* Each output is there, so that it says where the next one begins. */
+static void infer_said_parts(struct node *node, int axis, struct tensor *const *parts)
+{
+	struct dim dims[MAX_RANK];
+	const struct tensor *x = node->in[0];
+	for (int i = 0; i < node->outs; i++) {
+		if (!node->out[i]) {
+			node->out[i] = graph_tensor_fresh(node->graph, "part");
+			node->out[i]->producer = node;
+		}
+		memcpy(dims, x->dims, sizeof dims);
+		dims[axis] = size_dim(parts[i]);
+		if (!dims[axis].count && dims[axis].extent > x->dims[axis].extent)
+			node_fail(node, EXIT_INVALID, "Split: a part of %" PRId64 ", the data has %" PRId64 " at most", dims[axis].extent, x->dims[axis].extent);
+		if (dims[axis].extent > x->dims[axis].extent)
+			dims[axis].extent = x->dims[axis].extent;
+		infer_output(node, i, x->type, x->rank, dims);
+	}
+}
+
+void infer_split(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_counts(node, 1, node->since == 1 || node->since >= 13 ? 2 : 1, INT32_MAX);
+	const struct tensor *x = node->in[0];
+	int64_t *parts = new_array(node->graph->build->arena, int64_t, (size_t)node->outs);
+	if (x->rank < 0) {
+		for (int i = 0; i < node->outs; i++)
+			infer_output_unknown(node, i, x->type);
+		return;
+	}
+	int axis = split_axis(node);
+	struct tensor **sizes = new_array(node->graph->build->arena, struct tensor *, (size_t)node->outs);
+	if (said_parts(node, axis, sizes)) {
+		infer_said_parts(node, axis, sizes);
+		return;
+	}
+	bool known = parts_of(node, x->dims[axis].extent, parts);
+	for (int i = 0; i < node->outs; i++) {
+		memcpy(dims, x->dims, sizeof dims);
+		dims[axis] = known ? dim_of(parts[i]) : dim_unknown;
+		infer_output(node, i, x->type, x->rank, dims);
+	}
+}
+
+/* Parts that come at run time are those that the outputs are declared with. */
+static void declared_parts(struct definer *definer, int axis, int64_t extent, int64_t *parts)
+{
+	const struct node *node = definer->node;
+	const struct expr *right = integer(definer, 1);
+	int64_t extents[MAX_RANK], sum = 0;
+	if (definer_elements(definer, 1) != node->outs)
+		node_fail(node, EXIT_INVALID, "Split: %" PRId64 " parts for %d outputs", definer_elements(definer, 1), node->outs);
+	for (int i = 0; i < node->outs; i++) {
+		if (!node_has_out(node, i))
+			node_fail(node, EXIT_UNSUPPORTED, "Split: parts that are not constant, with an output that is absent, are not supported");
+		definer_shape(definer, i, extents, NULL);
+		sum += parts[i] = extents[axis];
+		right = whole_of(definer, SCALAR_and, right, whole_is(definer, definer_element(definer, 1, i), parts[i]));
+	}
+	if (sum != extent)
+		node_fail(node, EXIT_INVALID, "Split: the declared parts sum to %" PRId64 ", the data has %" PRId64, sum, extent);
+	definer_require(definer, EXIT_INVALID, 0, NULL, right, "the declared parts of dimension %d are right", axis);
+}
+
+/* Does a call or do data say how many elements a part has, or all of them? */
+static bool has_said_parts(const struct node *node, int axis)
+{
+	bool counted = node->in[0]->dims[axis].count;
+	for (int i = 0; i < node->outs; i++)
+		counted |= node_has_out(node, i) && node->out[i]->dims[axis].count;
+	return counted;
+}
+
+static void define_said_parts(struct definer *definer, int axis)
+{
+	struct arena *arena = definer->arena;
+	struct definition *x = definer_in(definer, 0);
+	const struct node *node = definer->node;
+	const struct expr *from = integer(definer, 0), *right = integer(definer, 1);
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], n = x->extents[axis], most = 0;
+	for (int i = 0; i < node->outs; i++) {
+		const struct expr *size = definer_dim(definer, &node->out[i]->dims[axis]);
+		definer_shape(definer, i, extents, at);
+		if (most + extents[axis] <= n)                /* wherever it begins, it ends inside */
+			at[axis] = index_add(arena, at[axis], definer_index(definer, from, 0, most));
+		else
+			at[axis] = definer_index(definer, whole_of(definer, SCALAR_add, from, expr_index(arena, at[axis])), 0, n - 1);
+		definer_out_map(definer, i, n ? expr_load(arena, x, at) : expr_number(arena, x->type, 0));
+		right = whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_less, integer(definer, -1), size));
+		from = whole_kept(definer, arena_printf(arena, "from_%d", i + 1), whole_of(definer, SCALAR_add, from, size));
+		most = most + extents[axis] < n ? most + extents[axis] : n;
+	}
+	definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_and, right, whole_of(definer, SCALAR_equal, from, definer_dim(definer, &node->in[0]->dims[axis]))),
+		"parts that sum to what there is of dimension %d of %s are right", axis, node->in[0]->name);
+}
+
+void define_split(struct definer *definer, const struct op *op)
+{
+	struct definition *x = definer_in(definer, 0);
+	const struct node *node = definer->node;
+	int64_t *parts = new_array(definer->arena, int64_t, (size_t)node->outs), from = 0, extents[MAX_RANK];
+	const struct index *at[MAX_RANK];
+	int axis = split_axis(node);
+	(void)op;
+	if (has_said_parts(node, axis)) {
+		define_said_parts(definer, axis);
+		return;
+	}
+	if (!parts_of(node, x->extents[axis], parts))
+		declared_parts(definer, axis, x->extents[axis], parts);
+	for (int i = 0; i < node->outs; i++) {
+		if (node_has_out(node, i)) {
+			definer_shape(definer, i, extents, at);
+			at[axis] = index_plus(definer->arena, at[axis], from);
+			definer_out_map(definer, i, expr_load(definer->arena, x, at));
+		}
+		from += parts[i];
+	}
+}
+
+/* ---- Concat: a select on ranges of the axis ---- */
+enum { INS_MOST = 1 << 16 };
+
+static int concat_axis(const struct node *node, int rank)
+{
+	if (node->since >= 4 && !node_attribute(node, "axis"))
+		node_fail(node, EXIT_INVALID, "Concat lacks the attribute \"axis\"");
+	return (int)node_axis(node, node_int(node, "axis", 1), rank);
+}
+
+void infer_concat(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK], sum = dim_of(0);
+	(void)op;
+	infer_counts(node, 1, INS_MOST, 1);
+	infer_counts(node, node->ins, INS_MOST, 1);
+	const struct tensor *first = node->in[0];
+	for (int i = 0; i < node->ins; i++) {
+		infer_same_type(node, i, first->type);
+		if (node->in[i]->rank < 0 || first->rank < 0) {
+			infer_output_unknown(node, 0, first->type);
+			return;
+		}
+		if (node->in[i]->rank != first->rank)
+			node_fail(node, EXIT_INVALID, "Concat: input %d has %d dimensions, the first has %d", i,
+			          node->in[i]->rank, first->rank);
+	}
+	int axis = concat_axis(node, first->rank);
+	memcpy(dims, first->dims, sizeof dims);
+	for (int i = 0; i < node->ins; i++) {
+		for (int d = 0; d < first->rank; d++) {
+			struct dim dim = node->in[i]->dims[d];
+			if (d == axis) {
+				if (!dim_is_known(dim) || !dim_is_known(sum))
+					sum = dim_unknown;
+				else if (__builtin_add_overflow(sum.extent, dim.extent, &sum.extent))
+					node_fail(node, EXIT_LIMIT, "Concat: the sum of the dimensions overflows");
+			} else if (dim_is_known(dim) && dim_is_known(dims[d]) && dim.extent != dims[d].extent) {
+				node_fail(node, EXIT_INVALID,
+				          "Concat: dimension %d of input %d has %" PRId64 ", %" PRId64 " is right", d,
+				          i, dim.extent, dims[d].extent);
+			} else if (dim_is_known(dim)) {
+				dims[d] = dim;
+			}
+		}
+	}
+	dims[axis] = sum;
+	infer_output(node, 0, first->type, first->rank, dims);
+}
+
+/* Where data say how many each part has: a part begins where those before it end. */
+static const struct expr *counted_parts(struct definer *definer, const struct index *const *at, const int64_t *extents, int axis)
+{
+	struct arena *arena = definer->arena;
+	const struct node *node = definer->node;
+	const struct expr **before = new_array(arena, const struct expr *, (size_t)node->ins + 1), *body = NULL;
+	before[0] = integer(definer, 0);
+	for (int i = 0; i < node->ins; i++) {
+		const struct dim *dim = &node->in[i]->dims[axis];
+		before[i + 1] = whole_kept(definer, "end", whole_of(definer, SCALAR_add, before[i], definer_dim(definer, dim)));
+	}
+	for (int i = node->ins; i-- > 0;) {
+		struct definition *x = definer_in(definer, i);
+		const struct index *x_at[MAX_RANK];
+		if (definition_elements(x) == 0)
+			continue;
+		memcpy(x_at, at, sizeof x_at);
+		x_at[axis] = definer_index(definer, whole_of(definer, SCALAR_sub, expr_index(arena, at[axis]), before[i]), 0, x->extents[axis] - 1);
+		const struct index *end = definer_index(definer, before[i + 1], 0, extents[axis]);
+		const struct range range = { index_add(arena, at[axis], index_scale(arena, end, -1)), -extents[axis], 0 };
+		const struct expr *part = expr_load(arena, x, x_at);
+		body = body ? expr_select(arena, &range, 1, part, body) : part;
+	}
+	return body;
+}
+
+void define_concat(struct definer *definer, const struct op *op)
+{
+	struct arena *arena = definer->arena;
+	const struct index *at[MAX_RANK];
+	int64_t extents[MAX_RANK], to;
+	int rank = definer_shape(definer, 0, extents, at), axis = concat_axis(definer->node, rank);
+	const struct expr *body = NULL;
+	(void)op;
+	to = extents[axis];
+	if (definer->node->out[0]->dims[axis].count)
+		body = counted_parts(definer, at, extents, axis);
+	else for (int i = definer->node->ins; i-- > 0;) { /* the last stands innermost: i < n0 ? x0 : i < n1 ? x1 : … */
+		struct definition *x = definer_in(definer, i);
+		const struct index *x_at[MAX_RANK];
+		if (definition_elements(x) == 0)
+			continue;
+		int64_t from = to - x->extents[axis];
+		memcpy(x_at, at, sizeof x_at);
+		x_at[axis] = x->extents[axis] == 1 ? index_constant(arena, 0) : index_plus(arena, at[axis], -from);
+		const struct expr *part = expr_load(arena, x, x_at);
+		struct range range = { at[axis], from, to };
+		body = body ? expr_select(arena, &range, 1, part, body) : part;
+		to = from;
+	}
+	if (!body)
+		body = expr_number(arena, definer_in(definer, 0)->type, 0);
+	definer_out_map(definer, 0, body);
+}
