@@ -1,4 +1,4 @@
-/* counts_places.c: dims that are bounds, in families whose indices are data, or become data: Gather, OneHot, TopK … (counts.c). */
+/* counts_places.c: dims that are bounds, in families whose indices are data, or become data: Gather, Scatter, OneHot, NonZero … (counts.c). */
 #include "ops/ops.h"
 
 /* ---- indices: of what is not there, 0 ---- */
@@ -73,3 +73,87 @@ void go_one_hot(const struct node *node)
 	for (int d = 0; d < rank; d++)
 		counts_give(node, d + (d >= axis), node->in[0]->dims[d].count);
 }
+
+/* ---- Scatter: what is not there goes nowhere ---- */
+static void want_equal(struct node *node, int i, int axis, const struct dim *dim)
+{
+	counts_agree(node, i, axis, dim->count, dim->extent);
+	if (node->in[i]->dims[axis].count != dim->count)
+		counts_refuse(node, counts_first(node));
+}
+
+void come_scatter_elements(struct node *node)
+{
+	const struct tensor *x = node->in[0];
+	int rank = x->rank, axis = rank < 1 ? 0 : (int)node_axis(node, attribute_int(node, "axis"), rank);
+	for (int d = 0; d < rank && d < node->in[1]->rank; d++)
+		if (d != axis && x->dims[d].count)
+			want_equal(node, 1, d, &x->dims[d]);
+	for (int d = 0; d < node->in[1]->rank && d < node->in[2]->rank; d++)
+		want_equal(node, 2, d, &node->in[1]->dims[d]);
+	counts_put_zeros(node, 1);
+}
+
+void come_scatter_nd(struct node *node)
+{
+	const struct tensor *x = node->in[0], *at = node->in[1];
+	int rows = at->rank - 1;
+	if (rows < 0 || at->dims[rows].count)
+		counts_refuse(node, counts_first(node));
+	for (int d = 0; d < node->in[2]->rank; d++) {
+		int own = d < rows ? -1 : d - rows + (int)at->dims[rows].extent;
+		if (d < rows || own < x->rank)
+			want_equal(node, 2, d, d < rows ? &at->dims[d] : &x->dims[own]);
+	}
+	counts_put_zeros(node, 1);
+}
+
+void come_tensor_scatter(struct node *node)
+{
+	const struct tensor *x = node->in[0];
+	int axis = x->rank < 1 ? 0 : (int)node_axis(node, attribute_int(node, "axis"), x->rank);
+	for (int d = 0; d < x->rank && d < node->in[1]->rank; d++)
+		if (d != axis)
+			want_equal(node, 1, d, &x->dims[d]);
+	if (!node_in(node, 2) || node->in[2]->rank != 1)
+		return;
+	want_equal(node, 2, 0, &x->dims[0]);
+	counts_put_zeros(node, 2);
+}
+
+/* ---- GridSample: a place outside of what is there is padded ---- */
+void come_grid_sample(struct node *node)
+{
+	const struct tensor *x = node->in[0], *grid = node->in[1];
+	if (x->rank < 1 || grid->rank < 1)
+		return;
+	want_equal(node, 1, 0, &x->dims[0]);
+	counts_want_whole(node, 1, grid->rank - 1, grid->rank);
+}
+
+/* ---- ReverseSequence: what is behind a length stays where it is, be it there or not ---- */
+void come_reverse_sequence(struct node *node)
+{
+	const struct tensor *x = node->in[0];
+	if (x->rank > 1 && node->in[1]->rank == 1)
+		want_equal(node, 1, 0, &x->dims[node_axis(node, attribute_int(node, "batch_axis"), x->rank)]);
+	counts_put_zeros(node, 1);
+}
+
+/* ---- what data choose: nothing of what is not there ---- */
+void come_compress(struct node *node)
+{
+	const struct tensor *x = node->in[0], *condition = node->in[1];
+	if (condition->rank != 1)
+		return;
+	if (node_attribute(node, "axis")) {
+		const struct dim *dim = &x->dims[node_axis(node, node_int(node, "axis", 0), x->rank)];
+		if (dim->count)
+			want_equal(node, 1, 0, dim);
+	} else if (tensor_counted(x) && !(tensor_lies_in_bounds(x) && size_equal(counts_elements(node, x, 0, x->rank), size_of_dim(node, &condition->dims[0])))) {
+		counts_refuse(node, x);
+	}
+	counts_put_zeros(node, 1);
+}
+
+void come_non_zero(struct node *node) { counts_put_zeros(node, 0); }

@@ -24,7 +24,7 @@ bool reshape_stays(const struct tensor *x, const struct tensor *y)
 	return counted == 0;
 }
 
-static struct tensor *elements(const struct node *node, const struct tensor *x, int from, int to)
+struct tensor *counts_elements(const struct node *node, const struct tensor *x, int from, int to)
 {
 	struct tensor *size = size_number(node, 1);
 	for (int d = from; d < to; d++)
@@ -61,7 +61,7 @@ void go_reshape(const struct node *node)
 	int64_t count;
 	struct tensor *const *shape = shape_of(node, &count);
 	bool zero_is_zero = attribute_int(node, "allowzero") != 0;
-	struct tensor *others = size_number(node, 1), *all = elements(node, x, 0, x->rank);
+	struct tensor *others = size_number(node, 1), *all = counts_elements(node, x, 0, x->rank);
 	int left = -1;
 	if (!shape && counts_may_come(node))
 		return;
@@ -108,8 +108,8 @@ void go_flatten(const struct node *node)
 	if (!tensor_is_known(x))
 		counts_refuse(node, x);
 	axis += axis < 0 ? x->rank : 0;
-	counts_give_size(node, 0, elements(node, x, 0, (int)axis));
-	counts_give_size(node, 1, elements(node, x, (int)axis, x->rank));
+	counts_give_size(node, 0, counts_elements(node, x, 0, (int)axis));
+	counts_give_size(node, 1, counts_elements(node, x, (int)axis, x->rank));
 }
 
 /* How many there are of parts side by side; NULL: no part is counted. */

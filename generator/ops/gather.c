@@ -30,8 +30,7 @@ static bool always_inside(const struct node *node, int64_t column, int64_t least
 	return count >= 0;
 }
 
-/* The indices, or their column, lie in dimension d of the data.  Those that are not there are 0, be it that the dimension has none, either. */
-static void require_place(struct definer *definer, int64_t column, int d)
+void definer_require_place(struct definer *definer, int64_t column, int d)
 {
 	struct arena *arena = definer->arena;
 	const struct dim *dim = &definer->node->in[0]->dims[d];
@@ -94,7 +93,7 @@ void define_gather(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
 		return;
 	}
-	require_place(definer, -1, axis);
+	definer_require_place(definer, -1, axis);
 	const struct index *index = place(definer, expr_load(arena, indices, at + axis), axis);
 	for (int d = 0, n = 0; d < x->rank; d++)
 		if (d != axis) {
@@ -140,7 +139,7 @@ void define_gather_elements(struct definer *definer, const struct op *op)
 		definer_out_map(definer, 0, expr_number(definer->arena, x->type, 0));
 		return;
 	}
-	require_place(definer, -1, axis);
+	definer_require_place(definer, -1, axis);
 	at[axis] = place(definer, expr_load(definer->arena, indices, at), axis);
 	definer_out_map(definer, 0, expr_load(definer->arena, x, at));
 }
@@ -208,7 +207,7 @@ void define_gather_nd(struct definer *definer, const struct op *op)
 		if (i < 0) {
 			x_at[d] = at[d];
 		} else if (i < places.count) {
-			require_place(definer, i, d);
+			definer_require_place(definer, i, d);
 			place_at[indices->rank - 1] = index_constant(arena, i);
 			x_at[d] = place(definer, expr_load(arena, indices, place_at), d);
 		} else {
@@ -258,6 +257,7 @@ void define_reverse_sequence(struct definer *definer, const struct op *op)
 	int64_t extents[MAX_RANK];
 	(void)op;
 	struct sequences s = sequences_of(definer->node);
+	const struct dim *steps = &definer->node->in[0]->dims[s.time];
 	definer_shape(definer, 0, extents, at);
 	if (definition_elements(x) == 0) {
 		definer_out_map(definer, 0, expr_number(arena, x->type, 0));
@@ -265,7 +265,12 @@ void define_reverse_sequence(struct definer *definer, const struct op *op)
 	}
 	int64_t last = extents[s.time] - 1;
 	const struct index *sequence = index_var(arena, 0, lengths->extents[0]);
-	definer_require_within(definer, EXIT_INVALID, 1, lengths->extents, expr_load(arena, lengths, &sequence), 0, last + 1, "a length at run time is not in [0, %" PRId64 "]", last + 1);
+	if (steps->count)
+		definer_require(definer, EXIT_INVALID, 1, lengths->extents, whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, integer(definer, -1), expr_load(arena, lengths, &sequence)),
+			whole_of(definer, SCALAR_less, expr_load(arena, lengths, &sequence), whole_of(definer, SCALAR_add, definer_dim(definer, steps), integer(definer, 1)))),
+			"a length at run time is not in what there is of dimension %d", s.time);
+	else
+		definer_require_within(definer, EXIT_INVALID, 1, lengths->extents, expr_load(arena, lengths, &sequence), 0, last + 1, "a length at run time is not in [0, %" PRId64 "]", last + 1);
 	const struct expr *zero = expr_integer(arena, DTYPE_I64, 0), *most = expr_integer(arena, DTYPE_I64, last + 1), *time = expr_index(arena, at[s.time]);
 	const struct expr *length = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, expr_load(arena, lengths, &at[s.batch]), zero), most);
 	const struct expr *back = expr2(definer, SCALAR_sub, expr2(definer, SCALAR_sub, length, expr_integer(arena, DTYPE_I64, 1)), time);

@@ -87,15 +87,33 @@ static const struct expr *weight_of(struct definer *definer, enum mode mode, con
 }
 
 /* An index as the padding has it: inside [0, n). */
-static const struct expr *padded(struct definer *definer, enum padding padding, bool corners, int64_t n, const struct expr *i)
+static const struct expr *padded(struct definer *definer, enum padding padding, bool corners, const struct expr *n, const struct expr *i)
 {
 	struct arena *arena = definer->arena;
-	int64_t period = corners ? 2 * (n - 1) : 2 * n;
-	if (padding == REFLECTION && period > 0) {
-		i = expr2(definer, SCALAR_mod, i, expr_integer(arena, DTYPE_I64, period));
-		i = expr2(definer, SCALAR_min, i, expr2(definer, SCALAR_sub, expr_integer(arena, DTYPE_I64, corners ? period : period - 1), i));
+	const struct expr *last = whole_of(definer, SCALAR_sub, n, integer(definer, 1)), *period = whole_of(definer, SCALAR_mul, integer(definer, 2), corners ? last : n);
+	int64_t number;
+	if (padding == REFLECTION && (!definer_number(definer, period, &number) || number > 0)) {       /* x mod 0 is 0 */
+		i = expr2(definer, SCALAR_mod, i, period);
+		i = expr2(definer, SCALAR_min, i, expr2(definer, SCALAR_sub, corners ? period : whole_of(definer, SCALAR_sub, period, integer(definer, 1)), i));
 	}
-	return expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, i, expr_integer(arena, DTYPE_I64, 0)), expr_integer(arena, DTYPE_I64, n - 1));
+	return expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, i, expr_integer(arena, DTYPE_I64, 0)), last);
+}
+
+/* How many elements there are of a dimension of the data, 1 where a call says none: a check then asks for one. */
+static const struct expr *size_of(struct definer *definer, int d)
+{
+	const struct node *node = definer->node;
+	const struct dim *dim = &node->in[0]->dims[d];
+	if (!dim->count)
+		return integer(definer, dim->extent);
+	definer_require(definer, EXIT_INVALID, 0, NULL, whole_of(definer, SCALAR_less, integer(definer, 0), definer_dim(definer, dim)), "dimension %d of the data has no element", d);
+	return whole_kept(definer, arena_printf(definer->arena, "size_%d", d), whole_of(definer, SCALAR_max, definer_dim(definer, dim), integer(definer, 1)));
+}
+
+static const struct expr *as_number(struct definer *definer, enum dtype type, const struct expr *whole)
+{
+	int64_t number;
+	return definer_number(definer, whole, &number) ? expr_number(definer->arena, type, (double)number) : expr_cast(definer->arena, type, whole);
 }
 
 /* How far each tap lies from the place, rounded down: 0 and 1, -1 to 2. */
@@ -125,23 +143,24 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 		own[k > 1 ? k - 1 : k] = at[k];
 	}
 	own[rank - 1] = index_constant(arena, x->rank - 1 - d);             /* the last dimension comes first */
+	const struct expr *have = size_of(definer, d), *last = as_number(definer, grid->type, whole_of(definer, SCALAR_sub, have, integer(definer, 1)));
 	const struct expr *g = expr_load(arena, grid, own), *one = expr_number(arena, grid->type, 1), *half = expr_number(arena, grid->type, 0.5);
 	const struct expr *place = expr2(definer, SCALAR_add, g, one);
 	if (corners)
-		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, place, half), expr_number(arena, grid->type, (double)(n - 1)));
+		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, place, half), last);
 	else
-		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, expr2(definer, SCALAR_mul, place, expr_number(arena, grid->type, (double)n)), one), half);
+		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, expr2(definer, SCALAR_mul, place, as_number(definer, grid->type, have)), one), half);
 	const struct expr *tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place);
 	tap = expr2(definer, SCALAR_add, tap, expr_cast(arena, grid->type, expr_load(arena, steps_of(definer, d, mode, count), &at[1])));
 	const struct expr *far = expr2(definer, SCALAR_sub, place, tap);
 	const struct expr *beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, expr_number(arena, grid->type, 0)),
-		expr2(definer, SCALAR_less, expr_number(arena, grid->type, (double)(n - 1)), tap));
+		expr2(definer, SCALAR_less, last, tap));
 	const char *names[3];
 	for (int i = 0; i < 3; i++)
 		names[i] = definer_name(definer, arena_printf(arena, "%s_%d", i == 0 ? "places" : i == 1 ? "weights" : "outside", d));
 	return (struct taps){
 		definer_map(definer, names[0], rank, extents, expr_cast(arena, n > INT32_MAX ? DTYPE_I64 : DTYPE_I32,
-			padded(definer, padding, corners, n, expr_cast(arena, DTYPE_I64, tap)))),
+			padded(definer, padding, corners, have, expr_cast(arena, DTYPE_I64, tap)))),
 		definer_map(definer, names[1], rank, extents, expr_cast(arena, x->type, weight_of(definer, mode, far))),
 		padding == ZEROS ? definer_map(definer, names[2], rank, extents, expr_cast(arena, x->type, beyond)) : NULL,
 	};

@@ -236,6 +236,10 @@ void values_follow(struct node *, const struct op *);                    /* once
 void infer_asked_dims(struct node *, int rank, struct dim *dims, struct tensor *(*size)(const struct node *, int d));
 void definer_require_dims(struct definer *);                             /* checks that they are in their range */
 
+/* ---- gather.c ---- */
+/* The indices, input 1, or their column (-1: all) lie in what is there of dimension d of input 0.  Those that are not there themselves are 0, be it that the dimension has none, either. */
+void definer_require_place(struct definer *, int64_t column, int d);
+
 /* ---- counts.c, counts_*.c: extents that are bounds ---- */
 const struct tensor *tensor_counted(const struct tensor *);              /* the count of its first such dim; NULL: it has none */
 bool tensor_lies_in_bounds(const struct tensor *);                       /* what is there lies where it does in the bounds: no counted dim stands inside another */
@@ -257,6 +261,7 @@ const struct tensor *counts_first(const struct node *);                  /* the 
 NORETURN void counts_refuse(const struct node *, const struct tensor *); /* EXIT_UNSUPPORTED: that input; NULL: what operands say at run time */
 void counts_want_first(const struct node *);                             /* no input but the first has such a dim */
 void counts_want_whole(const struct node *, int i, int from, int to);    /* input i has none from axis `from` on, up to `to` */
+struct tensor *counts_elements(const struct node *, const struct tensor *, int from, int to);      /* how many elements dims have together */
 bool counts_may_come(const struct node *);                               /* what operands say of the dims at run time is there, or a range may yet bound it */
 void counts_give(const struct node *, int d, struct tensor *count);      /* dim d of each output has this count; NULL: it is whole */
 void counts_give_size(const struct node *, int d, struct tensor *size);  /* the same of what may be a number */

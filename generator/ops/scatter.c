@@ -35,12 +35,18 @@ static void same_dims(const struct node *node, int i, int rank, const struct dim
 }
 
 /* The place that an index names: below 0 it counts from the end. */
-static const struct expr *place(struct definer *definer, const struct expr *index, int64_t extent)
+static const struct expr *place(struct definer *definer, const struct expr *index, const struct dim *dim)
 {
 	struct arena *arena = definer->arena;
 	index = expr_cast(arena, DTYPE_I64, index);
-	return expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)),
-		expr_integer(arena, DTYPE_I64, extent)));
+	return expr2(definer, SCALAR_add, index, expr2(definer, SCALAR_mul, expr2(definer, SCALAR_less, index, expr_integer(arena, DTYPE_I64, 0)), definer_dim(definer, dim)));
+}
+
+/* The place of an update that is there along that dim; any other goes nowhere. */
+static const struct expr *if_there(struct definer *definer, const struct dim *dim, const struct index *term, const struct expr *place)
+{
+	return !dim->count ? place : expr3(definer, SCALAR_where, expr_load(definer->arena, definer_mask(definer, dim->count, dim->extent, DTYPE_I64), &term), place,
+		integer(definer, -1));
 }
 
 /* ---- ScatterElements: y[at[i, j], j] = updates[i, j] ---- */
@@ -74,16 +80,20 @@ void define_scatter_elements(struct definer *definer, const struct op *op)
 	const struct expr *to[MAX_RANK] = { NULL };
 	int64_t extents[MAX_RANK], terms[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at), count = 0, axis = (int)node_axis(definer->node, attribute_int(definer->node, "axis"), rank);
+	const struct dim *dims = definer->node->in[0]->dims, *told = definer->node->in[1]->dims;
 	for (int d = 0; d < rank; d++) {                      /* along a dimension that all of the data have, elements know nothing of each other */
-		bool whole = d != axis && indices->extents[d] == extents[d];
+		bool whole = d != axis && indices->extents[d] == extents[d] && told[d].count == dims[d].count;
 		term[d] = whole ? at[d] : index_var(arena, rank + count, indices->extents[d]);
 		if (whole)
 			continue;
 		terms[count++] = indices->extents[d];
 		to[d] = expr_index(arena, term[d]);
 	}
-	definer_require_inside(definer, 1, -1, extents[axis]);
-	to[axis] = place(definer, expr_load(arena, indices, term), extents[axis]);
+	definer_require_place(definer, -1, axis);
+	to[axis] = place(definer, expr_load(arena, indices, term), &dims[axis]);
+	for (int d = 0; d < rank; d++)
+		if (to[d])
+			to[axis] = if_there(definer, &told[d], term[d], to[axis]);
 	definer_out_places(definer, 0, reduction_of(definer->node, op), to, count, terms, expr_load(arena, x, at), expr_load(arena, updates, term));
 }
 
@@ -139,10 +149,12 @@ void define_scatter_nd(struct definer *definer, const struct op *op)
 	for (int d = count; d < rank; d++)
 		update_at[rows + d - count] = at[d];
 	for (int d = 0; d < count; d++) {
-		definer_require_inside(definer, 1, d, extents[d]);
+		definer_require_place(definer, d, d);
 		index_at[rows] = index_constant(arena, d);
-		to[d] = place(definer, expr_load(arena, indices, index_at), extents[d]);
+		to[d] = place(definer, expr_load(arena, indices, index_at), &definer->node->in[0]->dims[d]);
 	}
+	for (int r = 0; r < rows; r++)
+		to[0] = if_there(definer, &definer->node->in[1]->dims[r], index_at[r], to[0]);
 	definer_out_places(definer, 0, reduction_of(definer->node, op), to, rows, terms, expr_load(arena, x, at), expr_load(arena, updates, update_at));
 }
 
@@ -188,6 +200,18 @@ void infer_tensor_scatter(struct node *node, const struct op *op)
 	infer_output_like(node, 0, x);
 }
 
+/* Rows of which a call or data say how many there are, or of such a cache, fit from each place on, if there is none from the first. */
+static void require_rows(struct definer *definer, const struct dim *have, const struct dim *rows)
+{
+	struct definition *from = is_circular(definer->node) ? NULL : definer_in(definer, 2);
+	const struct index *row = index_var(definer->arena, 0, from ? from->extents[0] : 1);
+	const struct expr *at = from ? expr_load(definer->arena, from, &row) : integer(definer, 0);
+	const struct expr *ends = whole_kept(definer, "ends", whole_of(definer, SCALAR_add, whole_of(definer, SCALAR_sub, definer_dim(definer, have), definer_dim(definer, rows)),
+		integer(definer, 1)));
+	definer_require(definer, EXIT_INVALID, from != NULL, from ? from->extents : NULL, whole_of(definer, SCALAR_and, whole_of(definer, SCALAR_less, integer(definer, -1), at),
+		whole_of(definer, SCALAR_less, at, ends)), "a row at run time is not one from which all that come fit");
+}
+
 void define_tensor_scatter(struct definer *definer, const struct op *op)
 {
 	struct arena *arena = definer->arena;
@@ -203,13 +227,18 @@ void define_tensor_scatter(struct definer *definer, const struct op *op)
 	to[axis] = expr_index(arena, term[axis]);
 	if (from)
 		to[axis] = expr2(definer, SCALAR_add, expr_load(arena, from, at), to[axis]);
-	if (from && !is_circular(definer->node)) {           /* a circle has a place for every row */
+	const struct dim *have = &definer->node->in[0]->dims[axis], *rows = &definer->node->in[1]->dims[axis];
+	bool counted = have->count || rows->count;
+	if (counted)
+		require_rows(definer, have, rows);
+	if (from && !is_circular(definer->node) && !counted) {           /* a circle has a place for every row */
 		const struct index *row = index_var(arena, 0, from->extents[0]);
 		definer_require_within(definer, EXIT_INVALID, 1, from->extents, expr_load(arena, from, &row), 0, extents[axis] - terms[0],
 			"a row at run time is not in [0, %" PRId64 "], from which %" PRId64 " rows fit", extents[axis] - terms[0], terms[0]);
 	}
 	if (from && is_circular(definer->node) && extents[axis])
-		to[axis] = expr2(definer, SCALAR_mod, to[axis], expr_integer(arena, DTYPE_I64, extents[axis]));
+		to[axis] = expr2(definer, SCALAR_mod, to[axis], definer_dim(definer, have));
+	to[axis] = if_there(definer, rows, term[axis], to[axis]);
 	definer_out_places(definer, 0, REDUCE_LAST, to, 1, terms, expr_load(arena, x, at), expr_load(arena, update, term));
 }
 

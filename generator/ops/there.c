@@ -51,8 +51,10 @@ void define_there(struct definer *definer, const struct op *op)
 
 bool counts_are_put(const struct tensor *tensor, int axis)
 {
-	const struct node *made = tensor->producer;
-	return made && !strcmp(made->domain, "ingot") && !strcmp(made->type, "There") && attribute_int(made, "axis") == axis;
+	for (const struct node *made = tensor->producer; made && !strcmp(made->domain, "ingot") && !strcmp(made->type, "There"); made = made->in[0]->producer)
+		if (attribute_int(made, "axis") == axis)
+			return true;
+	return false;
 }
 
 /* Input i becomes one that holds `value`, or the one element of a tensor, behind the count of that axis. */
