@@ -16,8 +16,20 @@ static struct definition *counts_of(struct definer *definer, const char *part, s
 
 static bool counts_on(const struct node *node) { return !strcmp(node->domain, "ingot"); }
 
-/* The dimension of a node of `outs` outputs whose extent data decide: at most `bound`, -1 where that is not known yet. */
-static struct dim chosen_dim(struct node *node, int outs, int64_t bound)
+/* How many there are, which is said once of all that choose by the same input; by < 0: it is not one input that does. */
+static struct tensor *chosen_count(const struct node *node, int outs, int by)
+{
+	const struct graph *graph = node->graph;
+	for (size_t i = 0; by >= 0 && i < graph->nodes.count && graph->nodes.at[i] != node; i++) {
+		const struct node *other = graph->nodes.at[i];
+		if (other->type == node->type && other->domain == node->domain && other->guard == node->guard && other->outs > outs && other->in[by] == node->in[by])
+			return other->out[outs];
+	}
+	return node->out[outs];
+}
+
+/* The dimension of a node of `outs` outputs whose extent data, input `by`, decide: at most `bound`, -1 where that is not known yet. */
+static struct dim chosen_dim(struct node *node, int outs, int by, int64_t bound)
 {
 	struct graph *graph = node->graph;
 	if (!counts_on(node)) {
@@ -33,7 +45,7 @@ static struct dim chosen_dim(struct node *node, int outs, int64_t bound)
 		node->since = 1;
 	}
 	infer_output(node, outs, DTYPE_I64, 0, NULL);
-	return (struct dim){ bound, NULL, node->out[outs] };
+	return (struct dim){ bound, NULL, chosen_count(node, outs, by) };
 }
 
 /* How many there are: what is declared, or output `out`. */
@@ -102,7 +114,7 @@ void infer_compress(struct node *node, const struct op *op)
 	bool constant = condition->data && extent >= 0 && tensor_is_known(condition);
 	struct dim declared = node->out[0]->rank == rank ? node->out[0]->dims[axis] : dim_unknown;
 	dims[axis] = constant ? dim_of(chosen_by(condition, extent)) : dim_is_known(declared) && !declared.count ? dim_unknown
-		: chosen_dim(node, 1, extent < 0 || condition->rank != 1 ? -1 : condition->dims[0].extent);
+		: chosen_dim(node, 1, 1, extent < 0 || condition->rank != 1 ? -1 : condition->dims[0].extent);
 	infer_output(node, 0, x->type, rank, dims);
 }
 
@@ -150,7 +162,7 @@ void infer_non_zero(struct node *node, const struct op *op)
 	else {
 		struct dim declared = node->out[0]->rank == 2 ? node->out[0]->dims[1] : dim_unknown;
 		infer_output(node, 0, DTYPE_I64, 2, (struct dim[2]){ dim_of(x->rank), dim_is_known(declared) && !declared.count ? dim_unknown
-			: chosen_dim(node, 1, tensor_elements(node->graph->build, x)) });
+			: chosen_dim(node, 1, 0, tensor_elements(node->graph->build, x)) });
 	}
 }
 
@@ -205,7 +217,7 @@ void infer_unique(struct node *node, const struct op *op)
 		if (node_has_out(node, i) && i != 2 && node->out[i]->rank == (i ? 1 : rank) && count < 0 && !node->out[i]->dims[i ? 0 : axis].count)
 			count = node->out[i]->dims[i ? 0 : axis].extent;
 	memcpy(dims, x->dims, sizeof dims);
-	dims[axis] = count < 0 ? chosen_dim(node, 4, n) : dim_of(count);
+	dims[axis] = count < 0 ? chosen_dim(node, 4, -1, n) : dim_of(count);
 	infer_output(node, 0, x->type, rank, dims);
 	infer_output(node, 1, DTYPE_I64, 1, &dims[axis]);
 	infer_output(node, 2, DTYPE_I64, 1, (struct dim[]){ n < 0 ? dim_unknown : dim_of(n) });

@@ -1,4 +1,4 @@
-/* there.c: in front of a node that reads dims that are bounds: ingot.There puts a value behind a count, ingot.Agree asks that two counts are one. */
+/* there.c: in front of a node that reads dims that are bounds: ingot.There puts a value behind a count, ingot.Whole behind all, and ingot.Agree asks that two counts are one. */
 #include "ops/ops.h"
 #include <inttypes.h>
 
@@ -57,14 +57,31 @@ bool counts_are_put(const struct tensor *tensor, int axis)
 	return false;
 }
 
+/* The same that another node has had in front of it; NULL: none. */
+static struct tensor *put_before(const struct node *node, const struct tensor *x, int axis, float value, const struct tensor *element)
+{
+	const struct graph *graph = node->graph;
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		const struct node *made = graph->nodes.at[i];
+		if (!strcmp(made->type, "There") && !strcmp(made->domain, "ingot") && made->guard == graph->guard && made->in[0] == x && made->in[1] == x->dims[axis].count
+			&& node_in(made, 2) == element && attribute_int(made, "axis") == axis && attribute_float(made, "value") == value)
+			return made->out[0];
+	}
+	return NULL;
+}
+
 /* Input i becomes one that holds `value`, or the one element of a tensor, behind the count of that axis. */
 void counts_put(struct node *node, int i, int axis, float value, struct tensor *element)
 {
 	struct graph *graph = node->graph;
 	struct arena *arena = graph->build->arena;
-	struct tensor *x = node->in[i];
+	struct tensor *x = node->in[i], *before;
 	if (counts_are_put(x, axis))
 		return;
+	if ((before = put_before(node, x, axis, value, element))) {
+		node->in[i] = before;
+		return;
+	}
 	struct node *there = size_node(node, "There", element ? 3 : 2, (struct tensor *[]){ x, x->dims[axis].count, element }, 1);
 	there->attributes = new_array(arena, struct attribute, 2);
 	there->attribute_count = 2;
@@ -77,6 +94,35 @@ void counts_put(struct node *node, int i, int axis, float value, struct tensor *
 }
 
 void counts_put_number(struct node *node, int i, int axis, float value) { counts_put(node, i, axis, value, NULL); }
+
+/* ---- the bounds as extents, for what takes no counts ---- */
+void infer_whole(struct node *node, const struct op *op)
+{
+	struct dim dims[MAX_RANK];
+	(void)op;
+	infer_made(node);
+	infer_counts(node, 1, 1, 1);
+	const struct tensor *x = node->in[0];
+	for (int d = 0; d < x->rank; d++)
+		dims[d] = x->dims[d].count ? dim_of(x->dims[d].extent) : x->dims[d];
+	if (x->rank < 0)
+		infer_output_unknown(node, 0, x->type);
+	else
+		infer_output(node, 0, x->type, x->rank, dims);
+}
+
+void come_whole(struct node *node)
+{
+	for (int d = 0; d < node->in[0]->rank; d++)
+		if (node->in[0]->dims[d].count)
+			counts_put_number(node, 0, d, attribute_float(node, "value"));
+}
+
+void define_whole(struct definer *definer, const struct op *op)
+{
+	(void)op;
+	definer_out(definer, 0, definer_in_stored(definer, 0));
+}
 
 /* ---- two counts that a call has to say as one ---- */
 void infer_agree(struct node *node, const struct op *op)

@@ -308,6 +308,7 @@ O("ingot", "Fit",    1, fit, NONE, A(STRINGS, "symbols", ALL))      /* an output
 O("ingot", "Lengths", 1, lengths, NONE, INT("at", ALL, 0))      /* int32 of `at` elements: as many as input 0 says, or where input 1 has less, those */
 O("ingot", "Agree",  1, agree, NONE, INT("axis", ALL, 0))      /* input 0, of whose axis there are as many as input 1 says, and, as is asked, input 2 */
 O("ingot", "There",  1, there, NONE, INT("axis", ALL, 0) FLOAT("value", ALL, 0))      /* input 0 where fewer than input 1 come before along the axis, else the value, or the one element of input 2 */
+O("ingot", "Whole",  1, whole, NONE, FLOAT("value", ALL, 0))      /* input 0, its bounds as extents: behind the counts the value */
 O("ingot", "Shape",  1, shape, NONE, INT("start", ALL, 0) A(INT, "end", ALL))      /* further inputs: the counts of dims that data decide */
 O("ingot", "MatMul", 1, matmul, NONE, PLAIN)          /* a third input: a bias for each column */
 O("ingot", "Repeat", 1, repeat, NONE, A(GRAPH, "body", ALL) A(INT, "rounds", ALL) A(INT, "going", ALL) A(INTS, "inputs", ALL) A(INTS, "outputs", ALL) A(INTS, "pairs", ALL))      /* a loop: ops/repeat.c */
