@@ -406,14 +406,18 @@ int block_choices(const struct target *, const struct contraction *, struct bloc
 int64_t block_stage_floats(const struct contraction *, int lanes);    /* of shared memory, at most */
 /* tile.c */
 enum { VECS_MOST = 4 };               /* of a tile */
-double tile_choose(const struct target *, int registers, int64_t rows, int64_t columns, int64_t terms, int most_vecs,
+/* The terms of a nest, and where what they read lies: a or b a line further on with each term; the lines from one row of a to the next, 1 at most; the cycles
+ * that packing a vector of b takes (0: it is packed already, or never), where so many blocks of rows read it. */
+struct steps { int64_t terms; bool floats, a_far; double b_lines, a_lines, pack; int64_t pack_from; };
+double tile_choose(const struct target *, int registers, int64_t rows, int64_t columns, const struct steps *, int most_vecs,
 	int *tile_rows, int *tile_vecs);      /* cycles */
 /* Of a tile: the cycles of a step over k, and what bounds them; those of all tiles of so many rows and vectors; whether its sums fit registers. */
-struct reckoned tile_step(const struct target *, int64_t rows, int64_t vecs, double terms);
-double tile_cost(const struct target *, int64_t rows, int64_t vecs, int64_t r, int64_t v, double terms);
+struct reckoned tile_step(const struct target *, int64_t rows, int64_t vecs, const struct steps *);
+double tile_cost(const struct target *, int64_t rows, int64_t vecs, int64_t r, int64_t v, const struct steps *);
 bool tile_fits(int registers, int64_t rows, int64_t vecs, int r, int v);
 struct tiles_nest { int64_t rows, columns, terms, batches, outer; };
 struct tiles_nest contraction_nest(const struct contraction *);             /* extents of the tiles' nest */
+struct steps contraction_terms(const struct target *, const struct contraction *);
 /* Some rows of b over all panels before the next ones: the only passes over what is not packed. */
 static inline bool contraction_swept(const struct contraction *c) { return c->pass && c->b_mode == B_DIRECT; }
 enum near near_of_panel(const struct contraction *);                        /* which row a panel of its b goes by */

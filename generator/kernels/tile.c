@@ -2,43 +2,66 @@
  *
  * A tile of r rows by v vectors keeps r*v sums in registers.  One step over k takes
  *     max(r*v / fma pipes,  (v + r) / loads a cycle,  v / vectors a cycle from L2,  latency of one fma)
- * cycles: too small a tile waits for its own sums, too wide a one for loads.  Rows and panels are balanced, so the cost of a
- * candidate is summed over the blocks that there really are. */
+ * cycles, and a little for each load and for each line that no step before it touched: too small a tile waits for its own sums, too wide a one for loads.
+ * Rows and panels are balanced, so the cost of a candidate is summed over the blocks that there really are. */
 #include "kernels/kernels.h"
 #include <limits.h>
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Bytes that L2 gives in a cycle to a kernel that also computes: a panel beyond L1 comes at that rate. */
-enum { L2_BYTES_A_CYCLE = 24 };
+/* A CPU whose lanes wait for memory, so that what stands near counts. */
+static bool has_caches(const struct target *target) { return target->lanes > 1 && !target->hides_latency && !target->small; }
 
-struct reckoned tile_step(const struct target *target, int64_t rows, int64_t vecs, double terms)
+/* Bytes that L2 gives in a cycle to a kernel that also computes: a panel beyond L1 comes at that rate; fewer where words take more instructions, or on a GPU. */
+enum { L2_BYTES_A_CYCLE = 28, L2_BYTES_FEWER = 24 };
+
+static bool leaves_l1(const struct target *target, int64_t vecs, const struct steps *steps)
+{
+	return steps->terms * vecs * target->lanes * 4 > near_bytes(target, NEAR_panel_l1);
+}
+
+struct reckoned tile_step(const struct target *target, int64_t rows, int64_t vecs, const struct steps *steps)
 {
 	double vector_bytes = target->lanes * 4, loads = target->load_bytes / vector_bytes;
-	double load = (double)(vecs + rows) / (loads > 1e-9 ? loads : 1), stream = (double)vecs * vector_bytes / L2_BYTES_A_CYCLE;
+	double load = (double)(vecs + rows) / (loads > 1e-9 ? loads : 1), stream = (double)vecs * vector_bytes / (steps->floats && has_caches(target) ? L2_BYTES_A_CYCLE : L2_BYTES_FEWER);
 	struct reckoned step = { (double)(rows * vecs) / target->fma_pipes, "multiply-adds" };
 	if (load > step.cycles)
 		step = (struct reckoned){ load, "loads" };
-	if (terms * (double)vecs * vector_bytes > (double)near_bytes(target, NEAR_panel_l1) && stream > step.cycles)
+	if (leaves_l1(target, vecs, steps) && stream > step.cycles)
 		step = (struct reckoned){ stream, "bytes from L2" };
 	return step.cycles > target->fma_latency ? step : (struct reckoned){ target->fma_latency, "sums that wait for themselves" };
 }
 
-static double tile_cycles(const struct target *target, int64_t rows, int64_t vecs, double terms)
+/* What a step takes beside: cycles for a load, a line of b that left L1, a line that the step before it did not touch.  Measured with floats (docs/performance.md). */
+static const double A_LOAD = 0.015, A_LINE_FROM_L2 = 0.06, A_LINE = 0.6;
+static double beside(const struct target *target, int64_t rows, int64_t vecs, const struct steps *steps)
 {
-	return tile_step(target, rows, vecs, terms).cycles * terms + 10 + 1.5 * (double)(rows * vecs);
+	if (!has_caches(target) || !steps->floats)
+		return 0;
+	double lines = (steps->a_far ? 1 + (double)(rows - 1) * steps->a_lines : 0) + steps->b_lines;
+	return A_LOAD * (double)(rows + vecs) + (leaves_l1(target, vecs, steps) ? A_LINE_FROM_L2 * (double)(vecs * target->lanes) / 16 : 0) + A_LINE * lines;
 }
 
-double tile_cost(const struct target *target, int64_t rows, int64_t vecs, int64_t r, int64_t v, double terms)
+static double tile_cycles(const struct target *target, int64_t rows, int64_t vecs, const struct steps *steps)
+{
+	return (tile_step(target, rows, vecs, steps).cycles + beside(target, rows, vecs, steps)) * (double)steps->terms + 10 + 1.5 * (double)(rows * vecs);
+}
+
+double tile_cost(const struct target *target, int64_t rows, int64_t vecs, int64_t r, int64_t v, const struct steps *steps)
 {
 	int64_t blocks = ceil_div(rows, r), panels = ceil_div(vecs, v);
 	int64_t row_high = ceil_div(rows, blocks), row_low = rows / blocks, vec_high = ceil_div(vecs, panels), vec_low = vecs / panels;
 	int64_t many_rows = rows - row_low * blocks, many_vecs = vecs - vec_low * panels;
+	struct steps packed = *steps;
 	double cost = 0;
-	cost += (double)(many_rows * many_vecs) * tile_cycles(target, row_high, vec_high, terms);
-	cost += (double)(many_rows * (panels - many_vecs)) * tile_cycles(target, row_high, vec_low, terms);
-	cost += (double)((blocks - many_rows) * many_vecs) * tile_cycles(target, row_low, vec_high, terms);
-	cost += (double)((blocks - many_rows) * (panels - many_vecs)) * tile_cycles(target, row_low, vec_low, terms);
+	if (steps->pack > 0 && blocks >= steps->pack_from) {
+		cost += steps->pack * (double)(steps->terms * vecs);
+		packed.b_lines = 0;
+	}
+	cost += (double)(many_rows * many_vecs) * tile_cycles(target, row_high, vec_high, &packed);
+	cost += (double)(many_rows * (panels - many_vecs)) * tile_cycles(target, row_high, vec_low, &packed);
+	cost += (double)((blocks - many_rows) * many_vecs) * tile_cycles(target, row_low, vec_high, &packed);
+	cost += (double)((blocks - many_rows) * (panels - many_vecs)) * tile_cycles(target, row_low, vec_low, &packed);
 	return cost;
 }
 
@@ -80,7 +103,7 @@ static void tile_small(int registers, int64_t rows, int64_t vecs, int *tile_rows
 			}
 }
 
-double tile_choose(const struct target *target, int registers, int64_t rows, int64_t columns, int64_t terms, int most_vecs, int *tile_rows, int *tile_vecs)
+double tile_choose(const struct target *target, int registers, int64_t rows, int64_t columns, const struct steps *steps, int most_vecs, int *tile_rows, int *tile_vecs)
 {
 	int64_t vecs = ceil_div(columns, target->lanes);
 	double least = -1;
@@ -90,7 +113,7 @@ double tile_choose(const struct target *target, int registers, int64_t rows, int
 		for (int r = 14; r >= 1; r--) {
 			if (!tile_fits(registers, rows, vecs, r, v))
 				continue;
-			double cost = tile_cost(target, rows, vecs, r, v, (double)terms);
+			double cost = tile_cost(target, rows, vecs, r, v, steps);
 			/* 6 rows read a without packing it at any stride; more overflow the ways of L1 at powers of two */
 			cost *= r > 8 ? 1.02 : 1;
 			if (least < 0 || cost < least * 0.995) {
@@ -259,9 +282,6 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
 	contraction_arrange(lowered->arena, c);
 }
 
-/* A CPU whose lanes wait for memory, so that what stands near counts. */
-static bool has_caches(const struct target *target) { return target->lanes > 1 && !target->hides_latency && !target->small; }
-
 /* Where the part of a for a group of rows, or a panel of b, leaves L2, the terms are taken in passes: all row blocks of a group go over part of
  * a panel before the next part.  The sums wait where the result will be, so each keeps its order; a pass has to be long enough to hide that.
  * Measured (docs/performance.md): groups of 8 blocks are as good as larger ones; passes of 512 terms and groups of 16 where there have to be passes. */
@@ -339,15 +359,20 @@ static bool find_span(struct contraction *c)
 /* b that comes at run time is packed where its columns are apart, or where rows of it that are far apart (each in a page of its own, many in the same place of
  * the cache), or of an image and not aligned, are read by many blocks; or by two, of a panel that leaves L2. */
 enum { FAR = 2048, BLOCKS_PACKED = 6 };
+static bool lies_far_apart(const struct target *target, const struct contraction *c)
+{
+	int64_t step = c->terms ? index_factor(c->b_at, c->column + c->terms) : 0;
+	return c->terms && (step * 4 >= FAR || (c->exchanged && step % target->lanes));
+}
+
 static bool gathers(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks)
 {
 	if (c->warps || (target->scratch_bytes && terms * c->tile_vecs * target->lanes > target->scratch_bytes / 12))
 		return false;                                         /* too long for scratch: lanes read b where it is */
 	if (index_factor(c->b_at, c->column) != 1)
 		return true;
-	int64_t step = c->terms ? index_factor(c->b_at, c->column + c->terms) : 0, panel = terms * c->tile_vecs * target->lanes * 4;
-	return c->terms && has_caches(target) && blocks >= (panel > near_bytes(target, NEAR_twice) ? 2 : BLOCKS_PACKED)
-		&& (step * 4 >= FAR || (c->exchanged && step % target->lanes));
+	int64_t panel = terms * c->tile_vecs * target->lanes * 4;
+	return has_caches(target) && blocks >= (panel > near_bytes(target, NEAR_twice) ? 2 : BLOCKS_PACKED) && lies_far_apart(target, c);
 }
 
 /* Rows of b that come at run time, some of them at a time, over all panels before the next ones, read where they lie: a panel of them all is a page for each
@@ -475,17 +500,42 @@ static int most_vecs(const struct target *target, const struct contraction *c, i
 	return most < 2 ? VECS_MOST : most;
 }
 
-/* With a where it is, each term of a row of pixels is a line of its own, and each result has to be turned; what comes at run time is packed as b.  Measured
- * (docs/performance.md): half a cycle a result, four a vector that is packed, twice that where its columns are apart, and a tenth where planes are far apart. */
-enum { PACKED_CYCLES = 4 };
+/* What comes at run time is packed as b: cycles a vector, twice that where its columns are apart.  Measured (docs/performance.md). */
+enum { PACKED_CYCLES = 4, PAGE = 4096 };
+/* Lines so far apart lie in few sets of L1: of more of them than its ways hold, each pushes out another. */
+static double lines_apart(const struct target *target, int64_t bytes, int64_t count)
+{
+	int64_t sets = bytes % PAGE ? PAGE / (bytes & -bytes) : 1, most = sets * (target->l1_bytes / PAGE);
+	return bytes < FAR ? 0 : count > most ? 3 : 1;
+}
+
+struct steps contraction_terms(const struct target *target, const struct contraction *c)
+{
+	struct steps steps = { .terms = contraction_nest(c).terms, .floats = c->root->type == DTYPE_F32 };
+	int row = contraction_row(c), inner = c->column + c->terms;
+	if (!has_caches(target) || !c->terms)
+		return steps;
+	steps.a_far = index_factor(c->a_at, inner) * 4 >= FAR;
+	steps.a_lines = row < 0 ? 0 : (double)index_factor(c->a_at, row) * 4 / 64;
+	steps.a_lines = steps.a_lines > 1 ? 1 : steps.a_lines;
+	if (c->b->of->source != SOURCE_CONSTANT) {
+		bool apart = index_factor(c->b_at, c->column) != 1;
+		steps.b_lines = apart ? 0 : lines_apart(target, index_factor(c->b_at, inner) * 4, steps.terms);
+		steps.pack = apart ? 2 * PACKED_CYCLES : lies_far_apart(target, c) ? PACKED_CYCLES : 0;
+		steps.pack_from = apart ? 1 : BLOCKS_PACKED;
+	}
+	return steps;
+}
+
+/* With a where it is, each term of a row of pixels is a line of its own, and each result has to be turned: half a cycle a result, and a tenth where planes are
+ * far apart.  Measured (docs/performance.md). */
 static double nest_cycles(const struct target *target, const struct contraction *c)
 {
 	int rows, vecs;
 	struct tiles_nest n = contraction_nest(c);
-	double nests = (double)(n.batches * n.outer), cycles = nests * tile_choose(target, target->registers, n.rows, n.columns, n.terms, most_vecs(target, c, n.terms), &rows, &vecs);
-	bool packs = c->b->of->source != SOURCE_CONSTANT && gathers(target, c, n.terms, ceil_div(n.rows, rows));
-	cycles += packs ? (index_factor(c->b_at, c->column) == 1 ? PACKED_CYCLES : 2 * PACKED_CYCLES) * nests * (double)(n.terms * ceil_div(n.columns, target->lanes)) : 0;
-	return c->exchanged ? cycles : cycles * (c->terms && index_factor(c->a_at, c->column + c->terms) * 4 >= FAR ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
+	struct steps steps = contraction_terms(target, c);
+	double nests = (double)(n.batches * n.outer), cycles = nests * tile_choose(target, target->registers, n.rows, n.columns, &steps, most_vecs(target, c, n.terms), &rows, &vecs);
+	return c->exchanged ? cycles : cycles * (steps.a_far ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
 }
 
 /* Where rows lie side by side in a and in the result (n c h w), lanes run along them where that takes less. */
@@ -498,7 +548,7 @@ static void choose_lanes(const struct lowered *lowered, struct contraction *c)
 	if (!contraction_exchange(lowered->arena, c))
 		return;
 	bool short_rows = index_factor(c->b_at, c->column) != 1 && c->extents[c->column] <= target->lanes;      /* one vector of b for so many of a */
-	if (short_rows || nest_cycles(target, c) > before)
+	if (short_rows || nest_cycles(target, c) > 1.01 * before)
 		contraction_exchange(lowered->arena, c);
 }
 
@@ -531,7 +581,8 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	int registers = (target->word_registers && c->root->type != DTYPE_F32 ? target->word_registers : target->registers) - c->product->temporaries;
 	int sums = sums_most(lowered, kernel);
 	registers = registers - 2 > sums ? sums + 2 : registers;                /* beside the sums a tile takes two at least */
-	tile_choose(target, registers, rows, columns, terms, most_vecs(target, c, terms), &c->tile_rows, &c->tile_vecs);
+	struct steps steps = contraction_terms(target, c);
+	tile_choose(target, registers, rows, columns, &steps, most_vecs(target, c, terms), &c->tile_rows, &c->tile_vecs);
 	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
 	fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
 	int64_t vecs = ceil_div(columns, target->lanes);

@@ -23,10 +23,11 @@ static void print_near(const struct target *target, enum near near, double bytes
 static double next_best(const struct target *target, const struct contraction *c, const struct tiles_nest *n, int64_t vecs, int *rows_of, int *vecs_of)
 {
 	double least = 0;
+	struct steps steps = contraction_terms(target, c);
 	for (int v = 1; v <= VECS_MOST; v++)
 		for (int r = 14; r >= 1; r--)
 			if (v != c->tile_vecs && tile_fits(target->registers - c->product->temporaries, n->rows, vecs, r, v)) {
-				double cost = tile_cost(target, n->rows, vecs, r, v, (double)n->terms);
+				double cost = tile_cost(target, n->rows, vecs, r, v, &steps);
 				if (least <= 0 || cost < least) {
 					least = cost;
 					*rows_of = r;
@@ -41,8 +42,9 @@ static void print_tile(const struct target *target, const struct contraction *c,
 	struct tiles_nest n = contraction_nest(c);
 	int rows = 0, width = 0, lanes = target->lanes;
 	int64_t vecs = (n.columns + lanes - 1) / lanes;
-	struct reckoned step = tile_step(target, c->tile_rows, c->tile_vecs, (double)n.terms);
-	double cycles = tile_cost(target, n.rows, vecs, c->tile_rows, c->tile_vecs, (double)n.terms), other = next_best(target, c, &n, vecs, &rows, &width);
+	struct steps steps = contraction_terms(target, c);
+	struct reckoned step = tile_step(target, c->tile_rows, c->tile_vecs, &steps);
+	double cycles = tile_cost(target, n.rows, vecs, c->tile_rows, c->tile_vecs, &steps), other = next_best(target, c, &n, vecs, &rows, &width);
 	text_printf(out, "    why       a step of k takes %.1f cycles, by %s: %d x %d sums in vectors, %d multiply-adds a cycle, %d bytes of loads; all tiles together %.0f", step.cycles,
 		step.bound, c->tile_rows, c->tile_vecs, target->fma_pipes, target->load_bytes, cycles * (double)(n.batches * n.outer));
 	if (other > 0)
@@ -85,7 +87,7 @@ void winograd_why(const struct target *target, const struct contraction *c, stru
 {
 	int64_t m = c->rewrite->m, ci = c->rewrite->w->extents[1], points = (m + 2) * (m + 2), lanes = target->lanes;
 	int64_t tiles = ((c->root->extents[2] + m - 1) / m) * ((c->root->extents[3] + m - 1) / m), each = (tiles + c->group - 1) / c->group;
-	struct reckoned step = tile_step(target, c->tile_rows, c->tile_vecs, (double)ci);
+	struct reckoned step = tile_step(target, c->tile_rows, c->tile_vecs, &(struct steps){ .terms = ci, .floats = true });
 	if (c->warps)
 		return;
 	text_printf(out, "    why       a step of k takes %.1f cycles, by %s; ", step.cycles, step.bound);
