@@ -21,7 +21,7 @@ def builds(quick):
     has = {"avx512": v4(), "avx2": v3(), "scalar_fma": "fma" in flags(), "scalar_libm": True, "scalar_soft": True}
     for name, target in words.TARGETS.items():
         if name == "neon":
-            for cc in ["aarch64-linux-gnu-gcc"], ["clang-14", "--target=aarch64-linux-gnu"], ["clang", "--target=aarch64-linux-gnu"]:
+            for cc in ["aarch64-linux-gnu-gcc"], ["clang", "--target=aarch64-linux-gnu"]:
                 if shutil.which(cc[0]) and shutil.which("qemu-aarch64-static") and shutil.which("aarch64-linux-gnu-gcc"):
                     yield "neon " + cc[0], target, cc + ["-O2", "-std=c11", "-static"] + STRICT, ["qemu-aarch64-static"]
             if not shutil.which("qemu-aarch64-static") or not shutil.which("aarch64-linux-gnu-gcc"):
@@ -34,7 +34,6 @@ def builds(quick):
             for level in ["-O2"] if quick else ["-O0", "-O2", "-O3"]:
                 for standard in ["-std=c99"] if quick else ["-std=c99", "-std=c11"]:
                     if shutil.which(cc):
-
                         yield "%s %s %s %s" % (name, cc, level, standard), target, [cc, level, standard] + STRICT + target.flags, []
         if name.startswith("scalar") and name != "scalar_fma" and shutil.which("tcc"):
             yield name + " tcc", target, ["tcc"], []
