@@ -144,13 +144,14 @@ static void link_shared(struct compiling *c, const char *const *objects, size_t 
 	cc_run(w->emit->build, c->folder, command);
 }
 
+/* Of the two files NULL is none. */
 static void add_library(struct compiling *c, const char *const *sources, size_t count, const char *const *own, const char *flags, const char *library, const char *shared)
 {
 	struct writing *w = c->w;
 	struct arena *arena = w->emit->arena;
-	const char **objects = new_array(arena, const char *, count + 1), **command = new_array(arena, const char *, count + 8);
+	const char **objects = new_array(arena, const char *, count + 1);
 	if (count > SOURCES_MOST)
-		fail(w->emit->build, EXIT_LIMIT, library, "more than %d source files", SOURCES_MOST);
+		fail(w->emit->build, EXIT_LIMIT, library ? library : shared, "more than %d source files", SOURCES_MOST);
 	for (size_t i = 0; i < count; i++) {
 		objects[i] = arena_printf(arena, "%.*s.o", (int)(strrchr(sources[i], '.') - sources[i]), sources[i]);
 		push(arena, &c->files, arena_printf(arena, "%s/%s", c->folder, objects[i]));
@@ -163,9 +164,12 @@ static void add_library(struct compiling *c, const char *const *sources, size_t 
 			.jobs = w->package->jobs, .flags = own ? arena_printf(arena, "%s %s", own[i], flags) : flags };
 		cc_compile(w->emit->build, &job);
 	}
-	memcpy(command, (const char *[]){ "ar", "rcsD", output(c, library) }, 3 * sizeof *command);
-	memcpy(command + 3, objects, count * sizeof *command);
-	cc_run(w->emit->build, c->folder, command);
+	if (library) {
+		const char **command = new_array(arena, const char *, count + 4);
+		memcpy(command, (const char *[]){ "ar", "rcsD", output(c, library) }, 3 * sizeof *command);
+		memcpy(command + 3, objects, count * sizeof *command);
+		cc_run(w->emit->build, c->folder, command);
+	}
 	if (shared)
 		link_shared(c, objects, count, shared);
 }
@@ -219,8 +223,8 @@ static void compile(struct compiling *c)
 	if (w->package->progress)
 		w->package->progress(w->package->user, "compile", 0, (int)(w->sources.count + units.count));
 	add_library(c, w->sources.at, w->sources.count, w->source_flags.at, arena_printf(arena, "%s -fstack-usage%s%s%s", position,
-		w->package->managed ? " -Iruntime/include" : "", w->package->cflags ? " " : "", w->package->cflags ? w->package->cflags : ""), arena_printf(arena, "lib%s.a", name),
-		w->package->shared || w->package->exported ? arena_printf(arena, "lib%s.so", name) : NULL);
+		w->package->managed ? " -Iruntime/include" : "", w->package->cflags ? " " : "", w->package->cflags ? w->package->cflags : ""),
+		w->package->shared ? NULL : arena_printf(arena, "lib%s.a", name), w->package->shared || w->package->exported ? arena_printf(arena, "lib%s.so", name) : NULL);
 	stack_bytes(c);
 	if (units.count && !w->package->shared)               /* who loads a library at once has a runtime */
 		add_library(c, units.at, units.count, NULL, arena_printf(arena, "%s%s -Iruntime/include", package_runtime_flags(w),

@@ -151,7 +151,7 @@ struct package {
 	const char *cc;                   /* NULL: nothing is compiled */
 	const char *cflags;               /* behind those of the CPU, for compiler and linker; NULL: none */
 	int jobs;
-	bool shared;                      /* also libNAME.so, for ingot itself: every symbol is there */
+	bool shared;                      /* libNAME.so alone, for ingot itself: every symbol is there */
 	bool exported;                    /* also libNAME.so, for its users: the functions of the header are there, and no other symbol */
 	bool profile;                     /* also NAME_profile, NAME_limit_fma and NAME_limit_read: package/profile.jinja */
 	bool managed;                     /* also the module descriptor, and the runtime */
