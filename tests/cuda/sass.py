@@ -40,7 +40,7 @@ def kernels(cubin):
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        done = subprocess.run([program(), "-hex", "-c", file.name], capture_output=True, text=True)
+        done = subprocess.run([program(), "-hex", "-c", "-ndf", file.name], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError("nvdisasm: " + done.stderr.strip()[:300])
     found, listing, labels, text = collections.OrderedDict(), None, [], None
