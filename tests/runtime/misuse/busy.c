@@ -75,7 +75,7 @@ static enum ingot_status apart(struct scene *t, enum mock_fault fault)
 	mock_fault(fault, 0);
 	MUST(fill(t, t->stream, 1, NULL));
 	MUST(ingot_pool_read(t->other, t->pool, 0, t->host, 64, &done));
-	for (int i = 0; i < 2000 && mock_counts().in_flight < 2; i++)
+	while (mock_fault_waits())                            /* meanwhile there is something to wait for */
 		usleep(500);
 	mock_hold(false);
 	enum ingot_status status = ingot_event_sync(done);

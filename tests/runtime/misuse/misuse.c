@@ -1,9 +1,9 @@
 /* misuse.c: runs each way to misuse the runtime (misuse.h) in a process of its own, on each device: it must answer the row's
- * status and end (a minute says that it hangs), and everything must be released in the end.
+ * status, and everything must be released in the end.
  *
  *     runtime-misuse [--device NAME] [--way GROUP.NAME] [--here] [--list]
  *
- * $MISUSE_SECONDS: after how many a way hangs (60); fewer rounds, too, for tools that slow things down. */
+ * $MISUSE_SECONDS: after them a way counts as hanging, instead of 60; its rounds are fewer then, for tools that slow things down. */
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -176,7 +176,7 @@ static int way_child(const struct way *way, const char *device, char *why, size_
 	if (!child) {
 		close(ends[0]);
 		dup2(ends[1], 1);
-		alarm(getenv("MISUSE_SECONDS") ? (unsigned)atoi(getenv("MISUSE_SECONDS")) : 60);
+		alarm(getenv("MISUSE_SECONDS") ? (unsigned)atoi(getenv("MISUSE_SECONDS")) : 60);     /* only ends what hangs */
 		exit(way_run(way, device));
 	}
 	close(ends[1]);

@@ -111,6 +111,14 @@ void mock_fault(enum mock_fault fault, int after)
 	pthread_mutex_unlock(&counts_lock);
 }
 
+bool mock_fault_waits(void)
+{
+	pthread_mutex_lock(&counts_lock);
+	bool waits = planted != MOCK_NO_FAULT;
+	pthread_mutex_unlock(&counts_lock);
+	return waits;
+}
+
 /* Whether this call is the one that fails. */
 static bool fails(enum mock_fault fault)
 {

@@ -30,4 +30,5 @@ void device_hold(bool);
 enum mock_fault { MOCK_NO_FAULT, MOCK_ISSUE, MOCK_EXECUTE, MOCK_LOST, MOCK_MODULE, MOCK_RECORD, MOCK_PIN, MOCK_PEER,
                   MOCK_EVENT, MOCK_WAIT, MOCK_CAPTURE };
 void mock_fault(enum mock_fault, int after);
+bool mock_fault_waits(void);          /* it has not happened yet */
 #endif

@@ -399,7 +399,7 @@ static enum result row_run(const struct row *row, const char *device, int fail_a
 	if (!child) {
 		close(ends[0]);
 		channel = fdopen(ends[1], "w");
-		alarm(getenv("ROW_SECONDS") ? (unsigned)atoi(getenv("ROW_SECONDS")) : 60); /* only ends what hangs */
+		alarm(getenv("ROW_SECONDS") ? (unsigned)atoi(getenv("ROW_SECONDS")) : 120); /* only ends what hangs */
 		(driver_fails ? fault_plant_driver : fault_plant)(fail_at);
 		trial_run(row, device);
 		reason[0] = 0;
