@@ -385,12 +385,13 @@ def engine(ingot, library, model, folder):
     words = [ingot, "check", model, library.data, "--target", "cuda"]
     there = {**os.environ, "LD_LIBRARY_PATH": os.path.join(folder, "driver"), "STANDIN_KERNELS": library.kernels}
     bench = {"STANDIN_KERNELS": library.kernels + ":" + limits_kernels(folder), "STANDIN_PROCESSORS": "2", "STANDIN_L2": "200000"}
+    calls_of = {command: os.path.join(folder, "calls_of_" + command) for command in ("check", "bench")}         # how many of the driver's each makes
     for what, command, more, code, text in (
-            ("check", words, {}, 0, "ok scores"),
+            ("check", words, {"STANDIN_CALLS": calls_of["check"]}, 0, "ok scores"),
             ("newer than NVRTC knows", words, {"STANDIN_CAPABILITY": "990", "STANDIN_VERSION": "13090", "STANDIN_KERNELS": kernels_for(ingot, model, "digits", folder, "sm_121")}, 0, "ok scores"),
             ("another text's kernels", words, {"STANDIN_CAPABILITY": "86"}, 5, "stand-in: cuModuleLoadDataEx: the image was not compiled from the emulator's text"),
             ("older", words, {"STANDIN_CAPABILITY": "35"}, 5, "compiles for no GPU of capability 3.5"),
-            ("bench", [ingot, "bench", model, "--target", "cuda"], bench, 0, "stand-in 0: limits fma "),
+            ("bench", [ingot, "bench", model, "--target", "cuda"], {**bench, "STANDIN_CALLS": calls_of["bench"]}, 0, "stand-in 0: limits fma "),
             ("no GPU", words, {"STANDIN_INIT": "100"}, 5, "cuInit: no CUDA-capable device is detected (100)"),
             ("little memory", words, {"STANDIN_MEMORY": "4096"}, 6, "cuMemAlloc_v2: out of memory (2)"),
             ("no driver", words, {"LD_LIBRARY_PATH": folder}, 5, "there is no libcuda.so.1, which NVIDIA's driver brings; cuda-emulated runs the same kernels on the CPU")):
@@ -411,7 +412,7 @@ def engine(ingot, library, model, folder):
         least = {"fma": kernel["flops"] / limits["fma_gflops"] / 1000, ("L2" if near else "memory"): kernel["bytes"] / limits["l2_gbytes" if near else "memory_gbytes"] / 1000,
                  "launch": limits["launch_microseconds"]}
         expect("bench --json: what binds " + kernel["name"], kernel["bound"] == max(least, key=least.get) and abs(kernel["of_limit"] * kernel["microseconds"] / max(least.values()) - 1) < 1e-3, kernel)
-    done = subprocess.run([ingot, "bench", model, "--target", "cuda", "--json"], capture_output=True, text=True, env={**there, **bench, "STANDIN_CALLS": os.path.join(folder, "calls"), "STANDIN_L2": "1"})
+    done = subprocess.run([ingot, "bench", model, "--target", "cuda", "--json"], capture_output=True, text=True, env={**there, **bench, "STANDIN_L2": "1"})
     expect("bench, nothing by turns that L2 does not hold", not done.returncode and json.loads(done.stdout)["sets"] == 2, done)
     done = subprocess.run([ingot, "bench", model, "--target", "cuda"], capture_output=True, text=True, env=there)
     expect("bench, a kernel of the limits is not there", done.returncode == 5 and "the image was not compiled from the emulator's text" in done.stderr, done)
@@ -430,10 +431,8 @@ def engine(ingot, library, model, folder):
         done = subprocess.run([*command, "--templates", traps], capture_output=True, text=True, env={**there, **trapping})
         expect("%s, a kernel that traps" % command[1], "left:" not in done.stderr and done.returncode == 5 and re.search(r"kernel digits_k3_maximum: unspecified launch failure \(719\)", done.stderr), done)
     # Each call of the driver fails, of check all, of bench a few: the message of what failed, and nothing is left but what could not be given back.
-    file = os.path.join(folder, "calls")
     for command, more in (words, {}), ([ingot, "bench", model, "--target", "cuda"], bench):
-        subprocess.run(command, capture_output=True, env={**there, **more, "STANDIN_CALLS": file})
-        calls = int(open(file).read())
+        calls = int(open(calls_of[command[1]]).read())
         for n in range(1, calls + 1, 1 if LONG else 4) if command is words else (calls // 9, calls // 2, calls - 150, calls - 60):
             done = subprocess.run(command, capture_output=True, text=True, env={**there, **more, "STANDIN_FAIL": str(n)})
             failed = re.findall(r"^failed: (\w+)$", done.stderr, re.M)
