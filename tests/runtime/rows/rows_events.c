@@ -693,7 +693,7 @@ static void c16_child(struct trial *t)
 		struct ingot_device device;
 		struct ingot_stream stream;
 		fault_forget();
-		alarm(60);
+		alarm(60);                            /* only ends what hangs */
 		bool refused = ingot_device_another(t->runtime, t->device_name, 0, &device) == INGOT_UNSUPPORTED && strstr(ingot_message(), "its child has none") &&
 			ingot_stream_open(t->device, &stream) == INGOT_UNSUPPORTED && ingot_pool_open(t->device, BYTES, 0, INGOT_SLAB_PRIVATE, &more) == INGOT_UNSUPPORTED;
 		_exit(!refused);

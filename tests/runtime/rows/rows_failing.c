@@ -710,7 +710,7 @@ static void scene_repeat(struct trial *t, const struct scene *scene)
 			written(&s);
 		OK(ingot_device_sync(s.device));
 		/* Who ended the last command may still be at it. */
-		for (int i = 0; i < 2000 && k > 1 && ingot_runtime_live(s.runtime) != live; i++)
+		for (int i = 0; i < 20000 && k > 1 && ingot_runtime_live(s.runtime) != live; i++)
 			usleep(500);
 		check_note("%s again, failing call %d: %llu blocks, before %llu", scene->name, k, (unsigned long long)ingot_runtime_live(s.runtime), (unsigned long long)live);
 		CHECK(k < 2 || ingot_runtime_live(s.runtime) == live);

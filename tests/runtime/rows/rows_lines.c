@@ -225,7 +225,7 @@ static void c7_spares(struct trial *t)
 		gate_open(&gate);
 		OK(ingot_stream_await(t->stream));
 		/* by one: who ends the last command may still be at it */
-		for (int i = 0; i < 1000 && ingot_runtime_live(t->runtime) > before + (kept == 1 ? 4 : 0) && kept < 2; i++)
+		for (int i = 0; i < 20000 && ingot_runtime_live(t->runtime) > before + (kept == 1 ? 4 : 0) && kept < 2; i++)
 			usleep(1000);
 		uint64_t more = ingot_runtime_live(t->runtime) - before;
 		CHECK(kept == 0 ? more == 0 : kept == 1 ? more == (t->in_place ? 1 : 4) : more == 1 || more > 8);
