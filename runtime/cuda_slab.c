@@ -56,6 +56,12 @@ static size_t users_of(const struct cuda_slab *slab, struct access *access)
 	return count;
 }
 
+/* What the driver fails to take back is given once more; false: it keeps that, so its addresses are still in use. */
+static bool unmapped(const struct functions *call, unsigned long long at, size_t bytes)
+{
+	return !call->cuMemUnmap(at, bytes) || !call->cuMemUnmap(at, bytes);
+}
+
 /* Memory behind the addresses up to `bytes`, whole granules: a code of the driver's, after which all is as it was.  With the lock of its device. */
 static int map_up_to(struct cuda_slab *slab, size_t bytes)
 {
@@ -72,7 +78,7 @@ static int map_up_to(struct cuda_slab *slab, size_t bytes)
 	if (code)
 		return code;
 	if ((code = call->cuMemSetAccess(at, more, access, users_of(slab, access))))
-		call->cuMemUnmap(at, more);
+		unmapped(call, at, more);
 	else
 		slab->mapped = bytes;
 	return code;
@@ -194,8 +200,8 @@ void cuda_slab_free(void *raw, void *freed)
 	char text[INGOT_BACKEND_TEXT];
 	if (!in(device, text)) {
 		if (slab->reserved) {
-			call->cuMemUnmap(slab->block, slab->mapped);
-			call->cuMemAddressFree(slab->block, slab->reserved);
+			if (unmapped(call, slab->block, slab->mapped))
+				call->cuMemAddressFree(slab->block, slab->reserved);
 		} else
 			call->cuMemFree_v2(slab->block);
 		out(device);

@@ -665,8 +665,8 @@ static void c16_words(struct trial *t)
 		fault_driver(NULL, 0);
 		OK(ingot_stream_restart(t->stream));
 	}
-	/* A slab that no memory can be put behind is a block of the driver's. */
-	static const char *const calls[] = { "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess" };
+	/* A slab that no memory can be put behind is a block of the driver's; memory that is not taken back at once is given once more. */
+	static const char *const calls[] = { "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemUnmap" };
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
 		fault_driver(calls[i], 1);
 		OK(ingot_pool_open(t->device, LARGE, 0, INGOT_SLAB_PRIVATE, &large));
