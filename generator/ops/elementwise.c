@@ -278,17 +278,26 @@ void define_test(struct definer *definer, const struct op *op)
 }
 
 /* ---- PRelu: the slope broadcasts to the data, up to opset 6 from the channels on; SwiGLU: does not broadcast ---- */
+static bool of_channels(const struct node *node) { return node->since < BROADCAST_BOTH_WAYS && node->in[1]->rank == 1 && node->in[0]->rank > 1; }
+
 void infer_prelu(struct node *node, const struct op *op)
 {
 	struct dim dims[MAX_RANK];
 	infer_counts(node, 2, 2, 1);
 	enum dtype type = type_for(node, 0, op);
 	infer_same_type(node, 1, type);
-	int rank = node->since < BROADCAST_BOTH_WAYS ? -1 : infer_broadcast(node, 2, node->in, dims);
-	for (int d = 0; rank >= 0 && d < rank; d++)
-		if (node->in[0]->rank != rank || (dim_is_known(node->in[0]->dims[d]) && dim_is_known(dims[d]) && node->in[0]->dims[d].extent != dims[d].extent))
-			node_fail(node, EXIT_INVALID, "%s: the slope does not broadcast to the data", node->type);
-	infer_output_like(node, 0, node->in[0]);
+	const struct tensor *x = node->in[0], *slope = node->in[1];
+	bool fits = true;
+	if (of_channels(node)) {
+		fits = !dim_is_known(slope->dims[0]) || slope->dims[0].extent == 1 || !dim_is_known(x->dims[1]) || slope->dims[0].extent == x->dims[1].extent;
+	} else {
+		int rank = infer_broadcast(node, 2, node->in, dims);
+		for (int d = 0; rank >= 0 && d < rank; d++)
+			fits &= x->rank == rank && !(dim_is_known(x->dims[d]) && dim_is_known(dims[d]) && x->dims[d].extent != dims[d].extent);
+	}
+	if (!fits)
+		node_fail(node, EXIT_INVALID, "%s: the slope does not broadcast to the data", node->type);
+	infer_output_like(node, 0, x);
 }
 
 void define_prelu(struct definer *definer, const struct op *op)
@@ -297,9 +306,8 @@ void define_prelu(struct definer *definer, const struct op *op)
 	const struct index *at[MAX_RANK];
 	int rank = definer_shape(definer, 0, extents, at);
 	struct definition *slope = definer_in(definer, 1);
-	bool of_channels = definer->node->since < BROADCAST_BOTH_WAYS && slope->rank == 1 && rank > 1;
 	const struct expr *x[2] = { definer_load(definer, definer_in(definer, 0), rank, at),
-		definer_load(definer, slope, of_channels ? 2 : rank, at) };
+		definer_load(definer, slope, of_channels(definer->node) ? 2 : rank, at) };
 	definer_out_map(definer, 0, apply(definer, op, 2, x));
 }
 
