@@ -5,6 +5,7 @@
  * cycles, and a little for each load and for each line that no step before it touched: too small a tile waits for its own sums, too wide a one for loads.
  * Rows and panels are balanced, so the cost of a candidate is summed over the blocks that there really are. */
 #include "kernels/kernels.h"
+#include <inttypes.h>
 #include <limits.h>
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -516,7 +517,7 @@ struct steps contraction_terms(const struct target *target, const struct contrac
 	if (!has_caches(target) || !c->terms)
 		return steps;
 	steps.a_far = index_factor(c->a_at, inner) * 4 >= FAR;
-	steps.a_lines = row < 0 ? 0 : (double)index_factor(c->a_at, row) * 4 / 64;
+	steps.a_lines = row < 0 ? 0 : (double)imaxabs(index_factor(c->a_at, row)) * 4 / 64;
 	steps.a_lines = steps.a_lines > 1 ? 1 : steps.a_lines;
 	if (c->b->of->source != SOURCE_CONSTANT) {
 		bool apart = index_factor(c->b_at, c->column) != 1;

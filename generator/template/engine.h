@@ -315,6 +315,7 @@ struct renderer {
 	struct trace *trace;
 	struct scope *scope;              /* the innermost */
 	size_t depth, rounds;
+	const struct around *around;      /* print.c: the lists and dicts being printed */
 	size_t block;                     /* being rendered: its number in context->uses, + 1 */
 	struct scope *block_outer;        /* what that block sees: the context's root, or more where it is scoped */
 	struct { struct imported { struct template *template; struct value module; } *at; size_t count, room; } modules;

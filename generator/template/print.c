@@ -6,12 +6,12 @@
 
 enum { DEEPEST = 800 };                           /* lists inside lists */
 
-/* The lists and dicts around: one that holds itself prints as "[...]". */
+/* The lists and dicts around, those of objects too: one that holds itself prints as "[...]". */
 struct around { const struct around *outer; const void *list; int depth; };
 
-static bool inside(const struct around *around, const void *list)
+static bool inside(const struct renderer *r, const void *list)
 {
-	for (; around; around = around->outer)
+	for (const struct around *around = r->around; around; around = around->outer)
 		if (around->list == list)
 			return true;
 	return false;
@@ -106,29 +106,31 @@ void print_string_repr(const char *bytes, size_t count, struct text *out)
 	text_addc(out, quote);
 }
 
-static void print_deep(struct renderer *r, struct value value, struct text *out, const struct around *around);
+static struct around within(const struct renderer *r, const void *list) { return (struct around){ r->around, list, r->around ? r->around->depth + 1 : 1 }; }
 
-static void print_items(struct renderer *r, const struct list *list, struct text *out, const struct around *around)
+static void print_items(struct renderer *r, const struct list *list, struct text *out)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		if (i)
 			text_adds(out, ", ");
-		print_deep(r, list->at[i], out, around);
+		print_repr(r, list->at[i], out);
 	}
 }
 
-static void print_list(struct renderer *r, struct value value, struct text *out, const struct around *around)
+static void print_list(struct renderer *r, struct value value, struct text *out)
 {
 	static const char *const open[] = { "[", "dict_items([", "dict_keys([", "dict_values([", "<generator object" };
 	bool tuple = value.kind == VALUE_TUPLE;
-	const struct around own = { around, value.list, around ? around->depth + 1 : 1 };
-	if (inside(around, value.list)) {
+	const struct around own = within(r, value.list);
+	if (inside(r, value.list)) {
 		text_adds(out, tuple ? "(...)" : "[...]");
 		return;
 	}
+	r->around = &own;
 	text_adds(out, tuple ? "(" : open[value.view]);
 	if (tuple || value.view != VIEW_LAZY)
-		print_items(r, value.list, out, &own);
+		print_items(r, value.list, out);
+	r->around = own.outer;
 	text_adds(out,
 		tuple                             ? value.list->count == 1 ? ",)" : ")"
 			: value.view == VIEW_LAZY ? ">"
@@ -136,22 +138,24 @@ static void print_list(struct renderer *r, struct value value, struct text *out,
 						  : "]");
 }
 
-static void print_dict(struct renderer *r, const struct dict *dict, struct text *out, const struct around *around)
+static void print_dict(struct renderer *r, const struct dict *dict, struct text *out)
 {
-	const struct around own = { around, dict, around ? around->depth + 1 : 1 };
-	if (inside(around, dict)) {
+	const struct around own = within(r, dict);
+	if (inside(r, dict)) {
 		text_adds(out, "{...}");
 		return;
 	}
+	r->around = &own;
 	text_addc(out, '{');
 	for (size_t i = 0; i < dict->count; i++) {
 		if (i)
 			text_adds(out, ", ");
-		print_deep(r, dict->at[i].key, out, &own);
+		print_repr(r, dict->at[i].key, out);
 		text_adds(out, ": ");
-		print_deep(r, dict->at[i].value, out, &own);
+		print_repr(r, dict->at[i].value, out);
 	}
 	text_addc(out, '}');
+	r->around = own.outer;
 }
 
 static void print_object(struct renderer *r, struct value value, struct text *out)
@@ -167,9 +171,9 @@ static void print_object(struct renderer *r, struct value value, struct text *ou
 		text_printf(out, "<%s>", object->class->name);
 }
 
-static void print_deep(struct renderer *r, struct value value, struct text *out, const struct around *around)
+void print_repr(struct renderer *r, struct value value, struct text *out)
 {
-	if (around && around->depth > DEEPEST)
+	if (r->around && r->around->depth > DEEPEST)
 		render_fail(r, "a value of more than %d lists or dicts inside each other cannot be printed", DEEPEST);
 	switch (value.kind) {
 	case VALUE_STRING:
@@ -177,10 +181,10 @@ static void print_deep(struct renderer *r, struct value value, struct text *out,
 		break;
 	case VALUE_LIST:
 	case VALUE_TUPLE:
-		print_list(r, value, out, around);
+		print_list(r, value, out);
 		break;
 	case VALUE_DICT:
-		print_dict(r, value.dict, out, around);
+		print_dict(r, value.dict, out);
 		break;
 	case VALUE_UNDEFINED:
 		text_adds(out, "Undefined");
@@ -189,8 +193,6 @@ static void print_deep(struct renderer *r, struct value value, struct text *out,
 		print_value(r, value, out);
 	}
 }
-
-void print_repr(struct renderer *r, struct value value, struct text *out) { print_deep(r, value, out, NULL); }
 
 struct value value_to_repr(struct renderer *r, struct value value, bool ascii)
 {
@@ -248,7 +250,7 @@ void print_value(struct renderer *r, struct value value, struct text *out)
 		print_object(r, value, out);
 		break;
 	default:
-		print_deep(r, value, out, NULL);
+		print_repr(r, value, out);
 	}
 }
 

@@ -68,6 +68,7 @@ CASES = r"""
 {% set d.a = 5 %}
 {% set zz.a = 5 %}
 {% set ns = namespace(x=1) %}{{ ns.y }}
+{% set ns = namespace(n=1) %}{% set ns.own = ns %}{% set ns.list = [ns, 2] %}{{ ns }}{{ [ns] }}{{ ns.list }}
 {% macro m(a, b=2, c=a) %}{{ a }}{{ b }}{{ c }}{% endmacro %}{{ m(1) }};{{ m(1, 3) }};{{ m(1, c=9) }};{{ m(b=1, a=2) }};{{ m(1, 2, 3) }}
 {% macro m(a) %}{{ a|default('none') }}{% endmacro %}{{ m() }}{{ m(none) }}
 {% macro m(a) %}{{ a }}{% endmacro %}{{ m() }}
