@@ -19,6 +19,19 @@ static const struct index *place(struct definer *definer, const struct expr *ind
 	return index_value(arena, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, index, zero), last), 0, dim->extent - 1);
 }
 
+/* The place that indices name.  A single constant is a number of the address, which stays affine: a product of what is picked is a contraction. */
+static const struct index *place_of(struct definer *definer, const struct index *const *at, int d)
+{
+	const struct tensor *indices = definer->node->in[1];
+	const struct dim *dim = &definer->node->in[0]->dims[d];
+	if (indices->data && !dim->count && tensor_elements(definer->node->graph->build, indices) == 1) {
+		int64_t index = infer_constant_at(indices, 0);
+		index += index < 0 ? dim->extent : 0;
+		return index_constant(definer->arena, index < 0 ? 0 : index < dim->extent ? index : dim->extent - 1);
+	}
+	return place(definer, expr_load(definer->arena, definer_in(definer, 1), at), d);
+}
+
 /* Constant indices, or their column, that are inside however few there are. */
 static bool always_inside(const struct node *node, int64_t column, int64_t least)
 {
@@ -94,7 +107,7 @@ void define_gather(struct definer *definer, const struct op *op)
 		return;
 	}
 	definer_require_place(definer, -1, axis);
-	const struct index *index = place(definer, expr_load(arena, indices, at + axis), axis);
+	const struct index *index = place_of(definer, at + axis, axis);
 	for (int d = 0, n = 0; d < x->rank; d++)
 		if (d != axis) {
 			x_at[d] = at[n++];
