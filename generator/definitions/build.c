@@ -237,6 +237,18 @@ int64_t definition_elements(const struct definition *definition)
 	return product(definition->rank, definition->extents);
 }
 
+int64_t definition_climbs(const struct definition *definition)
+{
+	int64_t row = definition->rank ? definition->extents[definition->rank - 1] : 0, count = definition_elements(definition);
+	const int32_t *at = definition->data;
+	if (definition->climbs || definition->source != SOURCE_CONSTANT || definition->type != DTYPE_I32 || !at)
+		return definition->climbs;
+	for (int64_t i = 1; i < count; i++)
+		if (i % row && at[i] != at[i - 1] && at[i] != (int64_t)at[i - 1] + 1)
+			return 0;
+	return row;
+}
+
 struct shown definition_shown(const struct definition *definition)
 {
 	if (definition->shown)

@@ -173,6 +173,7 @@ struct definition {
 	int rank;
 	int64_t extents[MAX_RANK];        /* of the output variables 0 … rank-1 */
 	const void *data;                 /* CONSTANT: elements in C order; borrowed */
+	int64_t climbs;                   /* definition_climbs of what this stands for, where its data are not at hand */
 
 	/* COMPUTED.  Without reduction: body over the output variables.  With: the term, over output and reduced variables
 	 * (numbers rank … rank+reduced-1). */
@@ -267,6 +268,8 @@ bool definition_stands_alone(const struct definition *);
 void definition_loads(const struct definition *, void (*visit)(void *user, const struct expr *load), void *user);
 void definition_map(struct definition *, const struct expr *(*map)(void *user, const struct expr *), void *user);
 int64_t definition_elements(const struct definition *);
+/* Of a constant of int32 in whose rows each element is the one before it, or one more: how long they are.  0: it is none. */
+int64_t definition_climbs(const struct definition *);
 /* An input or output as its caller knows it. */
 struct shown definition_shown(const struct definition *);
 int64_t shown_elements(const struct shown *);

@@ -10,7 +10,7 @@
  *     printer.lets.count = 0;                          // and on to the next statement
  *
  * With `lane` the expression stands for target->lanes neighbours along that variable and is a vec: a load whose address
- * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other vec_gather; where it bends, vec_pick.  What a vector
+ * grows by 1 with the lane is vec_load, by 2 vec_even or vec_odd, one that does not grow is vec_set, any other vec_gather; where it bends, vec_near or vec_pick (picks.c).  What a vector
  * may hold is expr_can_vector's to say, and expr_can_pick's.  Without it the expression is a scalar of its own C type.  Addresses are placed_address's. */
 #ifndef EMIT_EMIT_H
 #define EMIT_EMIT_H
@@ -60,6 +60,7 @@ const char *printer_index(struct printer *, const struct index *);              
 const char *printer_range(struct printer *, const struct range *);                         /* a condition, for && */
 const char *printer_address(struct printer *, const struct definition *, const struct index *address);     /* "y + 16 * i + c" */
 const char *printer_element(struct printer *, const struct definition *, const struct index *address);     /* "y[16 * i + c]" */
+const char *printer_pick(struct printer *, const struct definition *, const struct index *address);        /* picks.c: "vec_pick(x, ivec_load(at + l))" */
 
 
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */

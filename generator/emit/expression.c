@@ -271,77 +271,6 @@ static const char *print_pairs(struct printer *printer, const struct definition 
 	return arena_printf(printer->arena, odd ? "vec_odd(%s)" : "vec_even(%s)", from);
 }
 
-/* ---- lanes that lie each at a place of its own (index_picks) ---- */
-
-static const struct index *index_of_term(struct arena *arena, struct index_term term)
-{
-	struct index *index = arena_alloc(arena, sizeof *index + sizeof term);
-	index->count = 1;
-	index->terms[0] = term;
-	return index;
-}
-
-/* An affine index as an ivec. */
-static const char *print_line(struct printer *printer, const struct index *index)
-{
-	return arena_printf(printer->arena, "ivec_set((uint32_t)(%s)) + ivec_iota() * (uint32_t)%" PRId64, printer_index(printer, index),
-		index_factor(index, printer->lane));
-}
-
-static const char *print_picked(struct printer *printer, const struct atom *atom)
-{
-	struct arena *arena = printer->arena;
-	if (atom->kind == ATOM_VALUE) {
-		int64_t from_end;
-		const struct expr *load = atom_picked(atom, &from_end);
-		const struct index *address = placed_address(arena, load->of, load->at);
-		const char *from = printer_address(printer, load->of, address);
-		int64_t factor = index_factor(address, printer->lane);
-		const char *apart = factor == 1 ? "" : arena_printf(arena, ", %" PRId64, factor), *word = factor == 1 ? "load" : "gather";
-		const char *text = load->type == DTYPE_I64 ? printer->left ? arena_printf(arena, "ivec_%s_long_n(%s%s, %s)", word, from, apart, printer->left)
-			: arena_printf(arena, "ivec_%s_long(%s%s)", word, from, apart) : factor == 1 ? printer->left ? arena_printf(arena, "ivec_load_n(%s, %s, 0)", from, printer->left) : arena_printf(arena, "ivec_load(%s)", from)
-			: printer->left ? arena_printf(arena, "ivec_gather_n(%s, %" PRId64 ", %s, 0)", from, factor, printer->left)
-			: arena_printf(arena, "ivec_gather(%s, %" PRId64 ")", from, factor);
-		if (from_end)
-			text = arena_printf(arena, "ivec_from_end(%s, %" PRId64 ")", text, from_end);
-		return arena_printf(arena, "ivec_clamp(%s, %" PRId64 ", %" PRId64 ")", text, atom->low, atom->high);
-	}
-	/* Shifted by whole multiples until it is not negative. */
-	int64_t low, high, shift = 0;
-	int bits = 0;
-	index_range(atom->of, &low, &high);
-	while ((int64_t)1 << bits < atom->by)
-		bits++;
-	shift = low < 0 ? (-low + atom->by - 1) / atom->by : 0;
-	const char *line = print_line(printer, index_plus(arena, atom->of, shift * atom->by));
-	if (atom->kind == ATOM_MOD)
-		return arena_printf(arena, "((%s) & %" PRId64 "u)", line, atom->by - 1);
-	return arena_printf(arena, "(((%s) >> %d) - (uint32_t)%" PRId64 ")", line, bits, shift);
-}
-
-/* The address of the first lane, less what bends, then the lanes' distances from there. */
-static const char *print_pick(struct printer *printer, const struct definition *of, const struct index *address)
-{
-	struct arena *arena = printer->arena;
-	const struct index *base = index_constant(arena, address->constant);
-	const char *text = NULL;
-	for (int i = 0; i < address->count; i++) {
-		struct index_term term = address->terms[i];
-		const struct index *alone = index_of_term(arena, term);
-		bool bends = index_bends(alone, printer->lane), is_lane = term.atom->kind == ATOM_VAR && term.atom->var == printer->lane;
-		if (!bends)
-			base = index_add(arena, base, alone);
-		if (!bends && !is_lane)
-			continue;
-		const char *one = is_lane ? "ivec_iota()" : print_picked(printer, term.atom);
-		if (term.factor != 1)
-			one = arena_printf(arena, "%s * (uint32_t)%" PRId64, one, term.factor);
-		text = text ? arena_printf(arena, "%s + %s", text, one) : one;
-	}
-	const char *from = printer_address(printer, of, base);
-	return printer->left ? arena_printf(arena, "vec_pick_n(%s, %s, %s, 0.f)", from, text, printer->left) : arena_printf(arena, "vec_pick(%s, %s)", from, text);
-}
-
 static struct printed print_load(struct printer *printer, const struct expr *load)
 {
 	struct arena *arena = printer->arena;
@@ -355,7 +284,7 @@ static struct printed print_load(struct printer *printer, const struct expr *loa
 	int64_t factor = 0;
 	const char *text;
 	if (!step) {
-		text = print_pick(printer, load->of, address);
+		text = printer_pick(printer, load->of, address);
 	} else if (index_is_constant(step, &factor) && !factor) {
 		text = printer_element(printer, load->of, address);
 		if (vector)

@@ -34,7 +34,7 @@ static bool same_extents(const struct definition *x, const struct definition *y)
 /* Two tensors that play the same part: the same parameter or member, or constants that are packed into one. */
 static bool same_part(const struct pair *p, const struct definition *x, const struct definition *y)
 {
-	if (!same_extents(x, y) || x->source != y->source || (placed(x)->mode == MODE_LOCAL) != (placed(y)->mode == MODE_LOCAL))
+	if (!same_extents(x, y) || x->source != y->source || definition_climbs(x) != definition_climbs(y) || (placed(x)->mode == MODE_LOCAL) != (placed(y)->mode == MODE_LOCAL))
 		return false;
 	return param_of(p->a, x) == param_of(p->b, y) && member_of(p->a, x) == member_of(p->b, y);
 }

@@ -51,6 +51,7 @@ static void add_cells(struct building *b)
 		const struct param *param = &kernel->params.at[i];
 		struct cell *cell = cell_new(loops, CELL_BUFFER, param->name, param->of->type, definition_elements(param->of));
 		cell->written = param->written;
+		cell->of.climbs = definition_climbs(param->of);
 		loops->owners.at[cell->of.number] = param->of;
 	}
 	for (size_t i = 0; i < kernel->members.count; i++) {

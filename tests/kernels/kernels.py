@@ -287,6 +287,28 @@ PLACED = {                                # places from floats, also from what i
     "placed": (sampled("bilinear", "zeros"), 1),
     "placed_border": (sampled("nearest", "border"), 1),
 }
+def resized(x, y, mode, more='coordinate_transformation_mode = "half_pixel"'):
+    """Along the last dims, to those of y."""
+    return graph(f"float[{x}] x", f"float[{y}] y", f'y = Resize <mode = "{mode}", {more}> (x, , , sizes)', f"int64[{y.count(',') + 1}] sizes = {{{y}}}")
+
+
+FLOORED = 'coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"'
+NEARS = {                                 # lanes that lie near the first one: one load, and each float goes to its place
+    "near": (resized("1,3,5,21", "1,3,10,42", "nearest", FLOORED), 1),
+    "near_4": (resized("2,3,5,37", "2,3,5,148", "nearest", FLOORED), 1),
+    "near_table": (resized("2,3,9,21", "2,3,11,50", "linear"), 1),
+    "near_table_end": (resized("1,1,1,3", "1,1,1,32", "linear"), 1),
+    "near_cubic": (resized("1,2,7,24", "1,2,7,48", "cubic"), 1),
+    "far_table": (resized("1,3,9,64", "1,3,9,40", "linear"), 0),
+    "far_apart": (graph("float[2,80] x", "float[2,2,40] y", "y = Gather <axis = 1> (x, at)", "int64[2,40] at = {%s}" % ",".join(str(i * 7 % 80) for i in range(80))), 0),
+    "near_rows": (graph("float[3,80] x", "float[3,2,40] y", "y = Gather <axis = 1> (x, at)", "int64[2,40] at = {%s}" % ",".join(str((i % 40) * 2 // 3 + 30 * (i // 40)) for i in range(80))), 0),
+}
+ROW = {                                   # one row of a product with a matrix that comes at run time: wide pieces of its rows
+    "row": (graph("float[1,300] x, float[300,1536] w", "float[1,1536] y", "y = MatMul (x, w)"), 1),
+    "row_odd": (graph("float[1,300] x, float[300,1533] w, float[1533] b", "float[1,1533] y", "s = MatMul (x, w) a = Add (s, b) y = Relu (a)"), 2),          # and its last panel
+    "row_short": (graph("float[1,300] x, float[300,320] w", "float[1,320] y", "y = MatMul (x, w)"), 0),
+    "rows_two": (graph("float[2,300] x, float[300,1536] w", "float[2,1536] y", "y = MatMul (x, w)"), 0),
+}
 SWEEP = r"pass \+= \d+\)\n\tfor \(long panel = "
 # kind: what `ingot show` prints once for each such kernel, and at which stage
 KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "pass": (PASSES, "source", r"for \(long pass = 0"),
@@ -295,6 +317,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIO
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "patched": (PATCHED, "source", r"float \*p = patch \+ "),
          "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\["), "swept": (SWEPT, "source", SWEEP), "swept_ending": (SWEPT_ENDING, "source", SWEEP),
+         "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
          "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*8388608"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
 GLUE = {"turned": r"^\t+m_turn\(", "swept": SWEEP}             # the same in what the JIT runs

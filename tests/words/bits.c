@@ -230,6 +230,14 @@ static void places(void)
 				want[i] = 5.f;
 			vec_store(got, vec_pick_n(a + 1000, where, n, 5.f));
 			expect("vec_pick_n", got, want, LANES);
+#if LANES >= 8
+			for (long i = 0; i < LANES; i++) {
+				at[i] = n ? (int)(next() % (uint64_t)n) : 0;
+				want[i] = n ? (a + COUNT - n)[at[i]] : 0.f;
+			}
+			vec_store(got, vec_near(a + COUNT - n, ivec_load(at), n));
+			expect("vec_near", got, want, LANES);
+#endif
 		}
 }
 
