@@ -781,11 +781,11 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 			packed *= c->extents[b];
 		}
 		w_base = printer_address(&printer, c->packed, at);
-		if (c->pass)
-			w_base = arena_printf(arena, "%s + %" PRId64 " * %s%s", w_base, terms / c->extents[c->column + 1] * lanes * (vecs % c->panels ? 1 : c->tile_vecs),
-				vecs % c->panels ? "vecs * " : "", p->names[PASS_VAR]);
 	} else
 		w_base = c->b_mode == B_GATHERED ? "gathered" : printer_address(&printer, c->b->of, index_substitute(arena, c->b_at, zero));
+	if (c->pass && c->b_mode != B_DIRECT)                 /* a panel has its passes one behind the other */
+		w_base = arena_printf(arena, "%s + %" PRId64 " * %s%s", w_base, terms / c->extents[c->column + 1] * lanes * (vecs % c->panels ? 1 : c->tile_vecs),
+			vecs % c->panels ? "vecs * " : "", p->names[PASS_VAR]);
 	value_dict_set(globals, "w_base", value_string(w_base));
 	value_dict_set(globals, "w_element", value_string(element_of_b(c)));
 

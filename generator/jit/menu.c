@@ -7,14 +7,15 @@
 bool jit_tile_fits(const struct target *target, int rows, int vecs)
 {
 	int needed = rows == 1 ? vecs + 2 : rows * vecs + vecs + 1;
-	return needed <= target->registers && !(rows > 8 && vecs > 2);
+	bool wide = rows == 1 && vecs <= VECS_ROW && !(vecs & (vecs - 1));
+	return needed <= target->registers && !(rows > 8 && vecs > 2) && (vecs <= JIT_VECS_MOST || wide);
 }
 
 static struct value tiles_value(struct arena *arena, const struct target *target)
 {
 	struct value tiles = value_list(arena);
 	for (int rows = 1; rows <= JIT_ROWS_MOST; rows++)
-		for (int vecs = 1; vecs <= JIT_VECS_MOST; vecs++)
+		for (int vecs = 1; vecs <= VECS_ROW; vecs++)
 			if (jit_tile_fits(target, rows, vecs)) {
 				struct value tile = value_dict(arena);
 				value_dict_set(tile, "rows", value_int(rows));

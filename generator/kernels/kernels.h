@@ -405,7 +405,7 @@ enum { BLOCK_CHOICES_MOST = 9 };
 int block_choices(const struct target *, const struct contraction *, struct block_choice *);         /* all that it can have, each once */
 int64_t block_stage_floats(const struct contraction *, int lanes);    /* of shared memory, at most */
 /* tile.c */
-enum { VECS_MOST = 4 };               /* of a tile */
+enum { VECS_MOST = 4, VECS_ROW = 16 };        /* of a tile, and of one row alone whose b is read where it lies: a power of two that divides them */
 /* The terms of a nest, and where what they read lies: a or b a line further on with each term; the lines from one row of a to the next, 1 at most; the cycles
  * that packing a vector of b takes (0: it is packed already, or never), where so many blocks of rows read it. */
 struct steps { int64_t terms; bool floats, a_far; double b_lines, a_lines, pack; int64_t pack_from; };

@@ -69,7 +69,8 @@ double tile_cost(const struct target *target, int64_t rows, int64_t vecs, int64_
 bool tile_fits(int registers, int64_t rows, int64_t vecs, int r, int v)
 {
 	int needed = r == 1 ? v + 2 : r * v + v + 1;
-	return needed <= registers && !(r > 8 && v > 2) && v <= VECS_MOST && r <= rows && v <= vecs;
+	bool wide = rows == 1 && v <= VECS_ROW && !(v & (v - 1)) && vecs % v == 0;
+	return needed <= registers && !(r > 8 && v > 2) && (v <= VECS_MOST || wide) && r <= rows && v <= vecs;
 }
 
 /* Lines of the tiles' code: one tile for each height and width that balanced blocks and panels have. */
@@ -490,13 +491,20 @@ struct tiles_nest contraction_nest(const struct contraction *c)
 	return n;
 }
 
-/* What is packed in another order than it lies in would be read again in each pass: panels that need none, where two vectors are enough for that. */
-static int most_vecs(const struct target *target, const struct contraction *c, int64_t terms)
+/* What is packed at run time stays near whole, where two vectors are enough for that.  One row of b where it lies: the longer its pieces, the less each jump to
+ * the next row costs, as long as there are panels for threads; 101 to 128 GB/s with 768 rows of 3 KB, 77 to 115 of 12 KB (docs/performance.md). */
+enum { PANELS_LEAST = 6 };
+static int most_vecs(const struct target *target, const struct contraction *c, const struct tiles_nest *n)
 {
 	int most = VECS_MOST;
-	if (!has_caches(target) || c->b->of->source == SOURCE_CONSTANT || index_factor(c->b_at, c->column) == 1)
+	if (!has_caches(target) || c->b->of->source == SOURCE_CONSTANT)
 		return most;
-	while (most >= 2 && terms * most * target->lanes * 4 > near_bytes(target, NEAR_gathered))
+	if (index_factor(c->b_at, c->column) == 1) {
+		while (n->rows * n->outer == 1 && 2 * most <= VECS_ROW && ceil_div(n->columns, 2 * most * target->lanes) >= PANELS_LEAST)
+			most *= 2;
+		return most;
+	}
+	while (most >= 2 && n->terms * most * target->lanes * 4 > near_bytes(target, NEAR_gathered))
 		most--;
 	return most < 2 ? VECS_MOST : most;
 }
@@ -535,7 +543,7 @@ static double nest_cycles(const struct target *target, const struct contraction 
 	int rows, vecs;
 	struct tiles_nest n = contraction_nest(c);
 	struct steps steps = contraction_terms(target, c);
-	double nests = (double)(n.batches * n.outer), cycles = nests * tile_choose(target, target->registers, n.rows, n.columns, &steps, most_vecs(target, c, n.terms), &rows, &vecs);
+	double nests = (double)(n.batches * n.outer), cycles = nests * tile_choose(target, target->registers, n.rows, n.columns, &steps, most_vecs(target, c, &n), &rows, &vecs);
 	return c->exchanged ? cycles : cycles * (steps.a_far ? 1.1 : 1) + 0.5 * nests * (double)(n.rows * n.columns);
 }
 
@@ -583,7 +591,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	int sums = sums_most(lowered, kernel);
 	registers = registers - 2 > sums ? sums + 2 : registers;                /* beside the sums a tile takes two at least */
 	struct steps steps = contraction_terms(target, c);
-	tile_choose(target, registers, rows, columns, &steps, most_vecs(target, c, terms), &c->tile_rows, &c->tile_vecs);
+	tile_choose(target, registers, rows, columns, &steps, most_vecs(target, c, &n), &c->tile_rows, &c->tile_vecs);
 	spread(target, rows, columns, (double)batches * (double)outer, &c->tile_rows, &c->tile_vecs);
 	fit_scratch(target, c, (double)terms, &c->tile_rows, &c->tile_vecs);
 	int64_t vecs = ceil_div(columns, target->lanes);
@@ -607,12 +615,13 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 	c->b_mode = c->b->of->source == SOURCE_CONSTANT ? B_PACKED : !swept && gathers(target, c, terms, blocks) ? B_GATHERED : B_DIRECT;
 	choose_turned(lowered, c);
 	c->pass = swept ? swept : pass_of(target, c, terms, blocks, a_bytes);
-	int64_t packed = c->pass ? terms / c->extents[c->column + 1] * c->pass : terms;
-	if (c->b_mode == B_GATHERED && packed * c->tile_vecs * target->lanes > STACK_FLOATS) {      /* no stack holds that: lanes read b where it is */
+	if (c->b_mode == B_GATHERED && terms * c->tile_vecs * target->lanes > STACK_FLOATS) {      /* no stack holds that: lanes read b where it is */
 		c->b_mode = B_DIRECT;
 		c->pass = 0;
 	}
-	int64_t groups = group_of(target, c->pass ? a_bytes * (double)c->pass / (double)c->extents[c->column + 1] : a_bytes);
+	double a_part = c->pass ? a_bytes * (double)c->pass / (double)c->extents[c->column + 1] : a_bytes;
+	bool once = c->b_mode == B_GATHERED && a_part * (double)blocks <= (double)near_bytes(target, NEAR_group_all);      /* each group packs b again */
+	int64_t groups = once ? blocks : group_of(target, a_part);
 	c->group = c->panels == 1 || groups >= blocks ? blocks : groups < 1 ? 1 : ceil_div(blocks, ceil_div(blocks, groups));
 	c->group = group_of_results(target, c, columns * terms * 4, columns * 4, blocks);
 	if (c->turned && c->group > c->turned / c->tile_rows)
