@@ -29,13 +29,25 @@ struct printer contraction_printer(struct printing *p, const char *left)
 		.buffer = buffer_name, .held = hold_root, .user = p };
 }
 
-/* The terms at the start of a pass. */
-static void at_pass(const struct printing *p, const struct index **with)
+/* The terms at the start of a pass, or of the first one. */
+static void at_pass(const struct printing *p, bool first, const struct index **with)
 {
 	const struct contraction *c = p->c;
 	memset(with, 0, MAX_VARS * sizeof *with);
 	for (int t = 0; t < c->terms; t++)
-		with[c->column + 1 + t] = t == 0 && c->pass ? index_var(p->arena, PASS_VAR, INT32_MAX) : index_constant(p->arena, 0);
+		with[c->column + 1 + t] = t == 0 && c->pass && !first ? index_var(p->arena, PASS_VAR, INT32_MAX) : index_constant(p->arena, 0);
+}
+
+/* Patches of a group's blocks hold all passes. */
+static bool patches_all(const struct contraction *c) { return c->patches > 1; }
+
+static const char *base_of_a(struct printing *p, bool first)
+{
+	const struct index *zero[MAX_VARS];
+	struct printer printer = contraction_printer(p, NULL);
+	printer.lane = -1;
+	at_pass(p, first, zero);
+	return printer_address(&printer, p->c->a->of, index_substitute(p->arena, p->c->a_at, zero));
 }
 
 /* Indices shifted to row r and vector v of a tile. */
@@ -436,14 +448,14 @@ static void plan_patch(struct printing *p)
 	}
 }
 
-/* {base, from, to}: at a tile's first row and terms. */
+/* {base, from, to}: at a tile's first row and terms, of a pass where that has a patch of its own. */
 static struct value pad_value(struct printing *p, const struct range *pad)
 {
 	const struct index *zero[MAX_VARS];
 	struct printer printer = contraction_printer(p, NULL);
 	struct value value = value_dict(p->arena);
 	printer.lane = -1;
-	at_pass(p, zero);
+	at_pass(p, patches_all(p->c), zero);
 	value_dict_set(value, "base", value_string(printer_index(&printer, index_substitute(p->arena, pad->at, zero))));
 	value_dict_set(value, "from", value_int(pad->from));
 	value_dict_set(value, "to", value_int(pad->to));
@@ -487,7 +499,7 @@ static struct value patch_value(struct printing *p)
 		int64_t reach = 0;
 		bool along = false;
 		for (int t = 0; t < c->terms; t++)
-			reach += index_factor(range->at, c->column + 1 + t) * (contraction_extent(c, t) - 1);
+			reach += index_factor(range->at, c->column + 1 + t) * ((patches_all(c) ? c->extents[c->column + 1 + t] : contraction_extent(c, t)) - 1);
 		for (int k = 0; k < stage->dims; k++)
 			along |= stage->dim[k].pad == range;
 		value_dict_set(pad, "row", value_int(contraction_row(c) >= 0 ? index_factor(range->at, contraction_row(c)) : 0));
@@ -500,9 +512,12 @@ static struct value patch_value(struct printing *p)
 	bool wide = lanes > 1 && !p->emit->target->lanes_are_threads && last && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
 	value_dict_set(patch, "wide", value_bool(wide));
 	int64_t floats = stage->floats + (wide ? lanes - 1 : 0);
-	floats = c->patches > 1 ? (floats + lanes - 1) / lanes * lanes : floats;
+	floats = patches_all(c) ? (floats + lanes - 1) / lanes * lanes : floats;
 	value_dict_set(patch, "floats", value_int(floats));
-	value_dict_set(patch, "blocks", value_int(c->patches > 1 ? c->patches : 1));
+	value_dict_set(patch, "blocks", value_int(patches_all(c) ? c->patches : 1));
+	value_dict_set(patch, "always", value_bool(c->copied));
+	value_dict_set(patch, "base", value_string(base_of_a(p, patches_all(c))));
+	value_dict_set(patch, "of_pass", value_string(patches_all(c) && c->pass ? arena_printf(arena, " + %" PRId64 " * %s", p->term_stride[0].patched, p->names[PASS_VAR]) : ""));
 	value_dict_set(patch, "place", value_printf(arena, " + %" PRId64 " * (block - first)", floats));
 	value_dict_set(patch, "strides", strides);
 	value_dict_set(patch, "dims", dims);
@@ -770,8 +785,8 @@ struct value contraction_values(struct emit *emit, const struct kernel *kernel, 
 	struct printer printer = contraction_printer(p, NULL);
 	printer.lane = -1;
 	const struct index *zero[MAX_VARS];
-	at_pass(p, zero);
-	value_dict_set(globals, "a_base", value_string(printer_address(&printer, c->a->of, index_substitute(arena, c->a_at, zero))));
+	at_pass(p, false, zero);
+	value_dict_set(globals, "a_base", value_string(base_of_a(p, false)));
 	const char *w_base;
 	if (c->b_mode == B_PACKED) {
 		const struct index *at = index_scale(arena, index_var(arena, c->column, INT32_MAX), terms);

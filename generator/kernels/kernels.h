@@ -270,7 +270,7 @@ struct contraction {
 	int64_t row_blocks, panels, group;    /* group: row blocks that run over all panels before the next ones */
 	bool whole_rows;                      /* groups are so small that what each leaves stays in L2 until its rows are whole */
 	bool copied;                          /* a goes through patches though it has no pads: it lies far apart */
-	int64_t patches;                      /* blocks of a group whose patches stand side by side, copied once for all panels; 0: each tile copies its own */
+	int64_t patches;                      /* blocks of a group whose patches stand side by side, copied once for all panels and passes; 0: each tile copies its own */
 	int64_t pass;                         /* outermost terms of a pass over a panel; between passes sums lie where the result will; 0: all at once */
 	int next_lines;                       /* cache lines of b's next part to fetch in each turn of the innermost loop; 0: weights stay in L2 */
 	/* Where rows lie side by side in the result and columns apart, a group's part of a panel stands in scratch and is turned by squares: rows of it

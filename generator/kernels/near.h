@@ -10,7 +10,7 @@ N(group_all,  l2_bytes, 12, 768 << 10,  "the rows of a for all blocks, where b i
 N(twice,      l2_bytes,  8, 512 << 10,  "a panel that is not packed for two blocks alone")
 N(waiting,    l2_bytes, 16, 512 << 10,  "sums that wait for the next rows of b")
 N(patches,    l2_bytes,  4, 256 << 10,  "the patches of a group")
-N(patches_all, l2_bytes, 12, 768 << 10, "the patches of all blocks, where b is packed at run time for all of them")
+N(patches_all, l2_bytes, 12, 768 << 10, "the patches of a group, where b is packed at run time for all of it, or those of a pass")
 N(again,      l2_bytes, 16, 1 << 20,    "a b that each group of few blocks reads anew")
 N(results,    l2_bytes,  3, 192 << 10,  "the results of a group, where all of them leave L2")
 N(turned,     l2_bytes,  1, 64 << 10,   "rows of results that are turned together")

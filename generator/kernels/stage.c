@@ -33,9 +33,17 @@ static void lay(struct stage *stage)
 		stage->dim[i].lies = stage->floats;
 }
 
-static void settle(struct stage *stage)
+/* passes: the terms of one lie side by side. */
+static void settle(struct stage *stage, bool passes)
 {
 	sort(stage);
+	for (int i = stage->dims - 1; passes && i > 0; i--)
+		if (stage->dim[i].term == 0) {
+			struct stage_dim dim = stage->dim[i];
+			memmove(stage->dim + 1, stage->dim, (size_t)i * sizeof dim);
+			stage->dim[0] = dim;
+			break;
+		}
 	lay(stage);
 	for (int i = 0; i < stage->dims; i++) {
 		const struct stage_dim *dim = &stage->dim[i];
@@ -54,7 +62,7 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 	*stage = (struct stage){ 0 };
 	for (int t = 0; t < c->terms; t++) {
 		int v = c->column + 1 + t;
-		struct stage_dim dim = { .term = t, .extent = contraction_extent(c, t), .stride = index_factor(c->a_at, v), .pad = pad_along(c, v), .step = 1 };
+		struct stage_dim dim = { .term = t, .extent = c->patches > 1 ? c->extents[v] : contraction_extent(c, t), .stride = index_factor(c->a_at, v), .pad = pad_along(c, v), .step = 1 };
 		dim.factor = dim.pad ? index_factor(dim.pad->at, v) : 0;
 		if (dim.pad && row >= 0 && index_uses(dim.pad->at, row)) {
 			dim.step = dim.factor;
@@ -71,7 +79,7 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 		stage->dim[stage->dims++] = (struct stage_dim){ .term = -1, .extent = (rows - 1) * step + 1, .stride = index_factor(c->a_at, row) / step,
 			.pad = row_pad, .factor = row_pad != NULL, .rows = step };
 	}
-	settle(stage);
+	settle(stage, c->patches > 1 && c->pass);
 }
 
 bool stage_whole(const struct contraction *c, struct stage *stage)
@@ -107,7 +115,7 @@ bool stage_whole(const struct contraction *c, struct stage *stage)
 		if (k == stage->dims || !index_is_affine(c->arranged_pads[i].at))
 			return false;
 	}
-	settle(stage);
+	settle(stage, false);
 	for (int v = 0; v < c->column; v++)
 		for (int i = 0; moves[v] && i < stage->dims; i++)
 			if (stage->dim[i].outer == v + 1 || (pad_along(c, v) && stage->dim[i].pad == pad_along(c, v)))

@@ -428,29 +428,34 @@ static void keep_counts(struct contraction *c)
 		memset(c->counts, 0, sizeof c->counts);
 }
 
-/* With several panels the patches of a group's blocks are copied once, in front of all of them: where as many as are worth a pass over b fit a part of L2. */
-enum { PATCHES_ENOUGH = 4, COPIES_PAY = 4 };
-/* Every second float of a few rows, with each term a page further: a line for each.  Copied they lie side by side, for so many panels at least. */
+/* Each term a page further, so a line of its own for each few floats.  Copied they lie side by side, for so many panels at least. */
+enum { PATCHES_ENOUGH = 4, COPIES_PAY = 4, PATCHES_MOST = 1 << 20 };
 static bool lies_far(const struct contraction *c)
 {
 	int row = contraction_row(c);
-	return row >= 0 && !c->pad_count && c->terms == 1 && c->root->type == DTYPE_F32 && index_is_affine(c->a_at) && index_factor(c->a_at, row) > 1
-		&& c->extents[row] % c->row_blocks == 0 && index_factor(c->a_at, c->column + 1) * 4 >= FAR && c->panels >= COPIES_PAY && c->group > 1;
+	if (row < 0 || !c->terms || c->root->type != DTYPE_F32 || !index_is_affine(c->a_at) || index_factor(c->a_at, c->column + c->terms) * 4 < FAR || c->panels < COPIES_PAY || c->group < 2)
+		return false;
+	return c->pad_count || (!c->pass && c->terms == 1 && index_factor(c->a_at, row) > 1 && c->extents[row] % c->row_blocks == 0);        /* side by side every second float */
 }
 
+/* With several panels the patches of a group's blocks are copied once, in front of all of them, for all passes: where as many as are worth a pass over b fit a part
+ * of L2; of passes what one of them reads, for the whole group. */
 static void choose_patches(const struct target *target, struct contraction *c)
 {
 	struct stage stage;
-	bool copied = lies_far(c);
-	if ((!c->pad_count && !copied) || c->pool.d || c->pass || c->split_panels || c->panels == 1 || !has_caches(target))
+	bool far = lies_far(c), whole = c->pass || (far && !c->pad_count);
+	if ((!c->pad_count && !far) || c->pool.d || c->split_panels || c->panels == 1 || !has_caches(target) || contraction_swept(c))
 		return;
+	c->patches = 2;                                       /* of all passes */
 	stage_padded(c, c->tile_rows, &stage);
-	int64_t room = near_bytes(target, copied ? NEAR_group : NEAR_patches) / 4 / (stage.floats + 2 * target->lanes);
-	if (copied && room < c->group)
+	c->patches = 0;
+	double each = (double)(stage.floats + 2 * target->lanes) * 4, part = c->pass ? (double)c->pass / (double)c->extents[c->column + 1] : 1;
+	int64_t room = (int64_t)((double)near_bytes(target, c->pass ? NEAR_patches_all : whole ? NEAR_group : NEAR_patches) / (each * part));
+	if (whole && (room < c->group || each * (double)c->group > PATCHES_MOST))
 		return;
-	c->copied = copied;
+	c->copied = far && room >= c->group;
 	if (c->b_mode == B_GATHERED && room < c->group)       /* each group would pack b again */
-		room = near_bytes(target, NEAR_patches_all) / 4 / (stage.floats + 2 * target->lanes) < c->group ? 0 : c->group;
+		room = (double)near_bytes(target, NEAR_patches_all) / each < (double)c->group ? 0 : c->group;
 	if (room < c->group && room < PATCHES_ENOUGH)
 		return;
 	c->patches = c->group = room < c->group ? room : c->group;
