@@ -420,7 +420,7 @@ struct tiles_nest contraction_nest(const struct contraction *);             /* e
 struct steps contraction_terms(const struct target *, const struct contraction *);
 /* Some rows of b over all panels before the next ones: the only passes over what is not packed. */
 static inline bool contraction_swept(const struct contraction *c) { return c->pass && c->b_mode == B_DIRECT; }
-enum near near_of_panel(const struct contraction *);                        /* which row a panel of its b goes by */
+enum near near_of_panel(const struct contraction *), near_of_group(const struct contraction *);                        /* which row a panel of its b goes by */
 void contraction_choose(struct lowered *, struct kernel *);
 bool tiles_told(const struct lowered *);      /* whether any has the tile of --tile */
 void contraction_why(const struct target *, const struct contraction *, struct text *);       /* for people */

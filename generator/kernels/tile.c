@@ -288,10 +288,13 @@ static void pool_by_panel(struct lowered *lowered, struct contraction *c, int64_
  * a panel before the next part.  The sums wait where the result will be, so each keeps its order; a pass has to be long enough to hide that.
  * Measured (docs/performance.md): groups of 8 blocks are as good as larger ones; passes of 512 terms and groups of 16 where there have to be passes. */
 enum { PASS_STEPS = 256, BLOCKS_ENOUGH = 8, BLOCKS_OF_PASS = 16 };
-static int64_t group_of(const struct target *target, double a_bytes) { return (int64_t)((double)near_bytes(target, NEAR_group) / (a_bytes > 1 ? a_bytes : 1)); }
-
-/* What is packed at run time stays whole while it can: each pass reads the lines of b again. */
+/* What is packed at run time is packed again for each group. */
 enum near near_of_panel(const struct contraction *c) { return c->b_mode == B_GATHERED ? NEAR_gathered : NEAR_panel; }
+enum near near_of_group(const struct contraction *c) { return c->b_mode == B_GATHERED ? NEAR_group_packed : NEAR_group; }
+static int64_t group_of(const struct target *target, const struct contraction *c, double a_bytes)
+{
+	return (int64_t)((double)near_bytes(target, near_of_group(c)) / (a_bytes > 1 ? a_bytes : 1));
+}
 
 static int64_t pass_of(const struct target *target, const struct contraction *c, int64_t terms, int64_t blocks, double a_bytes)
 {
@@ -300,12 +303,12 @@ static int64_t pass_of(const struct target *target, const struct contraction *c,
 	if (c->b_mode == B_DIRECT || c->pool.d || !has_caches(target) || blocks < 4
 		|| (index_factor(c->out_at, c->column) != 1 && !c->turned))
 		return 0;
-	if (panel <= (double)near_bytes(target, near_of_panel(c)) && group_of(target, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
+	if (panel <= (double)near_bytes(target, near_of_panel(c)) && group_of(target, c, a_bytes) >= (blocks < BLOCKS_ENOUGH ? blocks : BLOCKS_ENOUGH))
 		return 0;
 	for (int64_t pass = extent - 1; pass * inner >= PASS_STEPS; pass--)
 		if (extent % pass == 0) {
 			double part = (double)pass / (double)extent;
-			if (panel * part <= (double)near_bytes(target, NEAR_panel_pass) && group_of(target, a_bytes * part) >= (blocks < BLOCKS_OF_PASS ? blocks : BLOCKS_OF_PASS))
+			if (panel * part <= (double)near_bytes(target, NEAR_panel_pass) && group_of(target, c, a_bytes * part) >= (blocks < BLOCKS_OF_PASS ? blocks : BLOCKS_OF_PASS))
 				return pass;
 			shortest = pass;
 		}
@@ -402,7 +405,7 @@ static int64_t swept_rows(const struct target *target, const struct contraction 
 static void choose_turned(const struct lowered *lowered, struct contraction *c)
 {
 	const struct target *target = lowered->target;
-	int64_t lanes = target->lanes, width = c->tile_vecs * lanes, most = near_bytes(target, NEAR_turned) / 4;
+	int64_t lanes = target->lanes, width = c->tile_vecs * lanes, most = near_bytes(target, c->b_mode == B_GATHERED ? NEAR_turned_packed : NEAR_turned) / 4;
 	int64_t blocks = most / (width * c->tile_rows), least = ceil_div(lanes, c->tile_rows > 1 ? c->tile_rows - 1 : 1);
 	if (lanes < 4 || !has_caches(target) || c->split_panels || c->result->type != DTYPE_F32 || c->root->type != DTYPE_F32
 		|| c->extents[c->column] < lanes || !find_span(c) || c->span < least || blocks < least)
@@ -625,8 +628,7 @@ void contraction_choose(struct lowered *lowered, struct kernel *kernel)
 		c->pass = 0;
 	}
 	double a_part = c->pass ? a_bytes * (double)c->pass / (double)c->extents[c->column + 1] : a_bytes;
-	bool once = c->b_mode == B_GATHERED && a_part * (double)blocks <= (double)near_bytes(target, NEAR_group_all);      /* each group packs b again */
-	int64_t groups = once ? blocks : group_of(target, a_part);
+	int64_t groups = group_of(target, c, a_part);
 	c->group = c->panels == 1 || groups >= blocks ? blocks : groups < 1 ? 1 : ceil_div(blocks, ceil_div(blocks, groups));
 	c->group = group_of_results(target, c, columns * terms * 4, columns * 4, blocks);
 	if (c->turned && c->group > c->turned / c->tile_rows)

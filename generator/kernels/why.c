@@ -70,8 +70,7 @@ static void print_places(const struct target *target, const struct contraction *
 		text_printf(out, "; so in passes of %" PRId64 " of %" PRId64 " terms", (int64_t)((double)n.terms * part), n.terms);
 	if (c->panels > 1 && !contraction_swept(c)) {
 		text_adds(out, "\n              ");
-		double a_bytes = (double)c->group * c->a_block * part;
-		print_near(target, c->b_mode == B_GATHERED && a_bytes > (double)near_bytes(target, NEAR_group) ? NEAR_group_all : NEAR_group, a_bytes, out);
+		print_near(target, near_of_group(c), (double)c->group * c->a_block * part, out);
 		text_printf(out, ", %" PRId64 " of %" PRId64 " blocks%s", c->group, c->row_blocks * n.outer, c->copied ? ", copied so that they lie side by side" : "");
 	}
 	if (c->whole_rows) {

@@ -192,7 +192,7 @@ PATCHED = {                               # of several panels: patches are copie
     "patches_near": (convolution("1,64,12,12", 200, 64, "1,200,6,6", window="kernel_shape = [1, 1], strides = [2, 2]"), 0),
     "patches_passes": (convolution("1,256,9,14", 112, 256, "1,112,5,7", **STRIDED), 1),
     "patches_passes_far": (convolution("2,256,17,16", 104, 256, "2,104,9,8", **STRIDED), 1),
-    "patches_passes_run_time": (graph("float[1,256,14,13] x, float[104,256,3,3] k", "float[1,104,7,7] y", "y = Conv <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x, k)"), 1),
+    "patches_passes_run_time": (graph("float[1,384,14,15] x, float[104,384,3,3] k", "float[1,104,7,8] y", "y = Conv <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (x, k)"), 1),
     "one_panel": (convolution("1,20,39,27", 20, 20, "1,20,20,14", **STRIDED), 0),
 }
 PACKED = {                                # b comes at run time, in rows that are far apart
