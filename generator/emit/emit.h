@@ -61,6 +61,8 @@ const char *printer_range(struct printer *, const struct range *);              
 const char *printer_address(struct printer *, const struct definition *, const struct index *address);     /* "y + 16 * i + c" */
 const char *printer_element(struct printer *, const struct definition *, const struct index *address);     /* "y[16 * i + c]" */
 const char *printer_pick(struct printer *, const struct definition *, const struct index *address);        /* picks.c: "vec_pick(x, ivec_load(at + l))" */
+/* A vec2: `low` as printer_pick, `high` of the element behind each.  NULL: no word does that, or one load has all lanes. */
+const char *printer_pick_two(struct printer *, const struct definition *, const struct index *address);
 
 
 /* ---- kernel.c: what every kernel's template is given: {name, params, comment, number} ---- */

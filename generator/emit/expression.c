@@ -545,6 +545,34 @@ static const char *print_bytes(struct printer *printer, const struct expr *e)
 	return arena_printf(printer->arena, "i_bytes(%s)", printer_address(printer, bytes.of, index_plus(printer->arena, bytes.at, bytes.byte[0])));
 }
 
+/* Where another pick is of the element behind this one's, or before it, in each lane, both come at once.  NULL: none is. */
+static const char *print_one_of_two(struct printer *printer, int number)
+{
+	struct arena *arena = printer->arena;
+	struct numbered *it = &printer->numbering->all.at[number];
+	if (printer->lane < 0 || printer->left || !it->sure || it->changes || it->expr->type != DTYPE_F32 || held_of(printer, it->expr).text)
+		return NULL;
+	const struct definition *of = it->expr->of;
+	const struct index *at = placed_address(arena, of, it->expr->at);
+	if (index_step(arena, at, printer->lane))
+		return NULL;
+	for (size_t i = 0; i < printer->numbering->all.count; i++) {
+		struct numbered *other = &printer->numbering->all.at[i];
+		int64_t behind = 0;
+		if (other->expr->kind != EXPR_LOAD || other->expr->of != of || other->name || !other->sure || other->changes
+			|| !index_is_constant(index_add(arena, placed_address(arena, of, other->expr->at), index_scale(arena, at, -1)), &behind) || (behind != 1 && behind != -1))
+			continue;
+		const char *text = printer_pick_two(printer, of, behind < 0 ? index_plus(arena, at, -1) : at);
+		if (!text)
+			return NULL;
+		const char *name = arena_printf(arena, "v%d", printer->fresh++);
+		push(arena, &printer->lets, (struct let){ "vec2", name, text });
+		printer->numbering->all.at[i].name = arena_printf(arena, "%s.%s", name, behind < 0 ? "low" : "high");
+		return arena_printf(arena, "%s.%s", name, behind < 0 ? "high" : "low");
+	}
+	return NULL;
+}
+
 static struct printed print_fresh(struct printer *printer, int number, bool branch)
 {
 	const struct numbered it = printer->numbering->all.at[number];
@@ -557,8 +585,10 @@ static struct printed print_fresh(struct printer *printer, int number, bool bran
 			return (struct printed){ arena_printf(arena, "vec_set(%s)", text), LEVEL_PRIMARY };
 		return (struct printed){ text, *text == '-' || *text == '(' ? LEVEL_CAST : LEVEL_PRIMARY };
 	}
-	case EXPR_LOAD:
-		return print_load(printer, expr);
+	case EXPR_LOAD: {
+		const char *one = print_one_of_two(printer, number);
+		return one ? (struct printed){ one, LEVEL_PRIMARY } : print_load(printer, expr);
+	}
 	case EXPR_SCALAR: {
 		const char *bytes = print_bytes(printer, expr);
 		return bytes ? (struct printed){ arena_printf(arena, "(int)%s", bytes), LEVEL_CAST } : print_row(printer, &it, branch);

@@ -132,14 +132,13 @@ static const char *print_near(struct printer *printer, const struct definition *
 
 /* ---- lanes anywhere ---- */
 
-/* The address of the first lane, less what bends, then the lanes' distances from there. */
-const char *printer_pick(struct printer *printer, const struct definition *of, const struct index *address)
+/* The address of the first lane, less what bends, and the lanes' distances from there. */
+struct picked { const char *from, *at; };
+static struct picked picked(struct printer *printer, const struct definition *of, const struct index *address)
 {
 	struct arena *arena = printer->arena;
 	const struct index *base = index_constant(arena, address->constant);
-	const char *text = lies_near(printer, address) ? print_near(printer, of, address) : NULL;
-	if (text)
-		return text;
+	const char *text = NULL;
 	for (int i = 0; i < address->count; i++) {
 		struct index_term term = address->terms[i];
 		const struct index *alone = index_of_term(arena, term);
@@ -153,6 +152,21 @@ const char *printer_pick(struct printer *printer, const struct definition *of, c
 			one = arena_printf(arena, "%s * (uint32_t)%" PRId64, one, term.factor);
 		text = text ? arena_printf(arena, "%s + %s", text, one) : one;
 	}
-	const char *from = printer_address(printer, of, base);
-	return printer->left ? arena_printf(arena, "vec_pick_n(%s, %s, %s, 0.f)", from, text, printer->left) : arena_printf(arena, "vec_pick(%s, %s)", from, text);
+	return (struct picked){ printer_address(printer, of, base), text };
+}
+
+const char *printer_pick(struct printer *printer, const struct definition *of, const struct index *address)
+{
+	if (lies_near(printer, address))
+		return print_near(printer, of, address);
+	struct picked p = picked(printer, of, address);
+	return printer->left ? arena_printf(printer->arena, "vec_pick_n(%s, %s, %s, 0.f)", p.from, p.at, printer->left) : arena_printf(printer->arena, "vec_pick(%s, %s)", p.from, p.at);
+}
+
+const char *printer_pick_two(struct printer *printer, const struct definition *of, const struct index *address)
+{
+	if (lies_near(printer, address) || printer->target->lanes < NEAR_LANES)
+		return NULL;
+	struct picked p = picked(printer, of, address);
+	return arena_printf(printer->arena, "vec_pick_two(%s, %s)", p.from, p.at);
 }

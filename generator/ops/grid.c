@@ -125,7 +125,15 @@ static struct definition *steps_of(struct definer *definer, int d, enum mode mod
 	return define_constant(definer->program, definer_name(definer, arena_printf(definer->arena, "steps_%d", d)), DTYPE_F32, 1, &count, steps);
 }
 
-struct taps { struct definition *places, *weights, *outside; };
+/* beside: there is one place, the first of two that always lie side by side in the data; which of the taps each is, is the weights' to say. */
+struct taps { struct definition *places, *weights, *outside; bool beside; };
+
+/* Along the last dimension with zeros around: a tap that is outside counts as 0, so the two may be any neighbours that hold the others, and one load of a pair has both.
+ * Of floats that hold every place. */
+static bool taps_lie_beside(const struct definition *x, const struct definition *grid, int d, enum mode mode, enum padding padding)
+{
+	return mode == LINEAR && padding == ZEROS && d == x->rank - 1 && (grid->type == DTYPE_F32 || grid->type == DTYPE_F64) && x->extents[d] >= 2 && x->extents[d] <= 1 << 24;
+}
 
 /* Of one dimension, over [batch, taps, places of the grid...]: those lie side by side. */
 static struct taps taps_of(struct definer *definer, struct definition *x, struct definition *grid, int d, int64_t count)
@@ -150,20 +158,28 @@ static struct taps taps_of(struct definer *definer, struct definition *x, struct
 		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_mul, place, half), last);
 	else
 		place = expr2(definer, SCALAR_mul, expr2(definer, SCALAR_sub, expr2(definer, SCALAR_mul, place, as_number(definer, grid->type, have)), one), half);
-	const struct expr *tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place);
-	tap = expr2(definer, SCALAR_add, tap, expr_cast(arena, grid->type, expr_load(arena, steps_of(definer, d, mode, count), &at[1])));
-	const struct expr *far = expr2(definer, SCALAR_sub, place, tap);
-	const struct expr *beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, expr_number(arena, grid->type, 0)),
-		expr2(definer, SCALAR_less, last, tap));
+	const struct expr *tap = expr1(definer, mode == NEAREST ? SCALAR_round : SCALAR_floor, place), *first = tap, *beyond;
+	const struct expr *step = expr_cast(arena, grid->type, expr_load(arena, steps_of(definer, d, mode, count), &at[1])), *none = expr_number(arena, grid->type, 0);
+	struct taps taps = { .beside = taps_lie_beside(x, grid, d, mode, padding) };
+	const struct expr *i = expr_cast(arena, DTYPE_I64, tap);
+	if (taps.beside) {
+		const struct expr *most = whole_of(definer, SCALAR_max, whole_of(definer, SCALAR_sub, have, integer(definer, 2)), integer(definer, 0));
+		tap = expr2(definer, SCALAR_add, expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, first, none), as_number(definer, grid->type, most)), step);
+		beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, first), expr2(definer, SCALAR_less, expr2(definer, SCALAR_add, first, one), tap));
+		i = expr2(definer, SCALAR_min, expr2(definer, SCALAR_max, i, expr_integer(arena, DTYPE_I64, 0)), most);
+	} else {
+		tap = expr2(definer, SCALAR_add, tap, step);
+		beyond = expr2(definer, SCALAR_add, expr2(definer, SCALAR_less, tap, none), expr2(definer, SCALAR_less, last, tap));
+		i = padded(definer, padding, corners, have, expr_cast(arena, DTYPE_I64, tap));
+	}
 	const char *names[3];
-	for (int i = 0; i < 3; i++)
-		names[i] = definer_name(definer, arena_printf(arena, "%s_%d", i == 0 ? "places" : i == 1 ? "weights" : "outside", d));
-	return (struct taps){
-		definer_map(definer, names[0], rank, extents, expr_cast(arena, n > INT32_MAX ? DTYPE_I64 : DTYPE_I32,
-			padded(definer, padding, corners, have, expr_cast(arena, DTYPE_I64, tap)))),
-		definer_map(definer, names[1], rank, extents, expr_cast(arena, x->type, weight_of(definer, mode, far))),
-		padding == ZEROS ? definer_map(definer, names[2], rank, extents, expr_cast(arena, x->type, beyond)) : NULL,
-	};
+	for (int k = 0; k < 3; k++)
+		names[k] = definer_name(definer, arena_printf(arena, "%s_%d", k == 0 ? "places" : k == 1 ? "weights" : "outside", d));
+	taps.weights = definer_map(definer, names[1], rank, extents, expr_cast(arena, x->type, weight_of(definer, mode, expr2(definer, SCALAR_sub, place, tap))));
+	taps.outside = padding == ZEROS ? definer_map(definer, names[2], rank, extents, expr_cast(arena, x->type, beyond)) : NULL;
+	extents[1] = taps.beside ? 1 : count;
+	taps.places = definer_map(definer, names[0], rank, extents, expr_cast(arena, n > INT32_MAX ? DTYPE_I64 : DTYPE_I32, i));
+	return taps;
 }
 
 void define_grid_sample(struct definer *definer, const struct op *op)
@@ -193,8 +209,11 @@ void define_grid_sample(struct definer *definer, const struct op *op)
 		reduced[d - 2] = mode == NEAREST ? 1 : mode == LINEAR ? 2 : 4;
 		own[1] = index_var(arena, rank + d - 2, reduced[d - 2]);
 		struct taps taps = taps_of(definer, x, grid, d, reduced[d - 2]);
-		x_at[d] = index_value(arena, expr_cast(arena, DTYPE_I64, expr_load(arena, taps.places, own)), 0, x->extents[d] - 1);
+		const struct index *tap = own[1];
 		const struct expr *w = expr_load(arena, taps.weights, own), *o = taps.outside ? expr_load(arena, taps.outside, own) : NULL;
+		own[1] = taps.beside ? index_constant(arena, 0) : tap;
+		x_at[d] = index_value(arena, expr_cast(arena, DTYPE_I64, expr_load(arena, taps.places, own)), 0, x->extents[d] - 1 - taps.beside);
+		x_at[d] = taps.beside ? index_add(arena, x_at[d], tap) : x_at[d];
 		weight = weight ? expr2(definer, SCALAR_mul, weight, w) : w;
 		outside = !o ? NULL : outside ? expr2(definer, SCALAR_max, outside, o) : o;
 	}

@@ -312,6 +312,12 @@ ROW = {                                   # one row of a product with a matrix t
     "row_short": (graph("float[1,300] x, float[300,320] w", "float[1,320] y", "y = MatMul (x, w)"), 0),
     "rows_two": (graph("float[2,300] x, float[300,1536] w", "float[2,1536] y", "y = MatMul (x, w)"), 0),
 }
+TWO = {                                   # neighbours at places that data say: one load of both
+    "two": (graph("float[1,20,9,2] x, float[1,24,35,2] wild", "float[1,20,24,35] y", 'y = GridSample <mode = "bilinear"> (x, wild)'), 1),
+    "two_corners": (graph("float[1,20,6,7] x, float[1,16,33,2] wild", "float[1,20,16,33] y", 'y = GridSample <mode = "bilinear", align_corners = 1> (x, wild)'), 1),
+    "two_one": (graph("float[1,2,5,1] x, float[1,9,16,2] wild", "float[1,2,9,16] y", 'y = GridSample <mode = "bilinear"> (x, wild)'), 0),
+    "two_border": (sampled("bilinear", "border"), 0),
+}
 SWEEP = r"pass \+= \d+\)\n\tfor \(long panel = "
 # kind: what `ingot show` prints once for each such kernel, and at which stage
 KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIONS, "kernels", r"^k\d+_attention "), "halves": (HALVES, "kernels", r"^k\d+_[a-z]+  "), "pass": (PASSES, "source", r"for \(long pass = 0"),
@@ -320,7 +326,7 @@ KINDS = {"windows": (WINDOWS, "kernels", r"^k\d+_\w+  "), "attention": (ATTENTIO
          "across": (ACROSS, "kernels", r"^ +blocks +\d+, panels of"), "patched": (PATCHED, "source", r"float \*p = patch \+ "),
          "masked": (MASKED, "source", r"(?s)\A.*vec_load_between"),
          "turned": (TURNED, "source", r"float turned\["), "packed": (PACKED, "source", r"float gathered\["), "swept": (SWEPT, "source", SWEEP), "swept_ending": (SWEPT_ENDING, "source", SWEEP),
-         "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
+         "two": (TWO, "source", r"(?s)\A.*vec_pick_two"), "near": (NEARS, "source", r"(?s)\A.*vec_near"), "row": (ROW, "source", r"_1x64\w*\(const"),
          "placed": (PLACED, "source", r"(?s)\A.*ivec_store[^\n]*8388608"),
          "running": (RUNNING, "source", r"^\t+vec_transpose\(square\d* \+")}
 GLUE = {"turned": r"^\t+m_turn\(", "swept": SWEEP}             # the same in what the JIT runs

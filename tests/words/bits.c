@@ -231,6 +231,16 @@ static void places(void)
 			vec_store(got, vec_pick_n(a + 1000, where, n, 5.f));
 			expect("vec_pick_n", got, want, LANES);
 #if LANES >= 8
+			float behind[64];
+			for (long i = 0; i < LANES; i++) {
+				const int cut = at[i] < -500 ? -500 : at[i] > 1700 ? 1700 : at[i];
+				want[i] = a[1000 + cut + (int)i * 3], behind[i] = a[1001 + cut + (int)i * 3];
+			}
+			const vec2 two = vec_pick_two(a + 1000, where);
+			vec_store(got, two.low);
+			expect("vec_pick_two", got, want, LANES);
+			vec_store(got, two.high);
+			expect("vec_pick_two", got, behind, LANES);
 			for (long i = 0; i < LANES; i++) {
 				at[i] = n ? (int)(next() % (uint64_t)n) : 0;
 				want[i] = n ? (a + COUNT - n)[at[i]] : 0.f;
