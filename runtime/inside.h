@@ -393,6 +393,7 @@ struct ingot_runtime {
 	uint32_t waiting;                 /* for a change */
 	struct stream *to_wake;           /* their backends are woken when the lock is given up, not under it */
 	struct slab *dead;                /* given back to their backends then, too */
+	uint32_t freeing;                 /* threads that do so just now: no backend is closed meanwhile */
 	struct spares commands, events;   /* blocks of those that are gone */
 	_Atomic uint32_t change;          /* a futex: something finished or was signalled */
 	uint32_t in_place_queued;         /* commands on streams that run in place */

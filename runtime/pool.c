@@ -123,6 +123,8 @@ void slabs_free(struct ingot_runtime *runtime, struct slab *dead)
 		memory_free(runtime, dead);
 		object_drop(&device->object);
 	}
+	if (!--runtime->freeing)
+		changed(runtime);
 	leave(runtime);
 }
 

@@ -1,6 +1,7 @@
 /* beside.c: what another thread ends meanwhile.  Each way does two things at once, many times; each call may answer what
  * fits either order, and nothing crashes, hangs or is lost. */
 #include "misuse.h"
+#include "../rows/mock.h"
 
 struct pair {
 	struct scene *scene;
@@ -179,6 +180,20 @@ static enum ingot_status beside_submitter(struct scene *t)
 	return status;
 }
 
+/* The device's own thread gives the last slab back while the runtime, and its backend with it, is closed. */
+static enum ingot_status beside_free_and_close_runtime(struct scene *t)
+{
+	mock_slow_frees(true);
+	for (int i = 0; i < rounds(); i++) {
+		for (int k = 0; k < 20; k++)
+			MUST(ingot_pool_fill(t->stream, t->pool, 0, 64, k, NULL));
+		MUST(ingot_pool_replace(t->device, t->pool, 64, 0, INGOT_SLAB_PRIVATE));
+		again(t);
+	}
+	mock_slow_frees(false);
+	return INGOT_OK;
+}
+
 #define B(name) { "beside", #name, INGOT_OK, INGOT_OK, beside_##name, NULL }
 const struct way ways_beside[] = {
 	B(record_and_close), B(submit_and_close), B(submit_and_close_device), B(context_and_close_device),
@@ -189,6 +204,6 @@ const struct way ways_beside[] = {
 	B(close_routine_twice), B(close_node_and_upload), B(set_and_upload), B(set_and_get), B(set_and_close_node),
 	B(place_and_place), B(place_and_close), B(submit_and_await), B(submit_and_cancel), B(submit_and_restart),
 	B(sync_and_close_event), B(dump_and_close_device), B(dump_and_run), B(trace_and_submit), B(transfer_and_overwrite),
-	B(transfer_and_close_device), B(promise), B(submitter),
+	B(transfer_and_close_device), B(promise), B(submitter), B(free_and_close_runtime),
 	{ 0 }
 };

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "mock.h"
 #include "rows.h"
 
@@ -206,9 +207,14 @@ static struct mock_queue *random_queue(struct mock *mock)
 	return chosen;
 }
 
+static _Atomic bool slow_frees;
+static _Thread_local bool is_devices;                  /* of a thread of a device */
+void mock_slow_frees(bool slow) { atomic_store(&slow_frees, slow); }
+
 static void *device_thread(void *argument)
 {
 	struct mock *mock = argument;
+	is_devices = true;
 	pthread_mutex_lock(&mock->lock);
 	for (;;) {
 		struct mock_queue *queue = random_queue(mock);
@@ -366,6 +372,8 @@ static enum ingot_status mock_slab_alloc(void *device, size_t bytes, size_t alig
 
 static void mock_slab_free(void *device, void *raw)
 {
+	if (is_devices && atomic_load(&slow_frees))
+		usleep(5000);
 	COUNT_ONE(counts.pinned_slabs -= ((struct mock_slab *)raw)->pinned);
 	backend_lazy.slab_free(device, ((struct mock_slab *)raw)->memory);
 	free(raw);

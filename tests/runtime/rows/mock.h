@@ -20,6 +20,7 @@ struct mock_counts {
 };
 struct mock_counts mock_counts(void); /* of the latest mock backend */
 void mock_hold(bool);                 /* while it does, the device executes nothing: all that is issued is in flight */
+void mock_slow_frees(bool);           /* giving a slab back takes a device's own thread 5 ms */
 
 /* Of a device of CUDA's shape: the mock's, or the cuda backend's on the driver that stands in.  False: on a GPU nobody counts. */
 struct trial;
