@@ -123,7 +123,7 @@ void slabs_free(struct ingot_runtime *runtime, struct slab *dead)
 		memory_free(runtime, dead);
 		object_drop(&device->object);
 	}
-	if (!--runtime->freeing)
+	if (INGOT_THREADS && !--runtime->freeing)
 		changed(runtime);
 	leave(runtime);
 }

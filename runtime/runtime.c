@@ -160,7 +160,7 @@ void leave(struct ingot_runtime *runtime)
 	struct slab *dead = runtime->dead;
 	runtime->to_wake = NULL;
 	runtime->dead = NULL;
-	runtime->freeing += dead != NULL;
+	runtime->freeing += INGOT_THREADS && dead;
 	for (struct stream *stream = list; stream; stream = stream->next_to_wake) {
 		stream->to_wake = false;
 		atomic_fetch_add(&stream->wakers, 1);
@@ -341,7 +341,7 @@ enum ingot_status ingot_runtime_close(struct ingot_runtime *runtime)
 				handle_close(runtime->handles[i].object);
 	leave(runtime);                                /* the last slabs go back, and their devices with them */
 	enter(runtime);
-	while (runtime->freeing)                       /* by a backend's thread, which its backend waits for */
+	while (INGOT_THREADS && runtime->freeing)      /* by a backend's thread, which its backend waits for */
 		change_wait(runtime);
 	for (struct backend *backend; (backend = runtime->backends); ) {
 		runtime->backends = backend->next;
