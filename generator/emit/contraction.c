@@ -38,9 +38,6 @@ static void at_pass(const struct printing *p, bool first, const struct index **w
 		with[c->column + 1 + t] = t == 0 && c->pass && !first ? index_var(p->arena, PASS_VAR, INT32_MAX) : index_constant(p->arena, 0);
 }
 
-/* Patches of a group's blocks hold all passes. */
-static bool patches_all(const struct contraction *c) { return c->patches > 1; }
-
 static const char *base_of_a(struct printing *p, bool first)
 {
 	const struct index *zero[MAX_VARS];
@@ -455,7 +452,7 @@ static struct value pad_value(struct printing *p, const struct range *pad)
 	struct printer printer = contraction_printer(p, NULL);
 	struct value value = value_dict(p->arena);
 	printer.lane = -1;
-	at_pass(p, patches_all(p->c), zero);
+	at_pass(p, patches_together(p->c), zero);
 	value_dict_set(value, "base", value_string(printer_index(&printer, index_substitute(p->arena, pad->at, zero))));
 	value_dict_set(value, "from", value_int(pad->from));
 	value_dict_set(value, "to", value_int(pad->to));
@@ -499,7 +496,7 @@ static struct value patch_value(struct printing *p)
 		int64_t reach = 0;
 		bool along = false;
 		for (int t = 0; t < c->terms; t++)
-			reach += index_factor(range->at, c->column + 1 + t) * ((patches_all(c) ? c->extents[c->column + 1 + t] : contraction_extent(c, t)) - 1);
+			reach += index_factor(range->at, c->column + 1 + t) * (patch_extent(c, t) - 1);
 		for (int k = 0; k < stage->dims; k++)
 			along |= stage->dim[k].pad == range;
 		value_dict_set(pad, "row", value_int(contraction_row(c) >= 0 ? index_factor(range->at, contraction_row(c)) : 0));
@@ -512,12 +509,12 @@ static struct value patch_value(struct printing *p)
 	bool wide = lanes > 1 && !p->emit->target->lanes_are_threads && last && (run ? last->stride == 1 : last->pad && last->factor == 1 && last->stride == 1);
 	value_dict_set(patch, "wide", value_bool(wide));
 	int64_t floats = stage->floats + (wide ? lanes - 1 : 0);
-	floats = patches_all(c) ? (floats + lanes - 1) / lanes * lanes : floats;
+	floats = patches_together(c) ? (floats + lanes - 1) / lanes * lanes : floats;
 	value_dict_set(patch, "floats", value_int(floats));
-	value_dict_set(patch, "blocks", value_int(patches_all(c) ? c->patches : 1));
+	value_dict_set(patch, "blocks", value_int(patches_together(c) ? c->patches : 1));
 	value_dict_set(patch, "always", value_bool(c->copied));
-	value_dict_set(patch, "base", value_string(base_of_a(p, patches_all(c))));
-	value_dict_set(patch, "of_pass", value_string(patches_all(c) && c->pass ? arena_printf(arena, " + %" PRId64 " * %s", p->term_stride[0].patched, p->names[PASS_VAR]) : ""));
+	value_dict_set(patch, "base", value_string(base_of_a(p, patches_together(c))));
+	value_dict_set(patch, "of_pass", value_string(patches_together(c) && c->pass ? arena_printf(arena, " + %" PRId64 " * %s", p->term_stride[0].patched, p->names[PASS_VAR]) : ""));
 	value_dict_set(patch, "place", value_printf(arena, " + %" PRId64 " * (block - first)", floats));
 	value_dict_set(patch, "strides", strides);
 	value_dict_set(patch, "dims", dims);

@@ -20,6 +20,7 @@ static struct value tiles_value(struct arena *arena, const struct target *target
 				struct value tile = value_dict(arena);
 				value_dict_set(tile, "rows", value_int(rows));
 				value_dict_set(tile, "vecs", value_int(vecs));
+				value_dict_set(tile, "wide", value_bool(vecs > JIT_VECS_MOST));      /* reads b where it lies alone */
 				value_list_add(tiles, tile);
 			}
 	return tiles;

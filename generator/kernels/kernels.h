@@ -321,6 +321,8 @@ const struct expr *contraction_widened(const struct definition *root, const stru
 struct definition *contraction_count(const struct contraction *, int v);      /* where the root's variable v ends; NULL: at its extent */
 int contraction_row(const struct contraction *);                      /* the variable of a tile's rows; -1: none */
 int64_t contraction_extent(const struct contraction *, int term);     /* of one pass */
+bool    patches_together(const struct contraction *);                  /* those of a group's blocks, each of all passes */
+int64_t patch_extent(const struct contraction *, int term);           /* of what a patch holds */
 int contraction_steps(const struct contraction *, const struct target *, int rows);        /* of k in a turn of a tile's innermost loop */
 
 /* ---- stage.c: a part of a factor that stands nearer while a loop of its reader runs: the box of it that is needed there, and how it lies ---- */

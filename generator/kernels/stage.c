@@ -6,6 +6,10 @@ int contraction_row(const struct contraction *c) { return c->rows ? c->batches +
 
 int64_t contraction_extent(const struct contraction *c, int term) { return term == 0 && c->pass ? c->pass : c->extents[c->column + 1 + term]; }
 
+bool patches_together(const struct contraction *c) { return c->patches > 1; }
+
+int64_t patch_extent(const struct contraction *c, int term) { return patches_together(c) ? c->extents[c->column + 1 + term] : contraction_extent(c, term); }
+
 static const struct range *pad_along(const struct contraction *c, int var)
 {
 	const struct range *pad = NULL;
@@ -62,7 +66,7 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 	*stage = (struct stage){ 0 };
 	for (int t = 0; t < c->terms; t++) {
 		int v = c->column + 1 + t;
-		struct stage_dim dim = { .term = t, .extent = c->patches > 1 ? c->extents[v] : contraction_extent(c, t), .stride = index_factor(c->a_at, v), .pad = pad_along(c, v), .step = 1 };
+		struct stage_dim dim = { .term = t, .extent = patch_extent(c, t), .stride = index_factor(c->a_at, v), .pad = pad_along(c, v), .step = 1 };
 		dim.factor = dim.pad ? index_factor(dim.pad->at, v) : 0;
 		if (dim.pad && row >= 0 && index_uses(dim.pad->at, row)) {
 			dim.step = dim.factor;
@@ -79,7 +83,7 @@ void stage_padded(const struct contraction *c, int64_t rows, struct stage *stage
 		stage->dim[stage->dims++] = (struct stage_dim){ .term = -1, .extent = (rows - 1) * step + 1, .stride = index_factor(c->a_at, row) / step,
 			.pad = row_pad, .factor = row_pad != NULL, .rows = step };
 	}
-	settle(stage, c->patches > 1 && c->pass);
+	settle(stage, patches_together(c) && c->pass);
 }
 
 bool stage_whole(const struct contraction *c, struct stage *stage)
